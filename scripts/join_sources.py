@@ -20,6 +20,7 @@ INCLUDED = re.compile(r'^#[ \t]*include "([^"]+)"', re.M)
 MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 STATIC = re.compile(r"^[ \t]*(?:static|_Thread_local|[A-Z][A-Z_]+)\b"
                     r"[^;{=(\[]*?(\w+)\s*(?=[;{=(\[,])", re.M)
+TEST = re.compile(r"^TEST(?:_\w+)?\((\w+)", re.M)
 STATIC_OF_STRUCT = re.compile(r"^\}\s*(?:const\s+)?\**(\w+)\s*[\[=;,]", re.M)
 TYPE = re.compile(r"^(?:(?:static|const)\s+)*(?:struct|union)\s+(\w+)\s*\{|^typedef\b[^;{]*?(\w+)\s*[(;]", re.M)
 STEERS = re.compile(r"^[ \t]*#[ \t]*define\b.*^[ \t]*#[ \t]*include\b", re.M | re.S)
@@ -38,7 +39,8 @@ class Source:
         self.path = path
         self.macros = set(MACRO.findall(text))
         self.constants = {word for body in ENUM.findall(text) for word in WORD.findall(re.sub(r"=[^,]*", "", body))}
-        self.names = set(STATIC.findall(text)) | set(STATIC_OF_STRUCT.findall(text)) | self.constants
+        self.names = set(STATIC.findall(text)) | set(STATIC_OF_STRUCT.findall(text)) | set(TEST.findall(text))
+        self.names |= self.constants
         self.names |= {name for pair in TYPE.findall(text) for name in pair if name}
         self.alone = bool(STEERS.search(text))
         self.words = set(WORD.findall(text))

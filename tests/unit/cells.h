@@ -4,13 +4,10 @@
 #define TP_TEST_CELLS_H
 
 #include "alloc/strategy.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { PAGE = 4096, LIVE_MAX = 256 };
 

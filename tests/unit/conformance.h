@@ -3,13 +3,10 @@
 #define TP_TEST_CONFORMANCE_H
 
 #include "alloc/conformance/conformance_rig.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 extern const struct tp_source_ops tp_source_host, tp_source_virtual;
 extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct,

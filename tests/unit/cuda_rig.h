@@ -1,12 +1,11 @@
 /* What tests of cuda/ share: the fake driver of tests/fake_libcuda/fake_libcuda.h, and books that
  * balance after every test.
  *
- *   static void a_test(void **state)
+ *   TEST_IN_RIG(a_test)
  *   {
  *       struct cuda_rig *r = cuda_rig(state, NULL);   skips where there is no driver to test on
  *       ...
  *   }
- *   IN_RIG(a_test)                                   among the tests of the group
  *
  * With TAPOOL_TEST_REAL_CUDA=1 in the environment the tests run on the real driver: those that need
  * a script are skipped, and there are no books. With TAPOOL_TEST_REAL_CUDA=fake the same tests run
@@ -18,19 +17,16 @@
 #include "alloc/source.h"
 #include "cuda/cuda_device.h"
 #include "tests/fake_libcuda/fake_libcuda.h"
+#include "tests/unit/test.h"
 
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 extern const struct tp_source_ops tp_source_cuda;
 
-#define MIB          (UINT64_C(1) << 20)
-#define LONG_NS      UINT64_C(20000000) /* long for a device, short for who waits for the test */
-#define IN_RIG(test) cmocka_unit_test_setup_teardown(test, cuda_rig_setup, cuda_rig_teardown)
+#define MIB               (UINT64_C(1) << 20)
+#define LONG_NS           UINT64_C(20000000) /* long for a device, short for who waits for the test */
+#define TEST_IN_RIG(name) TEST_WITH(name, cuda_rig_setup, cuda_rig_teardown)
 
 struct cuda_rig {
     void *library; /* the fake's; NULL: the real driver */

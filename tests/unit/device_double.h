@@ -11,15 +11,12 @@
 
 #include "alloc/base/clock.h"
 #include "alloc/engine/replay.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
     DOUBLE_PAGE = 512,

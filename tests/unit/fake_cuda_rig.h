@@ -3,12 +3,9 @@
 #define TP_FAKE_CUDA_RIG_H
 
 #include "tests/fake_libcuda/fake_libcuda_state.h"
+#include "tests/unit/test.h"
 
 #ifdef TAPOOL_FAKE_CUDA_PATH
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,8 +40,9 @@ static inline void rig_load(const char *name, void *function)
     memcpy(function, &found, sizeof found);
 }
 
-static inline void open_driver(void)
+static inline int open_driver(void **state)
 {
+    (void)state;
     FC_CALLS(RIG_LOAD)
     RIG_LOAD(cuEventRecord_ptsz)
     RIG_LOAD(cuMemsetD8Async_ptsz)
@@ -54,6 +52,7 @@ static inline void open_driver(void)
     RIG_LOAD(fake_cuda_script)
     RIG_LOAD(fake_cuda_advance)
     rig_load("cuGetProcAddress", &cu.old_get_proc_address);
+    return 0;
 }
 
 #define ok(call)         assert_int_equal(call, CUDA_SUCCESS)

@@ -5,14 +5,11 @@
 
 #include "alloc/engine/replay.h"
 #include "tests/unit/programs.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { RUN_DEVICES = 4, OPTION_WORDS = 32 };
 

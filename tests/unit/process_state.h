@@ -3,17 +3,15 @@
 #ifndef TP_TEST_PROCESS_STATE_H
 #define TP_TEST_PROCESS_STATE_H
 
-#include <setjmp.h>
+#include "tests/unit/test.h"
+
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 enum { LOOKS = 1000 };
 

@@ -2,14 +2,11 @@
 #ifndef TP_TEST_PROFILE_RIG_H
 #define TP_TEST_PROFILE_RIG_H
 
+#include "tests/unit/test.h"
 #include "traces/lower/lower.h"
 #include "traces/profile.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 /* To be freed with tp_profile_opts_free. */
 static inline void *profile_options(const struct tp_profile *p, const char *text)

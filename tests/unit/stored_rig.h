@@ -5,14 +5,11 @@
 
 #include "cmd/results/record.h"
 #include "cmd/results/stored.h"
+#include "tests/unit/test.h"
 
 #include <cjson/cJSON.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static inline cJSON *load(const char *path)
 {

@@ -3,7 +3,7 @@
 #ifndef TP_TEST_TPT_RIG_H
 #define TP_TEST_TPT_RIG_H
 
-#include "tests/unit/test_main.h"
+#include "tests/unit/test.h"
 #include "traces/format.h"
 #include "traces/formats/tpt/tpt_block.h"
 #include "traces/formats/tpt/tpt_writer.h"

@@ -2,7 +2,7 @@
 #ifndef TP_TRACE_FIXTURE_H
 #define TP_TRACE_FIXTURE_H
 
-#include "tests/unit/test_main.h"
+#include "tests/unit/test.h"
 #include "traces/format.h"
 
 #include <inttypes.h>

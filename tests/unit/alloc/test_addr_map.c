@@ -2,11 +2,7 @@
 #include "tests/unit/counted_steps.h"
 
 #include "alloc/base/addr_map.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 struct memory {
     size_t live_bytes, live_blocks;
@@ -99,9 +95,8 @@ static void play(unsigned kind, uint64_t seed)
     free(model);
 }
 
-static void random_operations(void **state)
+TEST(random_operations)
 {
-    (void)state;
     for (unsigned kind = 0; kind < 7; kind++)
         for (uint64_t seed = 1; seed <= 2; seed++) {
             print_message("kind %u seed %u\n", kind, (unsigned)seed);
@@ -110,9 +105,8 @@ static void random_operations(void **state)
 }
 
 /* Removal from a run that wraps around the end of the table, in every order of three. */
-static void wrapped_run(void **state)
+TEST(wrapped_run)
 {
-    (void)state;
     struct memory memory = {0};
     struct tp_addr_map map;
     uint64_t keys[4], found = 0;
@@ -139,9 +133,8 @@ static void wrapped_run(void **state)
     tp_addr_map_fini(&map);
 }
 
-static void empty_map(void **state)
+TEST(empty_map)
 {
-    (void)state;
     struct tp_addr_map map = {0};
     uint64_t at = 0;
     assert_null(tp_addr_map_find(&map, 1));
@@ -175,9 +168,8 @@ static double average_distance(uint64_t step, uint64_t entries)
 }
 
 /* No step of addresses piles its keys up. */
-static void even_steps(void **state)
+TEST(even_steps)
 {
-    (void)state;
     for (uint64_t i = 1; i <= 140; i++)
         for (uint64_t entries = 700; entries < 20000; entries = entries * 17 / 10) {
             double small = average_distance(16 * i, entries);
@@ -203,7 +195,7 @@ static uint64_t key_mixed_to(uint64_t mixed)
 
 /* Keys that were chosen to share a home, and keys whose homes follow one another, so that a run of
  * taken slots holds them all: the work stays linear, whatever is done with them. */
-static void chosen_keys(void **state)
+TEST(chosen_keys)
 {
     enum { CHOSEN = 20000, STEPS_A_KEY = 40 };
     (void)state;
@@ -230,7 +222,7 @@ static void chosen_keys(void **state)
 }
 
 /* Where there is no memory to mix anew, chosen keys are slow and nothing else. */
-static void chosen_keys_without_memory(void **state)
+TEST(chosen_keys_without_memory)
 {
     enum { CHOSEN = 3000 };
     (void)state;
@@ -254,9 +246,8 @@ static void chosen_keys_without_memory(void **state)
 }
 
 /* Every failed call for memory leaves the map as it was. */
-static void out_of_memory(void **state)
+TEST(out_of_memory)
 {
-    (void)state;
     for (unsigned n = 1; n < 6; n++) {
         struct memory memory = {.fail_at = n};
         struct tp_addr_map map;
@@ -282,18 +273,4 @@ static void out_of_memory(void **state)
     tp_addr_map_init(&map, get, put, &memory);
     assert_int_equal(tp_addr_map_reserve(&map, UINT64_MAX), TP_ENOMEM);
     assert_null(map.slots);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_operations),
-        cmocka_unit_test(wrapped_run),
-        cmocka_unit_test(empty_map),
-        cmocka_unit_test(even_steps),
-        cmocka_unit_test(out_of_memory),
-        cmocka_unit_test(chosen_keys),
-        cmocka_unit_test(chosen_keys_without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,8 @@
  * in test_arena_defects.c, options in test_arena_options.c, threads in test_arena_threads.c. */
 #include "tests/unit/arena_rig.h"
 
-static void the_same_block_comes_back(void **state)
+TEST(the_same_block_comes_back)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_host);
     static const uint64_t sizes[] = {1, 16, 17, 64, 200, 1000, 4096, 32768, 32769, 1 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -15,9 +14,8 @@ static void the_same_block_comes_back(void **state)
     close_arena(r);
 }
 
-static void newest_comes_back_first(void **state)
+TEST(newest_comes_back_first)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_host);
     tp_addr a = rig_alloc(r, 0, 48), b = rig_alloc(r, 0, 48);
     rig_free(r, 0, a, 48);
@@ -28,9 +26,8 @@ static void newest_comes_back_first(void **state)
 }
 
 /* While a block beside it is live; idle pages may serve another class. */
-static void a_block_serves_its_class_only(void **state)
+TEST(a_block_serves_its_class_only)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_host);
     tp_addr a = rig_alloc(r, 0, 64), beside = rig_alloc(r, 0, 64);
     assert_int_equal(a / ARENA_PAGE, beside / ARENA_PAGE);
@@ -42,9 +39,8 @@ static void a_block_serves_its_class_only(void **state)
     close_arena(r);
 }
 
-static void waste_is_bounded(void **state)
+TEST(waste_is_bounded)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_virtual);
     for (uint64_t size = 1; size <= 32768; size++) {
         struct tp_block b;
@@ -57,9 +53,8 @@ static void waste_is_bounded(void **state)
 }
 
 /* One block, two, four, and at last `refill`: 32 KiB / 64 = 512. */
-static void a_refill_moves_twice_the_last_up_to_refill(void **state)
+TEST(a_refill_moves_twice_the_last_up_to_refill)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_host);
     fill_pool(r, 64, 3000);
     uint64_t gets = r->account.gets, expected = 1;
@@ -80,9 +75,8 @@ static void a_refill_moves_twice_the_last_up_to_refill(void **state)
 }
 
 /* They come back in the order of their places, whatever the order of the frees. */
-static void a_refill_hands_out_neighbours(void **state)
+TEST(a_refill_hands_out_neighbours)
 {
-    (void)state;
     enum { COUNT = 128, ODD = 37 }; /* a page of 16 bytes each */
     struct rig *r = open_arena("", &tp_source_host);
     tp_addr blocks[COUNT];
@@ -96,9 +90,8 @@ static void a_refill_hands_out_neighbours(void **state)
     close_arena(r);
 }
 
-static void nothing_is_carved_while_the_pool_has_blocks(void **state)
+TEST(nothing_is_carved_while_the_pool_has_blocks)
 {
-    (void)state;
     struct rig *r = open_arena("first_range=1MiB", &tp_source_host);
     fill_pool(r, 64, 200);
     const struct arena *st = r->st;
@@ -115,9 +108,8 @@ static void nothing_is_carved_while_the_pool_has_blocks(void **state)
 }
 
 /* A page for the first block, a share of the class for the next ones, `refill_target` at most. */
-static void a_class_gets_pages_by_what_it_holds(void **state)
+TEST(a_class_gets_pages_by_what_it_holds)
 {
-    (void)state;
     struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
     const struct arena *st = r->st;
     const struct arena_central *pool = &st->central[class_of(r, 64)];
@@ -149,9 +141,8 @@ static tp_addr *inner_blocks(struct rig *r, uint64_t size, uint32_t count)
     return blocks;
 }
 
-static void drain_begins_above_the_limit(void **state)
+TEST(drain_begins_above_the_limit)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_host);
     enum { LIMIT = 1024, DRAIN = 256 }; /* 64 KiB / 64, half of 512 */
     tp_addr *blocks = inner_blocks(r, 64, LIMIT + 1);
@@ -168,9 +159,8 @@ static void drain_begins_above_the_limit(void **state)
 }
 
 /* Every small class, whatever its counts. */
-static void drain_moves_exactly_drain_in_every_class(void **state)
+TEST(drain_moves_exactly_drain_in_every_class)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_virtual);
     const struct arena *st = r->st;
     for (uint32_t c = 0; c < st->classes.count; c++) {
@@ -192,9 +182,8 @@ static void drain_moves_exactly_drain_in_every_class(void **state)
 }
 
 /* The oldest ones are handed over. */
-static void drained_blocks_refill_another_thread(void **state)
+TEST(drained_blocks_refill_another_thread)
 {
-    (void)state;
     enum { LIMIT = 64, DRAIN = 16 }; /* of 1024 bytes */
     struct rig *r = open_arena("", &tp_source_host);
     tp_addr *blocks = inner_blocks(r, 1024, LIMIT + 1);
@@ -214,9 +203,8 @@ static void drained_blocks_refill_another_thread(void **state)
     close_arena(r);
 }
 
-static void a_thread_that_ends_leaves_nothing(void **state)
+TEST(a_thread_that_ends_leaves_nothing)
 {
-    (void)state;
     struct rig *r = open_arena("first_range=4MiB", &tp_source_virtual);
     const struct arena *st = r->st;
     for (uint32_t c = 0; c < st->classes.count; c++)
@@ -235,9 +223,8 @@ static void a_thread_that_ends_leaves_nothing(void **state)
 }
 
 /* A class keeps one span whose blocks are all pooled; the others become free pages at once. */
-static void idle_spans_become_free_pages(void **state)
+TEST(idle_spans_become_free_pages)
 {
-    (void)state;
     enum { COUNT = 200 };
     struct rig *r = open_arena("first_range=4MiB,local_cache_target=0", &tp_source_virtual);
     const struct arena *st = r->st;
@@ -256,9 +243,8 @@ static void idle_spans_become_free_pages(void **state)
 }
 
 /* Each leaves an array in the pool, and the next one empties it. */
-static void threads_that_come_and_go_pile_nothing_up(void **state)
+TEST(threads_that_come_and_go_pile_nothing_up)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_virtual);
     uint64_t after_first = 0;
     for (int i = 0; i < 1000; i++) {
@@ -270,9 +256,8 @@ static void threads_that_come_and_go_pile_nothing_up(void **state)
     close_arena(r);
 }
 
-static void two_blocks_and_no_third(void **state)
+TEST(two_blocks_and_no_third)
 {
-    (void)state;
     struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse12", &tp_source_host);
     tp_addr a = rig_alloc(r, 0, 32768), b = rig_alloc(r, 0, 32768);
     struct tp_block none;
@@ -288,9 +273,8 @@ static void two_blocks_and_no_third(void **state)
     close_arena(r);
 }
 
-static void a_large_span_is_reused_split_and_merged(void **state)
+TEST(a_large_span_is_reused_split_and_merged)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_virtual);
     const uint64_t mib = 1 << 20;
     tp_addr whole = rig_alloc(r, 0, 100 * mib);
@@ -313,9 +297,8 @@ static void a_large_span_is_reused_split_and_merged(void **state)
     close_arena(r);
 }
 
-static void the_best_fit_is_taken(void **state)
+TEST(the_best_fit_is_taken)
 {
-    (void)state;
     struct rig *r = open_arena("first_range=64MiB", &tp_source_virtual);
     static const uint64_t sizes[] = {900 << 10, 300 << 10, 500 << 10, 300 << 10};
     tp_addr holes[4];
@@ -334,9 +317,8 @@ static void the_best_fit_is_taken(void **state)
 
 /* 34 KiB at 64 KiB: of twenty holes of just this size, 68 KiB apart, only one lies right. It is not
  * looked for while a longer span must have such a place, and it is found when there is none. */
-static void a_long_span_saves_the_search_for_an_alignment(void **state)
+TEST(a_long_span_saves_the_search_for_an_alignment)
 {
-    (void)state;
     struct rig *r = open_arena("first_range=4MiB,max_arenas=1", &tp_source_virtual);
     const uint64_t hole = 34 << 10;
     tp_addr holes[20];
@@ -366,9 +348,8 @@ static uint64_t next_range(uint64_t held, uint64_t least, uint64_t most)
     return (share + (16 << 10) - 1) & ~((UINT64_C(16) << 10) - 1);
 }
 
-static void ranges_grow_by_a_share_of_what_is_held(void **state)
+TEST(ranges_grow_by_a_share_of_what_is_held)
 {
-    (void)state;
     struct rig *r = open_arena("arena_size=512KiB", &tp_source_virtual);
     uint64_t least = UINT64_MAX, most = 0;
     while (r->account.reserved < 32 << 20) {
@@ -389,9 +370,8 @@ static void ranges_grow_by_a_share_of_what_is_held(void **state)
 }
 
 /* Shares would use up a limited number of ranges before there is much in them. */
-static void counted_ranges_double(void **state)
+TEST(counted_ranges_double)
 {
-    (void)state;
     struct rig *r = open_arena("arena_size=512KiB,max_arenas=5", &tp_source_virtual);
     uint64_t expected = 0, steps[] = {64, 128, 256, 512, 512};
     for (int i = 0; i < 5; i++) {
@@ -404,9 +384,8 @@ static void counted_ranges_double(void **state)
 }
 
 /* A request above the next range's size is no reason to stay small. */
-static void ranges_grow_under_large_objects_too(void **state)
+TEST(ranges_grow_under_large_objects_too)
 {
-    (void)state;
     const uint64_t mib = 1 << 20;
     struct rig *r = open_arena("", &tp_source_virtual);
     uint64_t held = 0, fit = 0, gets = 0;
@@ -422,9 +401,8 @@ static void ranges_grow_under_large_objects_too(void **state)
     close_arena(r);
 }
 
-static void large_objects_resize_in_place(void **state)
+TEST(large_objects_resize_in_place)
 {
-    (void)state;
     struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
     tp_addr a = rig_alloc(r, 0, 400 << 10);
     struct tp_req rq = {.size = 100 << 10, .align = 16};
@@ -442,9 +420,8 @@ static void large_objects_resize_in_place(void **state)
     close_arena(r);
 }
 
-static void small_objects_resize_within_their_class(void **state)
+TEST(small_objects_resize_within_their_class)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_virtual);
     tp_addr a = rig_alloc(r, 0, 1000); /* class 1024 */
     struct tp_req rq = {.size = 1024, .align = 16};
@@ -458,9 +435,8 @@ static void small_objects_resize_within_their_class(void **state)
     close_arena(r);
 }
 
-static void trim_gives_idle_memory_back(void **state)
+TEST(trim_gives_idle_memory_back)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_virtual);
     tp_addr blocks[3000], keep = rig_alloc(r, 0, 100);
     for (int i = 0; i < 3000; i++)
@@ -478,9 +454,8 @@ static void trim_gives_idle_memory_back(void **state)
     close_arena(r);
 }
 
-static void idle_ranges_go_back_before_out_of_memory(void **state)
+TEST(idle_ranges_go_back_before_out_of_memory)
 {
-    (void)state;
     struct rig *r = calloc(1, sizeof *r);
     struct rig_cfg cfg = {
         .strategy = &tp_strategy_arena, .base = &tp_source_virtual, .limit = "capacity=1MiB"};
@@ -501,9 +476,8 @@ static void idle_ranges_go_back_before_out_of_memory(void **state)
 
 /* More requests fail in a full arena. What the first one looked at in vain cannot have changed, so
  * the next must not look again: it would begin the refills anew. */
-static void a_vain_reclaim_is_not_repeated(void **state)
+TEST(a_vain_reclaim_is_not_repeated)
 {
-    (void)state;
     enum { BLOCKS = 1024, STALE = 7 };
     struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
     struct arena_thread *thr = r->threads[1], *other = r->threads[2];
@@ -530,9 +504,8 @@ static void a_vain_reclaim_is_not_repeated(void **state)
 }
 
 /* Only spans whose blocks are all idle move; their neighbours' blocks stay in the pool. */
-static void a_reclaim_takes_whole_spans_only(void **state)
+TEST(a_reclaim_takes_whole_spans_only)
 {
-    (void)state;
     enum { BLOCKS = 1024, KEPT = 519 };
     struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
     const struct arena *st = r->st;
@@ -558,9 +531,8 @@ static void a_reclaim_takes_whole_spans_only(void **state)
 }
 
 /* Blocks that lie idle in caches serve another class before more is reserved. */
-static void idle_blocks_are_collected_before_a_range_is_got(void **state)
+TEST(idle_blocks_are_collected_before_a_range_is_got)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_virtual);
     for (uint64_t size = 1024; size <= 32768; size += size / 8) {
         tp_addr a = rig_alloc(r, 0, size), b = rig_alloc(r, 0, size);
@@ -573,9 +545,8 @@ static void idle_blocks_are_collected_before_a_range_is_got(void **state)
 
 /* A program that repeats itself comes to a state in which nothing is collected and nothing is got.
  */
-static void collecting_comes_to_an_end(void **state)
+TEST(collecting_comes_to_an_end)
 {
-    (void)state;
     enum { ROUNDS = 400, COUNT = 40 };
     struct rig *r = open_arena("", &tp_source_virtual);
     const struct arena *st = r->st;
@@ -600,9 +571,8 @@ static void collecting_comes_to_an_end(void **state)
 }
 
 /* The next request of the same length gets it; one of another length finds it merged. */
-static void a_freed_large_object_waits_for_its_length(void **state)
+TEST(a_freed_large_object_waits_for_its_length)
 {
-    (void)state;
     struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
     const struct arena *st = r->st;
     tp_addr a = rig_alloc(r, 0, 65536), b = rig_alloc(r, 0, 65536), c;
@@ -625,9 +595,8 @@ static void a_freed_large_object_waits_for_its_length(void **state)
     close_arena(r);
 }
 
-static void few_large_objects_wait(void **state)
+TEST(few_large_objects_wait)
 {
-    (void)state;
     enum { COUNT = 3 * KEPT_SPANS };
     struct rig *r = open_arena("", &tp_source_virtual);
     const struct arena *st = r->st;
@@ -646,9 +615,8 @@ static void few_large_objects_wait(void **state)
 }
 
 /* What lies behind an object that grows is no longer kept. */
-static void a_large_object_grows_into_a_kept_one(void **state)
+TEST(a_large_object_grows_into_a_kept_one)
 {
-    (void)state;
     struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
     tp_addr a = rig_alloc(r, 0, 65536), b = rig_alloc(r, 0, 65536);
     struct tp_req rq = {.size = 131072, .align = 16};
@@ -659,9 +627,8 @@ static void a_large_object_grows_into_a_kept_one(void **state)
 }
 
 /* A range that has been idle goes back, after as many spans as are counted and not before. */
-static void idle_ranges_decay(void **state)
+TEST(idle_ranges_decay)
 {
-    (void)state;
     const uint64_t mib = 1 << 20;
     struct rig *r = open_arena("first_range=2MiB", &tp_source_virtual);
     const struct arena *st = r->st;
@@ -682,9 +649,8 @@ static void idle_ranges_decay(void **state)
 }
 
 /* Spans that a resize gives back count too, wherever the looks for idle ranges fall. */
-static void idle_ranges_decay_beside_resizes(void **state)
+TEST(idle_ranges_decay_beside_resizes)
 {
-    (void)state;
     const uint64_t mib = 1 << 20;
     for (unsigned more = 0; more < 2; more++) {
         struct rig *r = open_arena("first_range=2MiB", &tp_source_virtual);
@@ -704,9 +670,8 @@ static void idle_ranges_decay_beside_resizes(void **state)
     }
 }
 
-static void every_block_is_named_by_a_walk(void **state)
+TEST(every_block_is_named_by_a_walk)
 {
-    (void)state;
     struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
     tp_addr a = rig_alloc(r, 0, 1000);   /* one of the two of its class on a page: 1024 bytes */
     tp_addr b = rig_alloc(r, 0, 400000); /* large: 196 pages of 2 KiB */
@@ -726,9 +691,8 @@ static void every_block_is_named_by_a_walk(void **state)
 }
 
 /* What classes round up, bits, descriptors and caches cost: sizes spread evenly over 16..1024. */
-static void a_million_small_objects_cost_little(void **state)
+TEST(a_million_small_objects_cost_little)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_virtual);
     uint64_t requested = 0;
     r->random = 5;
@@ -741,47 +705,4 @@ static void a_million_small_objects_cost_little(void **state)
     assert_true((stats.peak_carved_bytes + r->account.peak_metadata) * 100 <= requested * 107);
     rig_close(r); /* a walk of a million blocks says nothing new */
     free(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_block_comes_back),
-        cmocka_unit_test(newest_comes_back_first),
-        cmocka_unit_test(a_block_serves_its_class_only),
-        cmocka_unit_test(waste_is_bounded),
-        cmocka_unit_test(a_refill_moves_twice_the_last_up_to_refill),
-        cmocka_unit_test(a_refill_hands_out_neighbours),
-        cmocka_unit_test(nothing_is_carved_while_the_pool_has_blocks),
-        cmocka_unit_test(a_class_gets_pages_by_what_it_holds),
-        cmocka_unit_test(drain_begins_above_the_limit),
-        cmocka_unit_test(drain_moves_exactly_drain_in_every_class),
-        cmocka_unit_test(drained_blocks_refill_another_thread),
-        cmocka_unit_test(a_thread_that_ends_leaves_nothing),
-        cmocka_unit_test(idle_spans_become_free_pages),
-        cmocka_unit_test(threads_that_come_and_go_pile_nothing_up),
-        cmocka_unit_test(two_blocks_and_no_third),
-        cmocka_unit_test(a_large_span_is_reused_split_and_merged),
-        cmocka_unit_test(the_best_fit_is_taken),
-        cmocka_unit_test(a_long_span_saves_the_search_for_an_alignment),
-        cmocka_unit_test(ranges_grow_by_a_share_of_what_is_held),
-        cmocka_unit_test(counted_ranges_double),
-        cmocka_unit_test(ranges_grow_under_large_objects_too),
-        cmocka_unit_test(large_objects_resize_in_place),
-        cmocka_unit_test(small_objects_resize_within_their_class),
-        cmocka_unit_test(trim_gives_idle_memory_back),
-        cmocka_unit_test(idle_ranges_go_back_before_out_of_memory),
-        cmocka_unit_test(a_vain_reclaim_is_not_repeated),
-        cmocka_unit_test(a_reclaim_takes_whole_spans_only),
-        cmocka_unit_test(idle_blocks_are_collected_before_a_range_is_got),
-        cmocka_unit_test(collecting_comes_to_an_end),
-        cmocka_unit_test(a_freed_large_object_waits_for_its_length),
-        cmocka_unit_test(few_large_objects_wait),
-        cmocka_unit_test(a_large_object_grows_into_a_kept_one),
-        cmocka_unit_test(idle_ranges_decay),
-        cmocka_unit_test(idle_ranges_decay_beside_resizes),
-        cmocka_unit_test(every_block_is_named_by_a_walk),
-        cmocka_unit_test(a_million_small_objects_cost_little),
-    };
-    return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
 }

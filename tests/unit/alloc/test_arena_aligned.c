@@ -46,7 +46,7 @@ static const struct arena_span *by_looking_at_all(const struct arena_pages *h, u
 
 /* Spans of 17 pages at odd places, free and taken in turn: none of them has 17 pages behind an
  * alignment to 32. */
-static void a_search_in_vain(void **state)
+TEST(a_search_in_vain)
 {
     enum { SPANS = 4000, SEARCHES = 4000 };
     (void)state;
@@ -77,7 +77,7 @@ static void a_search_in_vain(void **state)
 
 /* What a trace chooses must not choose the shape of the tree: free spans whose lengths rise, fall,
  * and rise as the numbers of a known generator do. */
-static void chosen_lengths(void **state)
+TEST(chosen_lengths)
 {
     enum { SPANS = 4000 };
     (void)state;
@@ -113,7 +113,7 @@ static void chosen_lengths(void **state)
 }
 
 /* Small ranges, so that searches are often in vain, and several alignments at once. */
-static void the_same_answer(void **state)
+TEST(the_same_answer)
 {
     enum { OBJECTS = 400, STEPS = 20000 };
     (void)state;
@@ -149,7 +149,7 @@ static void the_same_answer(void **state)
 }
 
 /* Every call for memory of the trees fails once: the answer is the same. */
-static void without_memory_for_trees(void **state)
+TEST(without_memory_for_trees)
 {
     enum { SPANS = 200 };
     (void)state;
@@ -173,12 +173,4 @@ static void without_memory_for_trees(void **state)
         t.rig->meta.fail_at = 0;
         close_heap(&t);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_search_in_vain), cmocka_unit_test(chosen_lengths),
-        cmocka_unit_test(the_same_answer), cmocka_unit_test(without_memory_for_trees)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,8 @@ static void warm_up(struct rig *r)
         }
 }
 
-static void a_double_free_makes_no_alias(void **state)
+TEST(a_double_free_makes_no_alias)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_host);
     tp_addr a = rig_alloc(r, 0, 64);
     assert_int_equal(rig_free(r, 0, a, 64), TP_OK);
@@ -27,9 +26,8 @@ static void a_double_free_makes_no_alias(void **state)
 }
 
 /* A block that was given twice would come back twice: all that a class has is handed out. */
-static void a_double_free_on_another_thread_makes_no_alias(void **state)
+TEST(a_double_free_on_another_thread_makes_no_alias)
 {
-    (void)state;
     struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
     tp_addr blocks[16], again[16];
     struct tp_block none;
@@ -49,9 +47,8 @@ static void a_double_free_on_another_thread_makes_no_alias(void **state)
     close_arena(r);
 }
 
-static void beyond_4_gib_nothing_is_lost(void **state)
+TEST(beyond_4_gib_nothing_is_lost)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_virtual);
     const uint64_t gib = UINT64_C(1) << 30;
     static const uint64_t sizes[] = {4, 5, 80, UINT64_C(1) << 18};
@@ -70,9 +67,8 @@ static void beyond_4_gib_nothing_is_lost(void **state)
     close_arena(r);
 }
 
-static void foreign_pointers_are_refused(void **state)
+TEST(foreign_pointers_are_refused)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_host);
     int on_the_stack = 0;
     void *from_malloc = malloc(64);
@@ -84,9 +80,8 @@ static void foreign_pointers_are_refused(void **state)
 }
 
 /* The origin believed a header that a program could forge inside a block. */
-static void forged_interior_pointers_are_refused(void **state)
+TEST(forged_interior_pointers_are_refused)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_host);
     warm_up(r);
     tp_addr a = rig_alloc(r, 0, 4096);
@@ -100,9 +95,8 @@ static void forged_interior_pointers_are_refused(void **state)
     close_arena(r);
 }
 
-static void a_16_byte_object_holds_17_bytes(void **state)
+TEST(a_16_byte_object_holds_17_bytes)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_host);
     const uint64_t count = 200000;
     for (uint64_t i = 0; i < count; i++)
@@ -112,9 +106,8 @@ static void a_16_byte_object_holds_17_bytes(void **state)
     close_arena(r);
 }
 
-static void memory_moves_between_classes(void **state)
+TEST(memory_moves_between_classes)
 {
-    (void)state;
     struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
     tp_addr blocks[1024];
     for (int i = 0; i < 1024; i++)
@@ -129,9 +122,8 @@ static void memory_moves_between_classes(void **state)
 
 /* One block stays live, so that no span is idle: the blocks that another thread freed must still be
  * found. */
-static void remote_frees_are_not_stranded(void **state)
+TEST(remote_frees_are_not_stranded)
 {
-    (void)state;
     struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
     tp_addr blocks[1024];
     for (int i = 0; i < 1024; i++)
@@ -147,9 +139,8 @@ static void remote_frees_are_not_stranded(void **state)
 }
 
 /* The origin's thread caches were lost with their threads. */
-static void threads_that_end_leak_no_blocks(void **state)
+TEST(threads_that_end_leak_no_blocks)
 {
-    (void)state;
     struct rig *r = open_arena("arena_size=1MiB,first_range=1MiB,max_arenas=1,classes=coarse6",
                                &tp_source_host);
     static const uint64_t sizes[] = {64, 256, 4096};
@@ -183,9 +174,8 @@ static void refused(struct rig *r, tp_addr addr, uint64_t size, uint64_t align)
     assert_memory_equal(&account, &r->account, sizeof account);
 }
 
-static void a_size_of_another_class_is_refused(void **state)
+TEST(a_size_of_another_class_is_refused)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_host);
     static const uint64_t sizes[] = {16, 100, 128, 1000, 5000, 32768};
     warm_up(r);
@@ -205,9 +195,8 @@ static void a_size_of_another_class_is_refused(void **state)
     close_arena(r);
 }
 
-static void an_alignment_of_another_class_is_refused(void **state)
+TEST(an_alignment_of_another_class_is_refused)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_host);
     struct tp_block b;
     warm_up(r);
@@ -219,9 +208,8 @@ static void an_alignment_of_another_class_is_refused(void **state)
     close_arena(r);
 }
 
-static void a_large_free_names_its_pages(void **state)
+TEST(a_large_free_names_its_pages)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_host);
     warm_up(r);
     tp_addr a = rig_alloc(r, 0, 40000); /* 20 pages of 2 KiB */
@@ -235,9 +223,8 @@ static void a_large_free_names_its_pages(void **state)
 }
 
 /* The size that counts is the one after the last resize. */
-static void a_free_after_a_resize_names_the_new_size(void **state)
+TEST(a_free_after_a_resize_names_the_new_size)
 {
-    (void)state;
     struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
     tp_addr a = rig_alloc(r, 0, 100000), small = rig_alloc(r, 0, 961);
     struct tp_req rq = {.size = 50000, .align = 16};
@@ -252,9 +239,8 @@ static void a_free_after_a_resize_names_the_new_size(void **state)
 }
 
 /* Addresses of memory that moved to another class, became large or went back to the source. */
-static void frees_of_memory_that_moved_are_refused(void **state)
+TEST(frees_of_memory_that_moved_are_refused)
 {
-    (void)state;
     struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
     tp_addr blocks[1024];
     for (int i = 0; i < 1024; i++)
@@ -270,25 +256,4 @@ static void frees_of_memory_that_moved_are_refused(void **state)
     for (int i = 0; i < 1024; i++)
         assert_int_equal(rig_free(r, 0, blocks[i], 64), TP_EINVAL);
     close_arena(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_double_free_makes_no_alias),
-        cmocka_unit_test(a_double_free_on_another_thread_makes_no_alias),
-        cmocka_unit_test(beyond_4_gib_nothing_is_lost),
-        cmocka_unit_test(foreign_pointers_are_refused),
-        cmocka_unit_test(forged_interior_pointers_are_refused),
-        cmocka_unit_test(a_16_byte_object_holds_17_bytes),
-        cmocka_unit_test(memory_moves_between_classes),
-        cmocka_unit_test(remote_frees_are_not_stranded),
-        cmocka_unit_test(threads_that_end_leak_no_blocks),
-        cmocka_unit_test(a_size_of_another_class_is_refused),
-        cmocka_unit_test(an_alignment_of_another_class_is_refused),
-        cmocka_unit_test(a_large_free_names_its_pages),
-        cmocka_unit_test(a_free_after_a_resize_names_the_new_size),
-        cmocka_unit_test(frees_of_memory_that_moved_are_refused),
-    };
-    return cmocka_run_group_tests_name("arena, defects of its origin", tests, NULL, NULL);
 }

@@ -2,9 +2,8 @@
  * fixed arena answers. */
 #include "tests/unit/arena_rig.h"
 
-static void the_origins_fixed_arena(void **state)
+TEST(the_origins_fixed_arena)
 {
-    (void)state;
     struct rig *r = open_arena(ORIGIN, &tp_source_virtual);
     struct tp_block b;
     for (int i = 0; i < 64; i++)
@@ -16,9 +15,8 @@ static void the_origins_fixed_arena(void **state)
 
 /* A source that has less than the arena is to have: its only one is not spent on the first block.
  */
-static void a_counted_arena_is_as_large_as_it_can_be(void **state)
+TEST(a_counted_arena_is_as_large_as_it_can_be)
 {
-    (void)state;
     struct rig *r = calloc(1, sizeof *r);
     struct rig_cfg cfg = {.strategy = &tp_strategy_arena,
                           .options = ORIGIN,
@@ -50,9 +48,8 @@ static void refused_options(const char *spec, const char *sentence)
     free(opts);
 }
 
-static void contradictions_are_usage_errors(void **state)
+TEST(contradictions_are_usage_errors)
 {
-    (void)state;
     refused_options("alignment=48", "strategy 'arena': 'alignment' must be a power of two");
     refused_options("first_range=128MiB", "strategy 'arena': 'first_range' (128MiB) is larger than "
                                           "'arena_size' (64MiB)");
@@ -60,9 +57,8 @@ static void contradictions_are_usage_errors(void **state)
                     "strategy 'arena': 'refill_target' (2MiB) is larger than 'arena_size' (1MiB)");
 }
 
-static void defaults_are_those_of_the_policy(void **state)
+TEST(defaults_are_those_of_the_policy)
 {
-    (void)state;
     struct rig *r = open_arena("", &tp_source_virtual);
     const struct arena *st = r->st;
     assert_int_equal(st->pages.next_range, 64 << 10);
@@ -80,9 +76,8 @@ static void defaults_are_those_of_the_policy(void **state)
     close_arena(r);
 }
 
-static void classes_are_those_of_the_tables(void **state)
+TEST(classes_are_those_of_the_tables)
 {
-    (void)state;
     static const uint64_t kib[] = {4, 6, 8, 16, 32, 64, 128, 256, 1024, 16384};
     struct rig *r = open_arena("classes=coarse12", &tp_source_virtual);
     const struct arena *st = r->st;
@@ -100,9 +95,8 @@ static void classes_are_those_of_the_tables(void **state)
     close_arena(r);
 }
 
-static void counts_follow_the_formulas(void **state)
+TEST(counts_follow_the_formulas)
 {
-    (void)state;
     static const struct {
         const char *options;
         uint64_t refill_target, cache_target;
@@ -128,9 +122,8 @@ static void counts_follow_the_formulas(void **state)
 
 /* What a thread had to get back after it gave it away, it may keep from then on; up to 16 times
  * what it may keep at first, and not when idle memory has been collected. */
-static void a_cache_that_was_too_small_holds_more(void **state)
+TEST(a_cache_that_was_too_small_holds_more)
 {
-    (void)state;
     enum { LIMIT = 1024, BLOCKS = 20 * LIMIT };
     struct rig *r = open_arena("", &tp_source_virtual);
     const struct arena_thread *thr = r->threads[0];
@@ -154,9 +147,8 @@ static void a_cache_that_was_too_small_holds_more(void **state)
 
 /* The growth is bounded in bytes: a class of large blocks, of which a thread keeps two at first,
  * does not come to hold as many times its memory as it may hold blocks. */
-static void a_cache_of_large_blocks_grows_by_their_bytes(void **state)
+TEST(a_cache_of_large_blocks_grows_by_their_bytes)
 {
-    (void)state;
     enum { BLOCKS = 40, ROUNDS = 6 };
     static const struct {
         uint64_t size;
@@ -184,9 +176,8 @@ static void a_cache_of_large_blocks_grows_by_their_bytes(void **state)
 
 /* Sizes between multiples of 64 KiB are rounded down: it is a bound, also where the source gives up
  * memory in larger steps. A larger object gets its own range, of whole steps. */
-static void arena_size_bounds_every_range(void **state)
+TEST(arena_size_bounds_every_range)
 {
-    (void)state;
     static const struct {
         const char *options, *page;
         uint64_t object, count, most, large, range;
@@ -222,9 +213,8 @@ static void arena_size_bounds_every_range(void **state)
 enum { OBJECTS = 400 };
 
 /* However little a drain hands over, a free moves about one item of the cache, and not all. */
-static void a_small_drain_moves_no_cache(void **state)
+TEST(a_small_drain_moves_no_cache)
 {
-    (void)state;
     enum { SIZE = 16, LIMIT = 4096, BLOCKS = 4 * LIMIT };
     struct rig *r = open_arena("refill_target=1", &tp_source_virtual);
     const struct arena_thread *thr = r->threads[0];
@@ -247,9 +237,8 @@ static void a_small_drain_moves_no_cache(void **state)
 }
 
 /* A device gives up 2 MiB at a time and has large blocks, which no two ranges share. */
-static void ranges_grow_by_a_quarter_on_a_device(void **state)
+TEST(ranges_grow_by_a_quarter_on_a_device)
 {
-    (void)state;
     const uint64_t mib = 1 << 20;
     struct rig *r = calloc(1, sizeof *r);
     struct rig_cfg cfg = {.strategy = &tp_strategy_arena,
@@ -270,9 +259,8 @@ static void ranges_grow_by_a_quarter_on_a_device(void **state)
 }
 
 /* A program that frees rightly, beside a model of what is live; nothing is looked up. */
-static void without_checks_a_correct_program_is_served(void **state)
+TEST(without_checks_a_correct_program_is_served)
 {
-    (void)state;
     struct rig *r = open_arena("checks=no,max_arenas=6", &tp_source_host);
     struct object *objects = calloc(OBJECTS, sizeof *objects);
     assert_non_null(objects);
@@ -313,33 +301,12 @@ static void without_checks_a_correct_program_is_served(void **state)
     close_arena(r);
 }
 
-static void without_checks_large_frees_are_still_looked_up(void **state)
+TEST(without_checks_large_frees_are_still_looked_up)
 {
-    (void)state;
     struct rig *r = open_arena("checks=no", &tp_source_host);
     tp_addr a = rig_alloc(r, 0, 40000);
     assert_int_equal(rig_free(r, 0, a + 2048, 40000), TP_EINVAL);
     assert_int_equal(rig_free(r, 0, a, 40000), TP_OK);
     assert_int_equal(rig_free(r, 0, a, 40000), TP_EINVAL);
     close_arena(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_origins_fixed_arena),
-        cmocka_unit_test(a_counted_arena_is_as_large_as_it_can_be),
-        cmocka_unit_test(contradictions_are_usage_errors),
-        cmocka_unit_test(defaults_are_those_of_the_policy),
-        cmocka_unit_test(classes_are_those_of_the_tables),
-        cmocka_unit_test(counts_follow_the_formulas),
-        cmocka_unit_test(a_cache_that_was_too_small_holds_more),
-        cmocka_unit_test(a_cache_of_large_blocks_grows_by_their_bytes),
-        cmocka_unit_test(arena_size_bounds_every_range),
-        cmocka_unit_test(a_small_drain_moves_no_cache),
-        cmocka_unit_test(ranges_grow_by_a_quarter_on_a_device),
-        cmocka_unit_test(without_checks_a_correct_program_is_served),
-        cmocka_unit_test(without_checks_large_frees_are_still_looked_up),
-    };
-    return cmocka_run_group_tests_name("arena, options", tests, NULL, NULL);
 }

@@ -232,9 +232,8 @@ static uint64_t all_live(struct shared_rig *sr, struct worker *workers, bool and
     return granted;
 }
 
-static void mixed_sizes_and_remote_frees_lose_nothing(void **state)
+TEST(mixed_sizes_and_remote_frees_lose_nothing)
 {
-    (void)state;
     static const char *const rows[][2] = {
         {"", NULL},
         {"", "capacity=500KB"},
@@ -296,9 +295,8 @@ static void *free_an_eighth(void *ctx)
     return NULL;
 }
 
-static void live_bits_share_words(void **state)
+TEST(live_bits_share_words)
 {
-    (void)state;
     struct shared_rig *sr = open_shared("", NULL);
     struct worker *workers = run(sr, free_an_eighth, 99);
     uint64_t carved = 0;
@@ -345,9 +343,8 @@ static void *free_the_same(void *ctx)
     return NULL;
 }
 
-static void of_many_frees_at_once_one_succeeds(void **state)
+TEST(of_many_frees_at_once_one_succeeds)
 {
-    (void)state;
     struct shared_rig *sr = open_shared("", NULL);
     struct worker *workers = run(sr, free_the_same, 1);
     uint64_t failed = 0;
@@ -386,9 +383,8 @@ static void *fill_and_empty(void *ctx)
     return NULL;
 }
 
-static void a_full_device_is_shared(void **state)
+TEST(a_full_device_is_shared)
 {
-    (void)state;
     struct shared_rig *sr = open_shared("", "capacity=300KB");
     free(run(sr, fill_and_empty, 31));
     rig_walk(&sr->r);
@@ -422,9 +418,8 @@ static bool heap_is_held(struct arena *st)
     return pthread_mutex_unlock(&st->heap.mutex) == 0;
 }
 
-static void a_thread_needs_no_lock_for_its_own_blocks(void **state)
+TEST(a_thread_needs_no_lock_for_its_own_blocks)
 {
-    (void)state;
     struct shared_rig *sr = open_shared("", NULL);
     const struct rig *r = &sr->r;
     struct arena *st = r->st;
@@ -440,16 +435,4 @@ static void a_thread_needs_no_lock_for_its_own_blocks(void **state)
     }
     assert_true(heap_is_held(st));
     close_shared(sr);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mixed_sizes_and_remote_frees_lose_nothing),
-        cmocka_unit_test(live_bits_share_words),
-        cmocka_unit_test(of_many_frees_at_once_one_succeeds),
-        cmocka_unit_test(a_full_device_is_shared),
-        cmocka_unit_test(a_thread_needs_no_lock_for_its_own_blocks),
-    };
-    return cmocka_run_group_tests_name("arena, threads", tests, NULL, NULL);
 }

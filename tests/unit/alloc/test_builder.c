@@ -1,11 +1,7 @@
 /* The builder refuses what does not fit, by name and without a trace; small programs whose demand
  * is known by heart. */
 #include "alloc/program/program.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 static struct tp_builder *new_builder(void)
 {
@@ -15,9 +11,8 @@ static struct tp_builder *new_builder(void)
     return b;
 }
 
-static void unknown_time(void **state)
+TEST(unknown_time)
 {
-    (void)state;
     struct tp_builder *b = new_builder();
     struct tp_insn in = {.op = TP_ALLOC, .size = 5, .gap_ns = 9};
     struct tp_builder_end end = {.events = 4};
@@ -29,9 +24,8 @@ static void unknown_time(void **state)
     tp_program_release(p);
 }
 
-static void equal_peaks(void **state)
+TEST(equal_peaks)
 {
-    (void)state;
     const struct tp_insn steps[] = {
         {.op = TP_ALLOC, .size = 100},         {.op = TP_FREE, .size = 100},
         {.op = TP_ALLOC, .size = 60},          {.op = TP_REALLOC, .size = 100},
@@ -105,9 +99,8 @@ static struct tp_builder *prepared_builder(void)
     return b;
 }
 
-static void strict_builder(void **state)
+TEST(strict_builder)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct tp_builder *b = prepared_builder();
         struct tp_builder_end end = {0};
@@ -132,9 +125,8 @@ static void add_refused(struct tp_builder *b, struct tp_insn in, const char *wha
     assert_non_null(strstr(err.text, what));
 }
 
-static void references_and_resets(void **state)
+TEST(references_and_resets)
 {
-    (void)state;
     struct tp_builder *b = prepared_builder();
     struct tp_insn in = {.op = TP_RELEASE, .device = 1};
     assert_int_equal(tp_builder_add(b, &in, 20, NULL), TP_OK);
@@ -153,9 +145,8 @@ static void references_and_resets(void **state)
     tp_builder_free(b);
 }
 
-static void strict_prologue(void **state)
+TEST(strict_prologue)
 {
-    (void)state;
     struct tp_builder *b = new_builder();
     struct tp_insn in = {.op = TP_ALLOC, .size = 1};
     struct tp_err err;
@@ -175,9 +166,8 @@ static void strict_prologue(void **state)
     tp_builder_free(b);
 }
 
-static void too_much_is_live(void **state)
+TEST(too_much_is_live)
 {
-    (void)state;
     struct tp_builder *b = new_builder();
     struct tp_insn in = {.op = TP_ALLOC, .size = TP_MAX_SIZE};
     struct tp_err err;
@@ -196,9 +186,8 @@ static void too_much_is_live(void **state)
     tp_builder_free(b);
 }
 
-static void wrong_ends(void **state)
+TEST(wrong_ends)
 {
-    (void)state;
     const struct tp_builder_end ends[] = {
         {.events = 8}, {.streams = TP_MAX_STREAMS + 1}, {.devices = TP_MAX_DEVICES + 1}};
     for (size_t i = 0; i < 3; i++) {
@@ -208,9 +197,8 @@ static void wrong_ends(void **state)
     }
 }
 
-static void many_names(void **state)
+TEST(many_names)
 {
-    (void)state;
     struct tp_builder *b = new_builder();
     struct tp_builder_end end = {0};
     struct tp_program *p;
@@ -231,15 +219,4 @@ static void many_names(void **state)
     assert_string_equal(tp_program_mark(p, 65533), "step 65533");
     assert_int_equal(tp_program_facts(p)->marks, TP_MAX_MARKS);
     tp_program_release(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unknown_time),    cmocka_unit_test(equal_peaks),
-        cmocka_unit_test(strict_builder),  cmocka_unit_test(references_and_resets),
-        cmocka_unit_test(strict_prologue), cmocka_unit_test(too_much_is_live),
-        cmocka_unit_test(wrong_ends),      cmocka_unit_test(many_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,8 @@ static void close_bump(struct rig *r)
     free(r);
 }
 
-static void blocks_follow_each_other_from_the_base(void **state)
+TEST(blocks_follow_each_other_from_the_base)
 {
-    (void)state;
     struct rig *r = open_bump("");
     tp_addr base = rig_alloc(r, 0, 16);
     static const uint64_t sizes[] = {16, 1, 17, 100, 4000};
@@ -41,9 +40,8 @@ static void blocks_follow_each_other_from_the_base(void **state)
     close_bump(r);
 }
 
-static void a_refusal_changes_nothing(void **state)
+TEST(a_refusal_changes_nothing)
 {
-    (void)state;
     struct rig *r = open_bump("size=64KiB,on_full=fail");
     struct tp_block b;
     tp_addr base = rig_alloc(r, 0, 60000);
@@ -58,9 +56,8 @@ static void a_refusal_changes_nothing(void **state)
     close_bump(r);
 }
 
-static void never_misaligned(void **state)
+TEST(never_misaligned)
 {
-    (void)state;
     struct rig *r = open_bump("auto_reset=no");
     for (unsigned i = 0; i < 5000; i++) {
         struct tp_block b;
@@ -71,9 +68,8 @@ static void never_misaligned(void **state)
     close_bump(r);
 }
 
-static void the_alignment_option_is_a_least(void **state)
+TEST(the_alignment_option_is_a_least)
 {
-    (void)state;
     struct rig *r = open_bump("alignment=256");
     tp_addr a = rig_alloc(r, 0, 1), b = rig_alloc(r, 0, 257);
     assert_int_equal(b - a, 256);
@@ -82,9 +78,8 @@ static void the_alignment_option_is_a_least(void **state)
     close_bump(r);
 }
 
-static void offset_and_size_cannot_wrap(void **state)
+TEST(offset_and_size_cannot_wrap)
 {
-    (void)state;
     static const char *const options[] = {"", "size=64KiB,on_full=fail", "alignment=65536",
                                           "size=64KiB,on_full=fallback"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
@@ -100,9 +95,8 @@ static void offset_and_size_cannot_wrap(void **state)
     }
 }
 
-static void a_failed_source_gives_an_error(void **state)
+TEST(a_failed_source_gives_an_error)
 {
-    (void)state;
     struct rig *r = open_limited("", "capacity=4KiB", NULL);
     struct tp_block b;
     assert_int_equal(rig_try(r, 0, 5000, 16, &b), TP_EOOM);
@@ -113,9 +107,8 @@ static void a_failed_source_gives_an_error(void **state)
 }
 
 /* Every way to the source, and it always fails: an error, and no address near 0. */
-static void a_failed_source_gives_no_address(void **state)
+TEST(a_failed_source_gives_no_address)
 {
-    (void)state;
     static const char *const options[] = {"", "size=64KiB,on_full=fallback",
                                           "size=64KiB,on_full=grow", "size=64KiB,on_full=fail"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
@@ -133,9 +126,8 @@ static void a_failed_source_gives_no_address(void **state)
 }
 
 /* The origin's own sample asks 40 MB of a pool of 33.5 MB and can only fail. */
-static void the_origins_sample(void **state)
+TEST(the_origins_sample)
 {
-    (void)state;
     struct tp_block b;
     struct rig *r = open_bump("size=32MiB,on_full=fail");
     assert_int_equal(rig_try(r, 0, 40000000, 16, &b), TP_EOOM);
@@ -150,9 +142,8 @@ static void the_origins_sample(void **state)
     close_bump(r);
 }
 
-static void a_full_range_grows(void **state)
+TEST(a_full_range_grows)
 {
-    (void)state;
     struct rig *r = open_bump("size=100KB,on_full=grow");
     rig_alloc(r, 0, 90000);
     assert_int_equal(r->account.reserved, 102400); /* whole pages */
@@ -164,9 +155,8 @@ static void a_full_range_grows(void **state)
     close_bump(r);
 }
 
-static void automatic_ranges_double(void **state)
+TEST(automatic_ranges_double)
 {
-    (void)state;
     struct rig *r = open_bump("");
     uint64_t expected = 0;
     for (uint64_t size = 64 << 10; size <= 1 << 20; size *= 2) {
@@ -180,9 +170,8 @@ static void automatic_ranges_double(void **state)
     close_bump(r);
 }
 
-static void freed_bytes_are_dead(void **state)
+TEST(freed_bytes_are_dead)
 {
-    (void)state;
     struct rig *r = open_bump("");
     tp_addr a = rig_alloc(r, 0, 64), b = rig_alloc(r, 0, 64);
     rig_alloc(r, 0, 64);
@@ -195,9 +184,8 @@ static void freed_bytes_are_dead(void **state)
     close_bump(r);
 }
 
-static void a_reset_repeats_the_addresses(void **state)
+TEST(a_reset_repeats_the_addresses)
 {
-    (void)state;
     struct rig *r = open_bump("");
     tp_addr first[200];
     for (int round = 0; round < 3; round++) {
@@ -216,9 +204,8 @@ static void a_reset_repeats_the_addresses(void **state)
     close_bump(r);
 }
 
-static void the_last_free_resets(void **state)
+TEST(the_last_free_resets)
 {
-    (void)state;
     struct rig *r = open_bump("");
     tp_addr a = rig_alloc(r, 0, 64), b = rig_alloc(r, 0, 64);
     rig_free(r, 0, a, 64);
@@ -233,9 +220,8 @@ static void the_last_free_resets(void **state)
     close_bump(r);
 }
 
-static void wrong_frees_are_refused(void **state)
+TEST(wrong_frees_are_refused)
 {
-    (void)state;
     struct rig *r = open_bump("");
     struct tp_block b;
     tp_addr a = rig_alloc(r, 0, 16);
@@ -248,9 +234,8 @@ static void wrong_frees_are_refused(void **state)
 }
 
 /* As far as it is known: for the newest block, and where the next one begins in the same word. */
-static void a_size_beyond_the_block_is_refused(void **state)
+TEST(a_size_beyond_the_block_is_refused)
 {
-    (void)state;
     static const char *const options[] = {"", "alignment=8", "auto_reset=no"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         struct rig *r = open_bump(options[i]);
@@ -269,9 +254,8 @@ static void a_size_beyond_the_block_is_refused(void **state)
     }
 }
 
-static void a_size_beyond_the_fallback_is_refused(void **state)
+TEST(a_size_beyond_the_fallback_is_refused)
 {
-    (void)state;
     struct rig *r = open_bump("size=64KiB");
     tp_addr a = rig_alloc(r, 0, 100000);
     assert_int_equal(rig_free(r, 0, a, 102401), TP_EINVAL);
@@ -282,9 +266,8 @@ static void a_size_beyond_the_fallback_is_refused(void **state)
 }
 
 /* Any number of blocks of any size before the last free: the check finds a bit left over. */
-static void a_reset_clears_every_bit(void **state)
+TEST(a_reset_clears_every_bit)
 {
-    (void)state;
     static const uint64_t sizes[] = {1, 16, 24, 1000, 1024, 4096, 20000, 65536, 70000, 300000};
     const size_t kinds = sizeof sizes / sizeof sizes[0];
     static const char *const options[] = {"", "alignment=8", "alignment=4096", "size=16MiB"};
@@ -307,9 +290,8 @@ static void a_reset_clears_every_bit(void **state)
 }
 
 /* What is known of a range goes with it. */
-static void a_trimmed_range_is_forgotten(void **state)
+TEST(a_trimmed_range_is_forgotten)
 {
-    (void)state;
     struct rig *r = open_bump("auto_reset=no");
     tp_addr a = rig_alloc(r, 0, 60000), b = rig_alloc(r, 0, 60000);
     assert_int_equal(rig_free(r, 0, a, 60000), TP_OK);
@@ -322,9 +304,8 @@ static void a_trimmed_range_is_forgotten(void **state)
     close_bump(r);
 }
 
-static void the_newest_block_grows_in_place(void **state)
+TEST(the_newest_block_grows_in_place)
 {
-    (void)state;
     struct rig *r = open_bump("");
     struct tp_block b;
     struct tp_req rq = {.size = 1000, .align = 16};
@@ -348,9 +329,8 @@ static void the_newest_block_grows_in_place(void **state)
 
 /* The base happens to be aligned to far more than was asked of the source: no decision may see
  * that. */
-static void alignment_by_luck_does_not_count(void **state)
+TEST(alignment_by_luck_does_not_count)
 {
-    (void)state;
     struct rig *r = open_bump("");
     struct tp_block b;
     tp_addr a = rig_alloc(r, 0, 64);
@@ -362,9 +342,8 @@ static void alignment_by_luck_does_not_count(void **state)
     close_bump(r);
 }
 
-static void a_huge_block_costs_little_bookkeeping(void **state)
+TEST(a_huge_block_costs_little_bookkeeping)
 {
-    (void)state;
     struct rig *r = open_bump("");
     tp_addr a = rig_alloc(r, 0, UINT64_C(80) << 30);
     assert_true(r->account.metadata < 8192);
@@ -374,9 +353,8 @@ static void a_huge_block_costs_little_bookkeeping(void **state)
 }
 
 /* The range itself is idle memory when the source is asked for what does not fit into it. */
-static void an_empty_range_makes_room_for_a_fallback(void **state)
+TEST(an_empty_range_makes_room_for_a_fallback)
 {
-    (void)state;
     struct rig *r = open_limited("size=64KiB", "capacity=96KiB", NULL);
     tp_addr a = rig_alloc(r, 0, 80 << 10), b = rig_alloc(r, 0, 4 << 10);
     assert_int_equal(r->account.reserved, 84 << 10);
@@ -389,9 +367,8 @@ static void an_empty_range_makes_room_for_a_fallback(void **state)
 }
 
 /* What was looked at in vain is not looked at again before a range was emptied. */
-static void idle_ranges_make_room_after_each_reset(void **state)
+TEST(idle_ranges_make_room_after_each_reset)
 {
-    (void)state;
     struct rig *r = open_limited("size=16KiB,on_full=grow,auto_reset=no", "capacity=64KiB", NULL);
     struct tp_block b;
     for (int round = 0; round < 3; round++) {
@@ -409,9 +386,8 @@ static void idle_ranges_make_room_after_each_reset(void **state)
 }
 
 /* Its end is 2^32 units and more behind its leaf. */
-static void the_check_knows_huge_blocks(void **state)
+TEST(the_check_knows_huge_blocks)
 {
-    (void)state;
     struct rig *r = open_bump("");
     for (unsigned log2 = 35; log2 <= 48; log2++) {
         tp_addr a = rig_alloc(r, 0, UINT64_C(1) << log2);
@@ -423,9 +399,8 @@ static void the_check_knows_huge_blocks(void **state)
 
 /* The same where the last free starts over: one range, one block. And the range that went is not
  * looked into any more. */
-static void an_emptied_range_makes_room_at_once(void **state)
+TEST(an_emptied_range_makes_room_at_once)
 {
-    (void)state;
     struct rig *r = open_limited("size=16KiB,on_full=grow", "capacity=24KiB", NULL);
     struct tp_block b;
     tp_addr a = rig_alloc(r, 0, 16 << 10);
@@ -436,9 +411,8 @@ static void an_emptied_range_makes_room_at_once(void **state)
     close_bump(r);
 }
 
-static void a_refused_fallback_stays_held(void **state)
+TEST(a_refused_fallback_stays_held)
 {
-    (void)state;
     struct rig *r = open_limited("size=64KiB", NULL, "put_at=1");
     tp_addr a = rig_alloc(r, 0, 100000);
     assert_int_equal(rig_free(r, 0, a, 100000), TP_OK);
@@ -446,37 +420,4 @@ static void a_refused_fallback_stays_held(void **state)
     assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 102400);
     assert_int_equal(rig_free(r, 0, a, 100000), TP_EINVAL);
     close_bump(r); /* gives it back */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_follow_each_other_from_the_base),
-        cmocka_unit_test(a_refusal_changes_nothing),
-        cmocka_unit_test(never_misaligned),
-        cmocka_unit_test(the_alignment_option_is_a_least),
-        cmocka_unit_test(offset_and_size_cannot_wrap),
-        cmocka_unit_test(a_failed_source_gives_an_error),
-        cmocka_unit_test(a_failed_source_gives_no_address),
-        cmocka_unit_test(the_origins_sample),
-        cmocka_unit_test(a_full_range_grows),
-        cmocka_unit_test(automatic_ranges_double),
-        cmocka_unit_test(freed_bytes_are_dead),
-        cmocka_unit_test(a_reset_repeats_the_addresses),
-        cmocka_unit_test(the_last_free_resets),
-        cmocka_unit_test(wrong_frees_are_refused),
-        cmocka_unit_test(a_size_beyond_the_block_is_refused),
-        cmocka_unit_test(a_size_beyond_the_fallback_is_refused),
-        cmocka_unit_test(a_reset_clears_every_bit),
-        cmocka_unit_test(a_trimmed_range_is_forgotten),
-        cmocka_unit_test(the_newest_block_grows_in_place),
-        cmocka_unit_test(alignment_by_luck_does_not_count),
-        cmocka_unit_test(a_huge_block_costs_little_bookkeeping),
-        cmocka_unit_test(an_empty_range_makes_room_for_a_fallback),
-        cmocka_unit_test(idle_ranges_make_room_after_each_reset),
-        cmocka_unit_test(the_check_knows_huge_blocks),
-        cmocka_unit_test(an_emptied_range_makes_room_at_once),
-        cmocka_unit_test(a_refused_fallback_stays_held),
-    };
-    return cmocka_run_group_tests_name("bump", tests, NULL, NULL);
 }

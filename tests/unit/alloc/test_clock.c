@@ -3,19 +3,15 @@
  * the processor. How closely short operations are read is measured by tests/bench/known_cost.c. */
 #include "alloc/engine/replay.h"
 #include "tests/unit/programs.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 /* An operation goes on until so much wall time has passed. Both clocks agree within 1 %. */
 enum { LONG_NS = 200000, EVENTS = 100 };
 
-static void calibration_finds_a_running_clock(void **state)
+TEST(calibration_finds_a_running_clock)
 {
-    (void)state;
     struct tp_clock clock;
     struct tp_err err = {0};
     assert_int_equal(tp_clock_calibrate(&clock, &err), TP_OK);
@@ -25,9 +21,8 @@ static void calibration_finds_a_running_clock(void **state)
     assert_non_null(clock.name);
 }
 
-static void stamps_advance_with_the_wall_clock(void **state)
+TEST(stamps_advance_with_the_wall_clock)
 {
-    (void)state;
     struct tp_clock clock;
     assert_int_equal(tp_clock_calibrate(&clock, NULL), TP_OK);
     uint64_t outer = tp_wall_ns(), start = tp_stamp(), inner = tp_wall_ns(), inner_end;
@@ -100,9 +95,8 @@ static struct tp_program *alternating(void)
 }
 
 /* An empty reading is some ten nanoseconds, and interruptions are trimmed off it: nothing here. */
-static void operations_are_read_as_long_as_they_were(void **state)
+TEST(operations_are_read_as_long_as_they_were)
 {
-    (void)state;
     struct tp_clock clock;
     struct tp_err err = {0};
     struct tp_program *program = alternating();
@@ -130,14 +124,4 @@ static void operations_are_read_as_long_as_they_were(void **state)
     assert_true(read < 1.01 * (within - (double)LONG_NS * (double)(calls - counted)));
     free(run);
     tp_program_release(program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calibration_finds_a_running_clock),
-        cmocka_unit_test(stamps_advance_with_the_wall_clock),
-        cmocka_unit_test(operations_are_read_as_long_as_they_were),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* Tables of sources and strategies that do not agree with themselves, handles, bookkeeping memory.
  */
 #include "alloc/sources/common/meta_heap.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- a source that records how it is called ---- */
 
@@ -105,9 +102,8 @@ static void source_says(struct tp_source_ops ops, const char *what)
         source_says(s, what);                                                                      \
     } while (0)
 
-static void source_tables(void **state)
+TEST(source_tables)
 {
-    (void)state;
     static const struct tp_opt no_help[] = {{.name = "x", .type = TP_OPT_FLAG}, {.name = NULL}};
     struct tp_err err;
     assert_int_equal(tp_source_check(&good_source, &err), TP_OK);
@@ -143,9 +139,8 @@ static void source_tables(void **state)
     source_says(s, "'init'");
 }
 
-static void source_handle(void **state)
+TEST(source_handle)
 {
-    (void)state;
     struct probe probe = {.page = 4096};
     struct tp_source_cfg cfg = {.opts = &probe};
     struct tp_source src = {0};
@@ -175,9 +170,8 @@ static void source_handle(void **state)
     assert_int_equal(probe.closed, 1);
 }
 
-static void source_without_groups(void **state)
+TEST(source_without_groups)
 {
-    (void)state;
     struct probe probe = {.page = 1};
     struct tp_source_cfg cfg = {.opts = &probe};
     struct tp_source_ops ops = good_source;
@@ -195,9 +189,8 @@ static void source_without_groups(void **state)
     tp_source_close(&src);
 }
 
-static void source_refusals(void **state)
+TEST(source_refusals)
 {
-    (void)state;
     struct tp_source src;
     struct tp_err err;
     struct probe fails = {.page = 4096, .init_status = 1};
@@ -295,9 +288,8 @@ static void strategy_says(struct tp_strategy strategy, const char *what)
         strategy_says(s, what);                                                                    \
     } while (0)
 
-static void strategy_tables(void **state)
+TEST(strategy_tables)
 {
-    (void)state;
     static const struct tp_opt far[] = {
         {.name = "x", .type = TP_OPT_FLAG, .offset = 9, .help = "x"}, {.name = NULL}};
     struct tp_err err;
@@ -326,9 +318,8 @@ static void strategy_tables(void **state)
     STRATEGY("option 'x' of strategy 'probe'", s.options = far; s.opts_size = 9);
 }
 
-static void strategy_on_source(void **state)
+TEST(strategy_on_source)
 {
-    (void)state;
     struct tp_source_ops simulated = good_source;
     struct tp_strategy foreign = good_strategy, pooled = good_strategy;
     struct tp_err err;
@@ -354,9 +345,8 @@ static void strategy_on_source(void **state)
 static const size_t meta_sizes[] = {1, 15, 16, 1000, 131071, 131072, 131073, 3 << 20};
 enum { META_SIZES = sizeof meta_sizes / sizeof *meta_sizes };
 
-static void meta_memory(void **state)
+TEST(meta_memory)
 {
-    (void)state;
     struct tp_account account = {.reserved = 1000};
     struct tp_meta_heap heap = {.account = &account};
     struct tp_env env = {.account = &account, .meta = &heap};
@@ -383,9 +373,8 @@ static void meta_memory(void **state)
     assert_true(account.peak_metadata == sum && account.peak_held == sum + 1000);
 }
 
-static void meta_fails(void **state)
+TEST(meta_fails)
 {
-    (void)state;
     struct tp_account account = {0};
     struct tp_meta_heap heap = {.account = &account, .fail_at = 3};
     struct tp_env env = {.meta = &heap};
@@ -412,9 +401,8 @@ static long resident_pages(void)
 }
 
 /* A large table costs the pages that are used. */
-static void meta_is_lazy(void **state)
+TEST(meta_is_lazy)
 {
-    (void)state;
     struct tp_meta_heap heap = {0};
     struct tp_env env = {.meta = &heap};
     const size_t size = (size_t)256 << 20;
@@ -428,9 +416,8 @@ static void meta_is_lazy(void **state)
     assert_true(resident_pages() - before < 4096);
 }
 
-static void account_peaks(void **state)
+TEST(account_peaks)
 {
-    (void)state;
     struct tp_account a = {.reserved = 10, .metadata = 1};
     tp_account_update(&a);
     a.reserved = 4, a.metadata = 5;
@@ -439,16 +426,4 @@ static void account_peaks(void **state)
     a.reserved = 9;
     tp_account_update(&a);
     assert_true(a.peak_reserved == 10 && a.peak_metadata == 5 && a.peak_held == 14);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(source_tables),         cmocka_unit_test(source_handle),
-        cmocka_unit_test(source_without_groups), cmocka_unit_test(source_refusals),
-        cmocka_unit_test(strategy_tables),       cmocka_unit_test(strategy_on_source),
-        cmocka_unit_test(meta_memory),           cmocka_unit_test(meta_fails),
-        cmocka_unit_test(meta_is_lazy),          cmocka_unit_test(account_peaks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* The bounded course: whole while it is short, and no extreme lost when it is long. */
 #include "alloc/numbers/series.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct tp_course c;
 
@@ -22,9 +19,8 @@ static bool add(uint64_t event, uint64_t bytes)
     return tp_course_add(&c, &(struct tp_course_point){bytes, event, 10 * event});
 }
 
-static void a_short_course_keeps_every_reading(void **state)
+TEST_WITH(a_short_course_keeps_every_reading, clear, NULL)
 {
-    (void)state;
     for (uint64_t e = 0; e < TP_COURSE_POINTS; e++)
         assert_false(add(e, e % 7));
     assert_int_equal(c.count, TP_COURSE_POINTS);
@@ -36,7 +32,7 @@ static void a_short_course_keeps_every_reading(void **state)
 }
 
 /* One high and one low reading among 100,000 others, wherever they are. */
-static void a_long_course_keeps_its_extremes_and_its_order(void **state)
+TEST_WITH(a_long_course_keeps_its_extremes_and_its_order, clear, NULL)
 {
     enum { READINGS = 100000, USUAL = 500, HIGH = 1000, LOW = 3 };
     (void)state;
@@ -59,9 +55,8 @@ static void a_long_course_keeps_its_extremes_and_its_order(void **state)
     }
 }
 
-static void of_two_readings_after_an_event_the_higher_one_stays(void **state)
+TEST_WITH(of_two_readings_after_an_event_the_higher_one_stays, clear, NULL)
 {
-    (void)state;
     add(0, 4);
     add(7, 20);
     add(7, 10);
@@ -72,9 +67,8 @@ static void of_two_readings_after_an_event_the_higher_one_stays(void **state)
     assert_true(c.points[2].event == 9 && c.points[2].bytes == 30);
 }
 
-static void it_says_when_it_is_thinned_to_half(void **state)
+TEST_WITH(it_says_when_it_is_thinned_to_half, clear, NULL)
 {
-    (void)state;
     for (uint64_t e = 0; e < TP_COURSE_POINTS; e++)
         add(e, e & 1);
     assert_true(add(TP_COURSE_POINTS, 1));
@@ -84,15 +78,4 @@ static void it_says_when_it_is_thinned_to_half(void **state)
         add(e, 5); /* of equal ones the first of each stretch stays */
     assert_true(add(TP_COURSE_POINTS, 5));
     assert_int_equal(c.count, 1 + TP_COURSE_POINTS / 4 + 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_short_course_keeps_every_reading, clear),
-        cmocka_unit_test_setup(a_long_course_keeps_its_extremes_and_its_order, clear),
-        cmocka_unit_test_setup(of_two_readings_after_an_event_the_higher_one_stays, clear),
-        cmocka_unit_test_setup(it_says_when_it_is_thinned_to_half, clear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -271,9 +271,8 @@ static void check_logs(size_t count)
         assert_int_equal(logs[t].count, seen[t]);
 }
 
-static void each_thread_and_each_object_in_its_order(void **state)
+TEST(each_thread_and_each_object_in_its_order)
 {
-    (void)state;
     struct tp_program *p = make_program(3, EVENTS, THREADS);
     for (uint32_t threads = 1; threads <= THREADS + 1; threads++) {
         struct tp_player player;
@@ -290,9 +289,8 @@ static void each_thread_and_each_object_in_its_order(void **state)
 }
 
 /* What concerns all threads comes when all earlier calls are over and no later one has begun. */
-static void a_trim_is_played_alone(void **state)
+TEST(a_trim_is_played_alone)
 {
-    (void)state;
     enum { EACH = 2000 };
     struct tp_random r;
     tp_random_seed(&r, 4);
@@ -314,9 +312,8 @@ static void a_trim_is_played_alone(void **state)
 /* ---- what goes wrong ---- */
 
 /* As many fail and are skipped as in a serial replay. */
-static void failed_allocations_are_skipped_by_all(void **state)
+TEST(failed_allocations_are_skipped_by_all)
 {
-    (void)state;
     struct tp_program *p = make_program(5, EVENTS, THREADS);
     uint64_t failed = 0, skipped = 0;
     for (uint32_t threads = 1; threads <= THREADS; threads += 7) {
@@ -339,9 +336,8 @@ static void failed_allocations_are_skipped_by_all(void **state)
 }
 
 /* --on-oom stop: no thread waits for one that has stopped, and all blocks are freed. */
-static void one_thread_stops_all(void **state)
+TEST(one_thread_stops_all)
 {
-    (void)state;
     struct tp_program *p = make_program(6, EVENTS, THREADS);
     struct tp_player player;
     uint64_t at = 90000;
@@ -364,9 +360,8 @@ static void one_thread_stops_all(void **state)
     tp_program_release(p);
 }
 
-static void the_earliest_fault_is_told(void **state)
+TEST(the_earliest_fault_is_told)
 {
-    (void)state;
     struct tp_program *p = make_program(7, EVENTS, THREADS);
     struct tp_player player;
     char expected[64];
@@ -382,9 +377,8 @@ static void the_earliest_fault_is_told(void **state)
     tp_program_release(p);
 }
 
-static void an_interruption_ends_all(void **state)
+TEST(an_interruption_ends_all)
 {
-    (void)state;
     struct tp_program *p = make_program(8, EVENTS, THREADS);
     struct tp_player player;
     uint64_t at = 30000;
@@ -399,9 +393,8 @@ static void an_interruption_ends_all(void **state)
 
 /* ---- one lock ---- */
 
-static void one_lock_keeps_calls_apart(void **state)
+TEST(one_lock_keeps_calls_apart)
 {
-    (void)state;
     struct tp_strategy s = strict_strategy;
     struct tp_program *p = make_program(9, 20000, THREADS);
     for (int locked = 0; locked < 2; locked++) {
@@ -421,9 +414,8 @@ static void one_lock_keeps_calls_apart(void **state)
 
 /* ---- whole passes ---- */
 
-static void passes_say_what_threads_did(void **state)
+TEST(passes_say_what_threads_did)
 {
-    (void)state;
     struct tp_program *p = make_program(10, 3000, THREADS);
     strict = (struct state){.slow = false};
     struct tp_replay_cfg cfg = threads_on(p, TP_PASS_ALL, 4);
@@ -447,9 +439,8 @@ static void passes_say_what_threads_did(void **state)
     tp_program_release(p);
 }
 
-static void too_much_is_refused(void **state)
+TEST(too_much_is_refused)
 {
-    (void)state;
     static struct tp_insn many[TP_CREW_MAX + 1];
     for (uint32_t i = 0; i <= TP_CREW_MAX; i++)
         many[i] = (struct tp_insn){
@@ -470,18 +461,4 @@ static int setup(void **state)
     return new_run();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_thread_and_each_object_in_its_order),
-        cmocka_unit_test(a_trim_is_played_alone),
-        cmocka_unit_test(failed_allocations_are_skipped_by_all),
-        cmocka_unit_test(one_thread_stops_all),
-        cmocka_unit_test(the_earliest_fault_is_told),
-        cmocka_unit_test(an_interruption_ends_all),
-        cmocka_unit_test(one_lock_keeps_calls_apart),
-        cmocka_unit_test(passes_say_what_threads_did),
-        cmocka_unit_test(too_much_is_refused),
-    };
-    return cmocka_run_group_tests_name("crew", tests, setup, teardown);
-}
+GROUP(setup, teardown)

@@ -173,9 +173,8 @@ static void assert_at_least(double value, double ns, double measured)
 /* ---- one thread ---- */
 
 /* It must be the first test: a process that had threads never gets rid of them. */
-static void one_thread_plays_where_there_never_was_another(void **state)
+TEST(one_thread_plays_where_there_never_was_another)
 {
-    (void)state;
     struct tp_program *p = handed_over(10);
     struct tp_replay_cfg cfg = threads_on(p, 2, 2);
     assert_true(__libc_single_threaded);
@@ -193,9 +192,8 @@ static void one_thread_plays_where_there_never_was_another(void **state)
     tp_program_release(p);
 }
 
-static void a_process_that_ends_is_told(void **state)
+TEST(a_process_that_ends_is_told)
 {
-    (void)state;
     struct tp_program *p = handed_over(10);
     struct tp_replay_cfg cfg = threads_on(p, 2, 2);
     elsewhere->aborts = true;
@@ -215,9 +213,8 @@ static void interrupt(int number)
 }
 
 /* Ctrl-C while the other process plays, and never ends. */
-static void an_interruption_ends_it(void **state)
+TEST(an_interruption_ends_it)
 {
-    (void)state;
     struct tp_program *p = handed_over(10);
     struct tp_replay_cfg cfg = threads_on(p, 2, 2);
     cfg.interrupted = &interrupted;
@@ -232,7 +229,7 @@ static void an_interruption_ends_it(void **state)
 /* ---- times ---- */
 
 /* What a call waits for in a lock is in ns per call and is called blocked. */
-static void a_call_without_a_core_takes_its_time(void **state)
+TEST(a_call_without_a_core_takes_its_time)
 {
     enum { OBJECTS = 10 };
     (void)state;
@@ -269,9 +266,8 @@ static double play(struct tp_program *p, uint32_t threads, uint32_t cores)
 
 /* Naps at random, more or fewer cores than threads: no nap in a call is ever taken for waiting for
  * an object, and that there was waiting is seen. */
-static void waiting_is_for_objects_alone(void **state)
+TEST(waiting_is_for_objects_alone)
 {
-    (void)state;
     for (uint32_t cores = 1; cores <= THREADS; cores += THREADS - 1) {
         double most = 0;
         nap = (struct nap){.of = 8, .ns = NAP_NS / 10};
@@ -287,7 +283,7 @@ static void waiting_is_for_objects_alone(void **state)
 
 /* A thread that has nothing to do but take over what another makes waits for nearly all that long,
  * if only it has started. So it does in one of some replays. */
-static void who_waits_for_an_object_is_seen_to(void **state)
+TEST(who_waits_for_an_object_is_seen_to)
 {
     double most = 0;
     (void)state;
@@ -302,9 +298,8 @@ static void who_waits_for_an_object_is_seen_to(void **state)
 }
 
 /* What a call does on a core is never called blocked. */
-static void work_is_not_blocked(void **state)
+TEST(work_is_not_blocked)
 {
-    (void)state;
     struct tp_program *p = handed_over(20);
     nap = (struct nap){.burns = NAP_NS};
     for (uint32_t cores = 1; cores <= 2; cores++)
@@ -324,16 +319,4 @@ static int setup(void **state)
     return tp_clock_calibrate(&a_clock, &err) || new_run();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_thread_plays_where_there_never_was_another),
-        cmocka_unit_test(a_process_that_ends_is_told),
-        cmocka_unit_test(an_interruption_ends_it),
-        cmocka_unit_test(a_call_without_a_core_takes_its_time),
-        cmocka_unit_test(waiting_is_for_objects_alone),
-        cmocka_unit_test(work_is_not_blocked),
-        cmocka_unit_test(who_waits_for_an_object_is_seen_to),
-    };
-    return cmocka_run_group_tests_name("crew times", tests, setup, teardown);
-}
+GROUP(setup, teardown)

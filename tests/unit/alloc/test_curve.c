@@ -1,12 +1,9 @@
 /* The bounded curve: whole while it is short, and no extreme lost when it is long. */
 #include "alloc/numbers/curve.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct tp_curve c;
 
@@ -24,16 +21,14 @@ static void add(uint64_t event, uint64_t requested, uint64_t granted, uint64_t r
                      event, {requested, granted, reserved}, {event / 2, event / 3}, 10 * event, 0});
 }
 
-static void an_empty_curve_has_no_points(void **state)
+TEST_WITH(an_empty_curve_has_no_points, clear, NULL)
 {
-    (void)state;
     tp_curve_finish(&c);
     assert_int_equal(c.count, 0);
 }
 
-static void a_short_curve_keeps_every_change(void **state)
+TEST_WITH(a_short_curve_keeps_every_change, clear, NULL)
 {
-    (void)state;
     for (uint64_t e = 1; e <= 4000; e++)
         add(e, e % 7, e % 5, 10 + e / 100);
     tp_curve_finish(&c);
@@ -44,9 +39,8 @@ static void a_short_curve_keeps_every_change(void **state)
     }
 }
 
-static void what_changes_nothing_is_left_out(void **state)
+TEST_WITH(what_changes_nothing_is_left_out, clear, NULL)
 {
-    (void)state;
     for (uint64_t e = 1; e <= 100; e++)
         add(e, e > 50, 1, 1);
     tp_curve_finish(&c);
@@ -55,9 +49,8 @@ static void what_changes_nothing_is_left_out(void **state)
 }
 
 /* A long curve whose every event holds more for a moment than it leaves. */
-static void a_moment_comes_before_what_it_leaves(void **state)
+TEST_WITH(a_moment_comes_before_what_it_leaves, clear, NULL)
 {
-    (void)state;
     unsigned pairs = 0;
     for (uint64_t e = 1; e <= 100000; e++) {
         uint64_t requested = e % 5 ? 100 + e * 7919 % 800 : 500;
@@ -84,9 +77,8 @@ static uint64_t mix(uint64_t z)
 }
 
 /* Single peaks and valleys at odd places of a long curve must all be there, exactly. */
-static void no_extreme_is_lost(void **state)
+TEST_WITH(no_extreme_is_lost, clear, NULL)
 {
-    (void)state;
     for (uint64_t samples = 5000; samples < 1000000; samples = samples * 3 + 1) {
         uint64_t low[3] = {UINT64_MAX, UINT64_MAX, UINT64_MAX}, high[3] = {0}, got_low[3], got[3];
         memset(&c, 0, sizeof c);
@@ -123,9 +115,8 @@ static void no_extreme_is_lost(void **state)
 
 /* Long pauses at odd places of a long curve have the height that held through them, which is
  * neither the lowest nor the highest of its group. */
-static void what_held_long_is_kept(void **state)
+TEST_WITH(what_held_long_is_kept, clear, NULL)
 {
-    (void)state;
     for (uint64_t samples = 5000; samples < 1000000; samples = samples * 3 + 1) {
         uint64_t clock = 0;
         unsigned found = 0;
@@ -148,9 +139,8 @@ static void what_held_long_is_kept(void **state)
 }
 
 /* Every point is a sample that took place, not a mean or a mixture of several. */
-static void points_are_samples(void **state)
+TEST_WITH(points_are_samples, clear, NULL)
 {
-    (void)state;
     for (uint64_t e = 1; e <= 300000; e++)
         add(e, mix(e), mix(e + 1), mix(e + 2));
     tp_curve_finish(&c);
@@ -162,18 +152,4 @@ static void points_are_samples(void **state)
         assert_int_equal(c.points[i].calls[TP_CURVE_GETS], e / 2);
         assert_int_equal(c.points[i].calls[TP_CURVE_PUTS], e / 3);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(an_empty_curve_has_no_points, clear),
-        cmocka_unit_test_setup(a_short_curve_keeps_every_change, clear),
-        cmocka_unit_test_setup(what_changes_nothing_is_left_out, clear),
-        cmocka_unit_test_setup(a_moment_comes_before_what_it_leaves, clear),
-        cmocka_unit_test_setup(no_extreme_is_lost, clear),
-        cmocka_unit_test_setup(what_held_long_is_kept, clear),
-        cmocka_unit_test_setup(points_are_samples, clear),
-    };
-    return cmocka_run_group_tests_name("curve", tests, NULL, NULL);
 }

@@ -106,9 +106,8 @@ static const char streams_log[] = "0 get A 512\n0 work s0 A 300\n"
                                   "0 put C\n"
                                   "0 sync all\n0 put E\n0 put D\n0 sync all\n";
 
-static void calls_come_in_the_order_of_the_recorded_program(void **state)
+TEST_WITH(calls_come_in_the_order_of_the_recorded_program, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = cook(streams_recipe);
     struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, TP_PASS_USAGE);
     replay(&cfg);
@@ -119,9 +118,8 @@ static void calls_come_in_the_order_of_the_recorded_program(void **state)
 }
 
 /* Both timed passes, as often as they play; of the empty strategy nothing is queued. */
-static void every_pass_keeps_the_device_as_busy(void **state)
+TEST_WITH(every_pass_keeps_the_device_as_busy, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = cook(streams_recipe);
     for (unsigned pass = TP_PASS_THROUGHPUT; pass <= TP_PASS_LATENCY; pass *= 2) {
         bench_reset();
@@ -136,9 +134,8 @@ static void every_pass_keeps_the_device_as_busy(void **state)
     tp_program_release(p);
 }
 
-static void without_occupation_only_the_program_waits(void **state)
+TEST_WITH(without_occupation_only_the_program_waits, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = cook(streams_recipe);
     struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, ALL_PASSES);
     cfg.occupy = TP_OCCUPY_NONE;
@@ -149,9 +146,8 @@ static void without_occupation_only_the_program_waits(void **state)
     tp_program_release(p);
 }
 
-static void reset_waits_for_the_device(void **state)
+TEST_WITH(reset_waits_for_the_device, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {INSN(TP_ALLOC, 0, 0, 512, 0),
                                     INSN(TP_ALLOC, 1, 1, 512, 10),
                                     {.op = TP_RESET, .gap_ns = 10},
@@ -168,9 +164,8 @@ static void reset_waits_for_the_device(void **state)
 }
 
 /* What was live before the recording began has a stream, and no work. */
-static void the_prologue_is_not_worked_on(void **state)
+TEST_WITH(the_prologue_is_not_worked_on, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {INSN(TP_ALLOC, 0, 0, 512, 0), INSN(TP_ALLOC, 1, 1, 512, 0),
                                     INSN(TP_FREE, 0, 1, 512, 10), INSN(TP_USE, 1, 0, 0, 10),
                                     INSN(TP_FREE, 1, 1, 512, 5)};
@@ -208,9 +203,8 @@ static uint32_t works_of(const struct recipe *r, double scale, uint32_t ns[], ui
     return n;
 }
 
-static void works_are_scaled_and_bounded(void **state)
+TEST_WITH(works_are_scaled_and_bounded, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {INSN(TP_ALLOC, 0, 0, 512, 0), INSN(TP_ALLOC, 1, 0, 512, 1001),
                                     INSN(TP_FREE, 0, 0, 512, UINT32_MAX),
                                     INSN(TP_FREE, 1, 0, 512, 7)};
@@ -239,9 +233,8 @@ static void works_are_scaled_and_bounded(void **state)
 
 /* The last of a window has what is left of the window, and the next window knows nothing of it:
  * pairs on stream 0 every 10 ns, one block on stream 1 that is used in both windows. */
-static void a_window_ends_the_work_that_is_known(void **state)
+TEST_WITH(a_window_ends_the_work_that_is_known, setup, teardown)
 {
-    (void)state;
     enum { LENGTH = TP_WINDOW_MAX + 10, AT = TP_WINDOW_MAX - 5 };
     struct tp_insn *insns = calloc(LENGTH, sizeof *insns);
     assert_non_null(insns);
@@ -269,9 +262,8 @@ static void a_window_ends_the_work_that_is_known(void **state)
 
 /* A work and a synchronisation of 300 us each would stand out by far in a reading of any of them.
  */
-static void what_is_queued_is_in_no_time(void **state)
+TEST_WITH(what_is_queued_is_in_no_time, setup, teardown)
 {
-    (void)state;
     enum { BUSY_NS = 300000 };
     struct tp_program *p = cook(streams_recipe);
     for (int occupy = TP_OCCUPY_NONE; occupy <= TP_OCCUPY_SPIN; occupy += TP_OCCUPY_SPIN) {
@@ -297,9 +289,8 @@ static void what_is_queued_is_in_no_time(void **state)
 
 /* A synchronisation whose waiting is over: what it does then, such as emptying a pool, is in the
  * time of the SYNC, of which the program has two among its 11 operations. */
-static void what_a_synchronisation_does_is_in_its_time(void **state)
+TEST_WITH(what_a_synchronisation_does_is_in_its_time, setup, teardown)
 {
-    (void)state;
     enum { BUSY_NS = 300000 };
     struct tp_program *p = cook(streams_recipe);
     struct tp_replay_cfg cfg =
@@ -343,9 +334,8 @@ static void check_sentence(uint64_t call, uint64_t events)
 }
 
 /* Fails each call of a pass in turn, until there are no more of them. */
-static void a_lost_device_ends_every_pass(void **state)
+TEST_WITH(a_lost_device_ends_every_pass, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = cook(streams_recipe);
     for (size_t s = 0; s < COUNT(strategies); s++)
         for (size_t i = 0; i < COUNT(passes_alone); i++)
@@ -390,9 +380,8 @@ static void check_event_of_loss(struct tp_program *p, unsigned pass, const char 
 
 /* The event is the one during which it was seen: in its call, in its work, in the order before it.
  */
-static void the_event_of_the_loss_is_named(void **state)
+TEST_WITH(the_event_of_the_loss_is_named, setup, teardown)
 {
-    (void)state;
     const struct {
         const char *before; /* what has been written down when the next call fails */
         const char *text;
@@ -412,9 +401,8 @@ static void the_event_of_the_loss_is_named(void **state)
     tp_program_release(p);
 }
 
-static void work_that_cannot_be_queued_is_no_strategys_fault(void **state)
+TEST_WITH(work_that_cannot_be_queued_is_no_strategys_fault, setup, teardown)
 {
-    (void)state;
     static const struct {
         int status;
         const char *text;
@@ -436,9 +424,8 @@ static void work_that_cannot_be_queued_is_no_strategys_fault(void **state)
 
 /* ---- a user who asks to stop ---- */
 
-static void an_interruption_ends_every_pass(void **state)
+TEST_WITH(an_interruption_ends_every_pass, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = cook(streams_recipe);
     for (size_t s = 0; s < COUNT(strategies); s++)
         for (size_t i = 0; i < COUNT(passes_alone); i++)
@@ -461,9 +448,8 @@ static void an_interruption_ends_every_pass(void **state)
 }
 
 /* Within a window at once, not at its end. */
-static void an_interruption_does_not_wait_for_the_window(void **state)
+TEST_WITH(an_interruption_does_not_wait_for_the_window, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = cook(streams_recipe);
     struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, TP_PASS_USAGE);
     bench.stop_at = 4; /* the open, a look at the memory, another after the prologue, the get */
@@ -494,9 +480,8 @@ static const void *small_pages(void)
     return room;
 }
 
-static void an_interruption_elsewhere_ends_between_windows(void **state)
+TEST_WITH(an_interruption_elsewhere_ends_between_windows, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = cook(streams_recipe);
     static const unsigned passes[] = {TP_PASS_VERIFY, TP_PASS_USAGE | TP_PASS_FITS,
                                       TP_PASS_THROUGHPUT, TP_PASS_LATENCY};
@@ -532,9 +517,8 @@ static void check_range(const struct tp_range *r, uint64_t low, uint64_t high)
     assert_int_equal(r->high, high);
 }
 
-static void a_device_is_reported_beside_the_meter(void **state)
+TEST_WITH(a_device_is_reported_beside_the_meter, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = cook(streams_recipe);
     struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, ALL_PASSES);
     bench.capacity = DOUBLE_TOTAL - DOUBLE_CONTEXT;
@@ -565,9 +549,8 @@ static void a_device_is_reported_beside_the_meter(void **state)
     tp_program_release(p);
 }
 
-static void other_sources_say_nothing_of_a_device(void **state)
+TEST_WITH(other_sources_say_nothing_of_a_device, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = cook(streams_recipe);
     struct tp_replay_cfg cfg = run_on(&tp_source_virtual, &tp_strategy_direct, p, TP_PASS_USAGE);
     cfg.occupy = TP_OCCUPY_SPIN;
@@ -588,9 +571,8 @@ static void other_sources_say_nothing_of_a_device(void **state)
     tp_program_release(p);
 }
 
-static void a_pool_says_what_it_reserves(void **state)
+TEST_WITH(a_pool_says_what_it_reserves, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = cook(streams_recipe);
     struct tp_replay_cfg cfg = on_double(&pooled, p, ALL_PASSES);
     const struct tp_device_run *d = replay(&cfg);
@@ -625,9 +607,8 @@ static void a_pool_says_what_it_reserves(void **state)
     tp_program_release(p);
 }
 
-static void a_full_device_is_data(void **state)
+TEST_WITH(a_full_device_is_data, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = cook(streams_recipe);
     for (int demand = 0; demand < 2; demand++) {
         struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, TP_PASS_ALL);
@@ -645,9 +626,8 @@ static void a_full_device_is_data(void **state)
 }
 
 /* A device is shared: what was free in one pass is not in the next. */
-static void passes_that_differ_make_a_range(void **state)
+TEST_WITH(passes_that_differ_make_a_range, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = cook(streams_recipe);
     for (int pool = 0; pool < 2; pool++) {
         struct tp_replay_cfg cfg =
@@ -673,9 +653,8 @@ static void passes_that_differ_make_a_range(void **state)
 
 /* Two devices, each with its own streams and its own books; one word says to which the thread's
  * calls go. */
-static void devices_are_kept_apart(void **state)
+TEST_WITH(devices_are_kept_apart, setup, teardown)
 {
-    (void)state;
     struct tp_insn insns[] = {
         INSN(TP_ALLOC, 0, 0, 512, 0),     INSN(TP_ALLOC, 1, 0, 1024, 100),
         INSN(TP_ALLOC, 2, 1, 70000, 100), INSN(TP_FREE, 0, 0, 512, 100),
@@ -703,31 +682,4 @@ static void devices_are_kept_apart(void **state)
     tp_program_release(p);
 }
 
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(calls_come_in_the_order_of_the_recorded_program),
-        TEST(every_pass_keeps_the_device_as_busy),
-        TEST(without_occupation_only_the_program_waits),
-        TEST(reset_waits_for_the_device),
-        TEST(the_prologue_is_not_worked_on),
-        TEST(works_are_scaled_and_bounded),
-        TEST(a_window_ends_the_work_that_is_known),
-        TEST(what_is_queued_is_in_no_time),
-        TEST(what_a_synchronisation_does_is_in_its_time),
-        TEST(a_lost_device_ends_every_pass),
-        TEST(the_event_of_the_loss_is_named),
-        TEST(work_that_cannot_be_queued_is_no_strategys_fault),
-        TEST(an_interruption_ends_every_pass),
-        TEST(an_interruption_does_not_wait_for_the_window),
-        TEST(an_interruption_elsewhere_ends_between_windows),
-        TEST(a_device_is_reported_beside_the_meter),
-        TEST(other_sources_say_nothing_of_a_device),
-        TEST(a_pool_says_what_it_reserves),
-        TEST(a_full_device_is_data),
-        TEST(passes_that_differ_make_a_range),
-        TEST(devices_are_kept_apart),
-    };
-    return cmocka_run_group_tests(tests, calibrate, NULL);
-}
+GROUP(calibrate, NULL)

@@ -19,9 +19,8 @@ static uint64_t take(struct tp_device_pages *p, uint64_t size, uint64_t align)
     return next_address;
 }
 
-static void small_requests_share_a_page(void **state)
+TEST(small_requests_share_a_page)
 {
-    (void)state;
     struct tp_device_pages p;
     tp_device_pages_init(&p);
     uint64_t a = take(&p, 512, 512), b = take(&p, PAGE - 1024, 512);
@@ -40,9 +39,8 @@ static void small_requests_share_a_page(void **state)
     tp_device_pages_fini(&p);
 }
 
-static void large_requests_are_whole_pages(void **state)
+TEST(large_requests_are_whole_pages)
 {
-    (void)state;
     struct tp_device_pages p;
     tp_device_pages_init(&p);
     uint64_t small = take(&p, PAGE - 512, 512), page = take(&p, PAGE, 512);
@@ -61,9 +59,8 @@ static void large_requests_are_whole_pages(void **state)
     tp_device_pages_fini(&p);
 }
 
-static void an_alignment_needs_a_place_that_has_it(void **state)
+TEST(an_alignment_needs_a_place_that_has_it)
 {
-    (void)state;
     struct tp_device_pages p;
     tp_device_pages_init(&p);
     take(&p, 512, 512);
@@ -143,9 +140,8 @@ static uint64_t model_taken(void)
 }
 
 /* Waves of more and of fewer ranges, so that pages come, break up and go. */
-static void the_rule_is_what_a_look_at_every_unit_finds(void **state)
+TEST(the_rule_is_what_a_look_at_every_unit_finds)
 {
-    (void)state;
     static const uint64_t around[] = {512, 4096, 100 << 10, 700 << 10};
     struct tp_device_pages p;
     struct rig random = {.random = 5};
@@ -190,9 +186,8 @@ static int try_get(struct rig *r, uint64_t size, tp_addr *out)
     return tp_src_get(&r->stack[r->depth - 1], size, 512, out);
 }
 
-static void a_limit_is_one_of_pages(void **state)
+TEST(a_limit_is_one_of_pages)
 {
-    (void)state;
     for (int shuffle = 0; shuffle < 2; shuffle++) {
         struct rig r;
         tp_addr small, other, page;
@@ -218,9 +213,8 @@ static void a_limit_is_one_of_pages(void **state)
     }
 }
 
-static void with_a_page_of_its_own_a_range_takes_what_it_has(void **state)
+TEST(with_a_page_of_its_own_a_range_takes_what_it_has)
 {
-    (void)state;
     struct rig r;
     tp_addr a, b;
     open_device(&r, "page=512", "capacity=3MiB", false);
@@ -233,9 +227,8 @@ static void with_a_page_of_its_own_a_range_takes_what_it_has(void **state)
     tp_rig_close_sources(&r);
 }
 
-static void a_limit_below_a_page_is_a_usage_error(void **state)
+TEST(a_limit_below_a_page_is_a_usage_error)
 {
-    (void)state;
     struct rig r;
     struct tp_source limit;
     struct tp_err err;
@@ -249,9 +242,8 @@ static void a_limit_below_a_page_is_a_usage_error(void **state)
 }
 
 /* Of a host trace nothing has changed, unless a device is asked for. */
-static void a_host_has_pages_of_4_kib(void **state)
+TEST(a_host_has_pages_of_4_kib)
 {
-    (void)state;
     for (int device = 0; device < 2; device++) {
         struct rig r = {0};
         tp_addr a;
@@ -263,19 +255,4 @@ static void a_host_has_pages_of_4_kib(void **state)
         assert_int_equal(r.account.reserved, device ? PAGE : 4096);
         tp_rig_close_sources(&r);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_requests_share_a_page),
-        cmocka_unit_test(large_requests_are_whole_pages),
-        cmocka_unit_test(an_alignment_needs_a_place_that_has_it),
-        cmocka_unit_test(the_rule_is_what_a_look_at_every_unit_finds),
-        cmocka_unit_test(a_limit_is_one_of_pages),
-        cmocka_unit_test(with_a_page_of_its_own_a_range_takes_what_it_has),
-        cmocka_unit_test(a_limit_below_a_page_is_a_usage_error),
-        cmocka_unit_test(a_host_has_pages_of_4_kib),
-    };
-    return cmocka_run_group_tests_name("device pages", tests, NULL, NULL);
 }

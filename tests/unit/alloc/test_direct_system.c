@@ -17,9 +17,8 @@ static void close_rig(struct rig *r)
     free(r);
 }
 
-static void direct_asks_the_source_every_time(void **state)
+TEST(direct_asks_the_source_every_time)
 {
-    (void)state;
     struct rig_cfg cfg = {
         .strategy = &tp_strategy_direct, .base = &tp_source_virtual, .kind = TP_KIND_DEVICE};
     struct rig *r = open_rig(&cfg);
@@ -38,9 +37,8 @@ static void direct_asks_the_source_every_time(void **state)
     close_rig(r);
 }
 
-static void direct_resizes_within_its_pages(void **state)
+TEST(direct_resizes_within_its_pages)
 {
-    (void)state;
     struct rig_cfg cfg = {.strategy = &tp_strategy_direct, .base = &tp_source_host};
     struct rig *r = open_rig(&cfg);
     tp_addr a = rig_alloc(r, 0, 5000);
@@ -57,9 +55,8 @@ static void direct_resizes_within_its_pages(void **state)
     close_rig(r);
 }
 
-static void direct_refuses_a_wrong_size(void **state)
+TEST(direct_refuses_a_wrong_size)
 {
-    (void)state;
     struct rig_cfg cfg = {.strategy = &tp_strategy_direct, .base = &tp_source_virtual};
     struct rig *r = open_rig(&cfg);
     struct tp_block b;
@@ -76,9 +73,8 @@ static void direct_refuses_a_wrong_size(void **state)
     close_rig(r);
 }
 
-static void direct_keeps_what_the_source_refuses(void **state)
+TEST(direct_keeps_what_the_source_refuses)
 {
-    (void)state;
     struct rig_cfg cfg = {
         .strategy = &tp_strategy_direct, .base = &tp_source_host, .fault = "put_at=1"};
     struct rig *r = open_rig(&cfg);
@@ -93,9 +89,8 @@ static void direct_keeps_what_the_source_refuses(void **state)
 
 static const struct rig_cfg libc = {.strategy = &tp_strategy_system};
 
-static void system_says_what_is_usable(void **state)
+TEST(system_says_what_is_usable)
 {
-    (void)state;
     struct rig *r = open_rig(&libc);
     struct tp_block b;
     assert_int_equal(rig_try(r, 0, 100, 16, &b), TP_OK);
@@ -108,9 +103,8 @@ static void system_says_what_is_usable(void **state)
     close_rig(r);
 }
 
-static void system_moves_and_keeps_the_alignment(void **state)
+TEST(system_moves_and_keeps_the_alignment)
 {
-    (void)state;
     struct rig *r = open_rig(&libc);
     for (uint64_t align = 1; align <= 4096; align *= 2) {
         struct tp_block b;
@@ -137,9 +131,8 @@ static bool libc_is_plain(void)
     return info.uordblks != 0;
 }
 
-static void system_reserves(void **state)
+TEST(system_reserves)
 {
-    (void)state;
     struct tp_block b;
     if (!libc_is_plain())
         skip();
@@ -166,9 +159,8 @@ static bool is_mapped(const char *options)
     return mapped;
 }
 
-static void system_sets_mallopt(void **state)
+TEST(system_sets_mallopt)
 {
-    (void)state;
     if (!libc_is_plain())
         skip();
     assert_false(is_mapped("mmap_threshold=16MiB"));
@@ -176,9 +168,8 @@ static void system_sets_mallopt(void **state)
     assert_true(is_mapped("mmap_threshold=default,trim_threshold=1MiB,top_pad=64KiB"));
 }
 
-static void empty_does_nothing(void **state)
+TEST(empty_does_nothing)
 {
-    (void)state;
     struct rig_cfg cfg = {.strategy = &tp_strategy_empty};
     struct rig *r = open_rig(&cfg);
     struct tp_block a, b;
@@ -196,9 +187,8 @@ static void empty_does_nothing(void **state)
 }
 
 /* It refuses what the functions around a real malloc refuse, and gives the thread's own block. */
-static void empty_malloc_does_nothing(void **state)
+TEST(empty_malloc_does_nothing)
 {
-    (void)state;
     struct rig_cfg cfg = {.strategy = &tp_strategy_empty_malloc};
     struct rig *r = open_rig(&cfg);
     struct tp_block a, b;
@@ -214,21 +204,4 @@ static void empty_malloc_does_nothing(void **state)
     assert_int_equal(r->s->move(r->st, r->threads[0], a.addr, &none, &b), TP_EINVAL);
     assert_int_equal(rig_free(r, 0, a.addr, 1 << 20), TP_OK);
     close_rig(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(direct_asks_the_source_every_time),
-        cmocka_unit_test(direct_resizes_within_its_pages),
-        cmocka_unit_test(direct_refuses_a_wrong_size),
-        cmocka_unit_test(direct_keeps_what_the_source_refuses),
-        cmocka_unit_test(system_says_what_is_usable),
-        cmocka_unit_test(system_moves_and_keeps_the_alignment),
-        cmocka_unit_test(system_reserves),
-        cmocka_unit_test(system_sets_mallopt),
-        cmocka_unit_test(empty_does_nothing),
-        cmocka_unit_test(empty_malloc_does_nothing),
-    };
-    return cmocka_run_group_tests_name("yardsticks", tests, NULL, NULL);
 }

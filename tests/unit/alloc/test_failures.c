@@ -27,9 +27,8 @@ static void expect_class(const struct tp_insn *insns, size_t count, enum tp_oom_
     tp_program_release(p);
 }
 
-static void more_than_the_device_has_is_demand(void **state)
+TEST_WITH(more_than_the_device_has_is_demand, setup, teardown)
 {
-    (void)state;
     const struct tp_insn whole[] = {ALLOC_INSN(0, 10 * PAGE + 1, 0)};
     const struct tp_insn rest[] = {ALLOC_INSN(0, 6 * PAGE, 0), ALLOC_INSN(1, 4 * PAGE + 1, 0)};
     const struct tp_insn grown[] = {ALLOC_INSN(0, PAGE, 0), ALLOC_INSN(1, 3 * PAGE, 0),
@@ -39,9 +38,8 @@ static void more_than_the_device_has_is_demand(void **state)
     expect_class(grown, COUNT(grown), TP_OOM_DEMAND);
 }
 
-static void what_would_fit_by_its_bytes_is_fragmentation(void **state)
+TEST_WITH(what_would_fit_by_its_bytes_is_fragmentation, setup, teardown)
 {
-    (void)state;
     const struct tp_insn rounded[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 1, 0), ALLOC_INSN(2, 1, 0),
                                       ALLOC_INSN(3, 7 * PAGE, 0), ALLOC_INSN(4, 1, 0)};
     const struct tp_insn exact[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 10 * PAGE - 1, 0)};
@@ -55,9 +53,8 @@ static void what_would_fit_by_its_bytes_is_fragmentation(void **state)
 }
 
 /* Whatever would fit: the device was not asked. */
-static void what_the_device_did_not_refuse_is_policy(void **state)
+TEST_WITH(what_the_device_did_not_refuse_is_policy, setup, teardown)
 {
-    (void)state;
     const struct tp_insn small[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 3 * PAGE, 0)};
     const struct tp_insn large[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 30 * PAGE, 0)};
     const struct tp_insn grown[] = {ALLOC_INSN(0, 1, 0), realloc_insn(0, 3 * PAGE, 0)};
@@ -68,9 +65,8 @@ static void what_the_device_did_not_refuse_is_policy(void **state)
 }
 
 /* A refusal that the policy made up for is none; the next one that it decides alone is its own. */
-static void a_refusal_of_an_earlier_event_does_not_count(void **state)
+TEST_WITH(a_refusal_of_an_earlier_event_does_not_count, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 6 * PAGE, 0), FREE_INSN(0, 6 * PAGE, 0),
                                     ALLOC_INSN(0, 8 * PAGE, 0), ALLOC_INSN(1, 9 * PAGE, 0)};
     how.keeps = true;
@@ -78,9 +74,8 @@ static void a_refusal_of_an_earlier_event_does_not_count(void **state)
     expect_class(insns, COUNT(insns), TP_OOM_POLICY);
 }
 
-static void without_a_capacity_the_class_is_unknown(void **state)
+TEST_WITH(without_a_capacity_the_class_is_unknown, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, PAGE, 0), ALLOC_INSN(1, 2 * PAGE, 0)};
     struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
     struct tp_replay_cfg cfg = on_virtual(p);
@@ -103,9 +98,8 @@ static void without_a_capacity_the_class_is_unknown(void **state)
 }
 
 /* Address space of the host is asked for and never written. */
-static void who_holds_far_more_than_the_program_needs_is_stopped(void **state)
+TEST_WITH(who_holds_far_more_than_the_program_needs_is_stopped, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, PAGE, 0), ALLOC_INSN(1, PAGE, 0),
                                     ALLOC_INSN(2, PAGE, 0), FREE_INSN(0, PAGE, 0)};
     struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
@@ -132,9 +126,8 @@ static void who_holds_far_more_than_the_program_needs_is_stopped(void **state)
 }
 
 /* 16 times of much is more than the least. */
-static void what_a_large_program_needs_is_no_excess(void **state)
+TEST_WITH(what_a_large_program_needs_is_no_excess, setup, teardown)
 {
-    (void)state;
     const uint64_t large = TP_GUARD_LEAST / TP_GUARD_TIMES;
     const struct tp_insn insns[] = {ALLOC_INSN(0, large, 0), ALLOC_INSN(1, PAGE, 0),
                                     ALLOC_INSN(2, large, 0)};
@@ -160,9 +153,8 @@ static int foreign_free(void *st, void *thr, tp_addr addr, const struct tp_req *
     return TP_OK;
 }
 
-static void of_a_real_allocator_the_class_is_unknown(void **state)
+TEST_WITH(of_a_real_allocator_the_class_is_unknown, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0), ALLOC_INSN(1, 2 * PAGE, 0)};
     struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
     struct tp_strategy s = ranges;
@@ -182,9 +174,8 @@ static void of_a_real_allocator_the_class_is_unknown(void **state)
 
 /* Its size, its time, and the device as the failure left it: what was cached has been given back.
  */
-static void the_first_failure_is_kept_with_the_state_of_the_device(void **state)
+TEST_WITH(the_first_failure_is_kept_with_the_state_of_the_device, setup, teardown)
 {
-    (void)state;
     struct tp_insn insns[] = {ALLOC_INSN(0, 3 * PAGE + 1, 5), ALLOC_INSN(1, 100, 10),
                               FREE_INSN(0, 3 * PAGE + 1, 20), ALLOC_INSN(0, 9 * PAGE + 1, 40),
                               ALLOC_INSN(2, 12 * PAGE, 80),   ALLOC_INSN(3, 9 * PAGE, 1),
@@ -226,9 +217,8 @@ static void the_first_failure_is_kept_with_the_state_of_the_device(void **state)
     tp_program_release(p);
 }
 
-static void the_first_failure_of_a_later_window_has_its_time(void **state)
+TEST_WITH(the_first_failure_of_a_later_window_has_its_time, setup, teardown)
 {
-    (void)state;
     const uint32_t count = TP_WINDOW_MAX + 10;
     struct tp_insn *insns = calloc(count, sizeof *insns);
     assert_non_null(insns);
@@ -250,9 +240,8 @@ static void the_first_failure_of_a_later_window_has_its_time(void **state)
     tp_program_release(p);
 }
 
-static void failures_are_kept_by_device_and_begin_in_the_prologue(void **state)
+TEST_WITH(failures_are_kept_by_device_and_begin_in_the_prologue, setup, teardown)
 {
-    (void)state;
     const struct tp_insn before[] = {ALLOC_INSN(0, 2 * PAGE, 0), ALLOC_INSN(1, 9 * PAGE, 0)};
     struct tp_insn insns[] = {ALLOC_INSN(2, PAGE, 3), ALLOC_INSN(3, 11 * PAGE, 4),
                               ALLOC_INSN(4, PAGE, 5)};
@@ -274,9 +263,8 @@ static void failures_are_kept_by_device_and_begin_in_the_prologue(void **state)
     tp_program_release(p);
 }
 
-static void the_capacity_is_that_of_the_tightest_source(void **state)
+TEST_WITH(the_capacity_is_that_of_the_tightest_source, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0)};
     struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
     struct tp_replay_cfg cfg = on_virtual(p);
@@ -294,9 +282,8 @@ static void the_capacity_is_that_of_the_tightest_source(void **state)
     tp_program_release(p);
 }
 
-static void without_failures_nothing_is_said_of_them(void **state)
+TEST_WITH(without_failures_nothing_is_said_of_them, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0)};
     struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
     struct tp_replay_cfg cfg = on_virtual(p);
@@ -343,9 +330,8 @@ static int no_trim(void *st, uint64_t keep)
 }
 
 /* Only an alignment may be too much for a strategy; what it does not offer it leaves NULL. */
-static void only_what_asks_for_memory_asks_for_an_alignment(void **state)
+TEST_WITH(only_what_asks_for_memory_asks_for_an_alignment, setup, teardown)
 {
-    (void)state;
     static const char align[] = "event 2: strategy 'picky' cannot align to 4096 bytes",
                       refused[] =
                           "event 2: strategy 'picky' refused a correct call (not supported)";
@@ -380,26 +366,4 @@ static void only_what_asks_for_memory_asks_for_an_alignment(void **state)
         assert_int_equal(status, rows[i].status);
         tp_program_release(p);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(more_than_the_device_has_is_demand),
-        TEST(what_would_fit_by_its_bytes_is_fragmentation),
-        TEST(what_the_device_did_not_refuse_is_policy),
-        TEST(a_refusal_of_an_earlier_event_does_not_count),
-        TEST(without_a_capacity_the_class_is_unknown),
-        TEST(who_holds_far_more_than_the_program_needs_is_stopped),
-        TEST(what_a_large_program_needs_is_no_excess),
-        TEST(of_a_real_allocator_the_class_is_unknown),
-        TEST(the_first_failure_is_kept_with_the_state_of_the_device),
-        TEST(the_first_failure_of_a_later_window_has_its_time),
-        TEST(failures_are_kept_by_device_and_begin_in_the_prologue),
-        TEST(the_capacity_is_that_of_the_tightest_source),
-        TEST(without_failures_nothing_is_said_of_them),
-        TEST(only_what_asks_for_memory_asks_for_an_alignment),
-    };
-    return cmocka_run_group_tests_name("failures", tests, NULL, NULL);
 }

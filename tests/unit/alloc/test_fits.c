@@ -152,9 +152,8 @@ static struct tp_program *some_blocks(void)
     return test_program(insns, COUNT(insns), true);
 }
 
-static void a_range_per_block_needs_the_most_that_is_live_in_pages(void **state)
+TEST_WITH(a_range_per_block_needs_the_most_that_is_live_in_pages, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = some_blocks();
     struct tp_replay_cfg cfg = on(&tp_source_virtual, &pages, p);
     assert_int_equal(replay(&cfg)->fits_in, 4 * PAGE);
@@ -165,9 +164,8 @@ static void a_range_per_block_needs_the_most_that_is_live_in_pages(void **state)
 }
 
 /* Cached ranges make the peak, and are given back on a device without room for them. */
-static void a_cache_that_is_flushed_costs_no_capacity(void **state)
+TEST_WITH(a_cache_that_is_flushed_costs_no_capacity, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = some_blocks();
     struct tp_replay_cfg cfg = on(&tp_source_virtual, &pages, p);
     how.keeps = true;
@@ -180,9 +178,8 @@ static void a_cache_that_is_flushed_costs_no_capacity(void **state)
 }
 
 /* The answer is the capacity itself: with one page less, an allocation fails. */
-static void one_page_less_does_not_fit(void **state)
+TEST_WITH(one_page_less_does_not_fit, setup, teardown)
 {
-    (void)state;
     static const struct tp_strategy *const strategies[] = {&pages, &tp_strategy_arena,
                                                            &tp_strategy_bump, &tp_strategy_direct};
     struct tp_program *p = some_blocks();
@@ -204,9 +201,8 @@ static void one_page_less_does_not_fit(void **state)
 
 /* Between two sums of blocks nothing changes, however many pages lie there: halving the
  * room between 7 and 22 blocks of 2^20 pages page by page would need 24 replays. */
-static void a_replay_answers_for_all_devices_that_it_cannot_tell_apart(void **state)
+TEST_WITH(a_replay_answers_for_all_devices_that_it_cannot_tell_apart, setup, teardown)
 {
-    (void)state;
     const uint64_t block = UINT64_C(1) << 32;
     struct tp_insn insns[8];
     for (uint32_t i = 0; i < 8; i += 2) { /* each of its own size: 4, 5, 6 and 7 blocks */
@@ -227,9 +223,8 @@ static void a_replay_answers_for_all_devices_that_it_cannot_tell_apart(void **st
     tp_program_release(p);
 }
 
-static void what_is_never_served_fits_nowhere(void **state)
+TEST_WITH(what_is_never_served_fits_nowhere, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = some_blocks();
     struct tp_replay_cfg cfg = on(&tp_source_virtual, &pages, p);
     how.never_above = 8999;
@@ -238,9 +233,8 @@ static void what_is_never_served_fits_nowhere(void **state)
     tp_program_release(p);
 }
 
-static void each_device_has_its_own_answer(void **state)
+TEST_WITH(each_device_has_its_own_answer, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_ON(0, 3 * PAGE, 0), ALLOC_ON(1, 20 * PAGE, 2),
                                     ALLOC_ON(2, 5, 2), ALLOC_ON(3, 7 * PAGE, 0)};
     struct tp_program *p = test_program(insns, COUNT(insns), false);
@@ -257,9 +251,8 @@ static void each_device_has_its_own_answer(void **state)
     tp_program_release(p);
 }
 
-static void an_empty_program_fits_on_no_device_at_all(void **state)
+TEST_WITH(an_empty_program_fits_on_no_device_at_all, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = test_program(NULL, 0, true);
     struct tp_replay_cfg cfg = on(&tp_source_virtual, &pages, p);
     assert_int_equal(replay(&cfg)->fits_in, 0);
@@ -267,9 +260,8 @@ static void an_empty_program_fits_on_no_device_at_all(void **state)
 }
 
 /* What is asked is how much memory the policy needs, not what this machine has. */
-static void a_run_on_other_sources_is_answered_by_the_virtual_one(void **state)
+TEST_WITH(a_run_on_other_sources_is_answered_by_the_virtual_one, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = some_blocks();
     struct tp_replay_cfg cfg = on(&tp_source_host, &pages, p);
     struct {
@@ -282,9 +274,8 @@ static void a_run_on_other_sources_is_answered_by_the_virtual_one(void **state)
     tp_program_release(p);
 }
 
-static void the_page_of_a_virtual_source_is_kept(void **state)
+TEST_WITH(the_page_of_a_virtual_source_is_kept, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = some_blocks();
     struct tp_replay_cfg cfg = on(&tp_source_virtual, &pages, p);
     uint64_t options[16];
@@ -297,9 +288,8 @@ static void the_page_of_a_virtual_source_is_kept(void **state)
 }
 
 /* Objects that were there before the recording take part, unless they are left out. */
-static void the_prologue_needs_room_as_well(void **state)
+TEST_WITH(the_prologue_needs_room_as_well, setup, teardown)
 {
-    (void)state;
     const struct tp_insn before[] = {ALLOC_INSN(0, 10 * PAGE, 0), ALLOC_INSN(1, 30 * PAGE, 0)};
     const struct tp_insn insns[] = {FREE_INSN(1, 30 * PAGE, 0), ALLOC_INSN(1, 3 * PAGE, 0),
                                     FREE_INSN(1, 3 * PAGE, 0), ALLOC_INSN(1, 2 * PAGE, 0)};
@@ -321,9 +311,8 @@ static void the_prologue_needs_room_as_well(void **state)
 }
 
 /* A strategy that cannot even start on a device does not fit on it; that is no error. */
-static void what_a_strategy_needs_to_start_counts(void **state)
+TEST_WITH(what_a_strategy_needs_to_start_counts, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = some_blocks();
     struct tp_program *empty = test_program(NULL, 0, true);
     struct tp_replay_cfg cfg = on(&tp_source_virtual, &pages, p);
@@ -340,9 +329,8 @@ static void what_a_strategy_needs_to_start_counts(void **state)
 }
 
 /* Half of any device: it is no error that there is no smallest one to look for. */
-static void a_share_of_the_device_has_no_answer(void **state)
+TEST_WITH(a_share_of_the_device_has_no_answer, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = some_blocks();
     struct tp_replay_cfg cfg = on(&tp_source_virtual, &pages, p);
     cfg.layers[1] =
@@ -355,9 +343,8 @@ static void a_share_of_the_device_has_no_answer(void **state)
 }
 
 /* A foreign allocator cannot be played on virtual memory. */
-static void what_needs_memory_of_its_own_has_no_answer(void **state)
+TEST_WITH(what_needs_memory_of_its_own_has_no_answer, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = some_blocks();
     struct tp_strategy s = pages;
     s.caps |= TP_CAP_FOREIGN;
@@ -373,35 +360,12 @@ static void what_needs_memory_of_its_own_has_no_answer(void **state)
     tp_program_release(p);
 }
 
-static void without_the_pass_there_is_no_answer(void **state)
+TEST_WITH(without_the_pass_there_is_no_answer, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = some_blocks();
     struct tp_replay_cfg cfg = on(&tp_source_virtual, &pages, p);
     cfg.passes = TP_PASS_USAGE;
     assert_true(replay(&cfg)->fits_in == TP_NONE);
     assert_false(run->flags & TP_RUN_FITS);
     tp_program_release(p);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_range_per_block_needs_the_most_that_is_live_in_pages),
-        TEST(a_cache_that_is_flushed_costs_no_capacity),
-        TEST(one_page_less_does_not_fit),
-        TEST(a_replay_answers_for_all_devices_that_it_cannot_tell_apart),
-        TEST(what_is_never_served_fits_nowhere),
-        TEST(each_device_has_its_own_answer),
-        TEST(an_empty_program_fits_on_no_device_at_all),
-        TEST(a_run_on_other_sources_is_answered_by_the_virtual_one),
-        TEST(the_page_of_a_virtual_source_is_kept),
-        TEST(the_prologue_needs_room_as_well),
-        TEST(what_a_strategy_needs_to_start_counts),
-        TEST(a_share_of_the_device_has_no_answer),
-        TEST(what_needs_memory_of_its_own_has_no_answer),
-        TEST(without_the_pass_there_is_no_answer),
-    };
-    return cmocka_run_group_tests_name("fits", tests, NULL, NULL);
 }

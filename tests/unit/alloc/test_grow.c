@@ -1,19 +1,16 @@
 /* Arrays that grow, and the map of numbers that others chose: rooms, limits, budgets, sentences. */
 #include "alloc/base/grow.h"
 #include "alloc/base/id_map.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct list {
     uint64_t *items;
     size_t room;
 };
 
-static void test_grows(void **state)
+TEST(test_grows)
 {
     struct list l = {0};
     size_t moves = 0, before = 0;
@@ -35,7 +32,7 @@ static void test_grows(void **state)
     assert_int_equal(l.room, 0);
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
     struct list l = {0};
     struct tp_err err;
@@ -57,7 +54,7 @@ static void test_limits(void **state)
 
 /* What is charged is what the array holds, with what its items hold beside; the array that it is
  * copied from must fit too, and a refusal changes nothing. */
-static void test_budget(void **state)
+TEST(test_budget)
 {
     struct tp_budget budget = {.limit = 16384, .held = 1000};
     struct list l = {0};
@@ -89,7 +86,7 @@ static int64_t id_of(int64_t i)
     return i < 4 ? odd[i] : i * 4096;
 }
 
-static void test_map(void **state)
+TEST(test_map)
 {
     struct tp_id_map m = {.how.what = "ids"};
     struct tp_id_entry *entry = NULL;
@@ -111,7 +108,7 @@ static void test_map(void **state)
     assert_int_equal(m.used, 0);
 }
 
-static void test_map_budget(void **state)
+TEST(test_map_budget)
 {
     struct tp_budget budget = {.limit = 100000, .held = 10};
     struct tp_id_map m = {.how = {.what = "addresses", .budget = &budget}};
@@ -130,14 +127,4 @@ static void test_map_budget(void **state)
     assert_int_equal(tp_id_map_put(&m, (int64_t)m.used, 0, NULL), TP_EINPUT);
     tp_id_map_release(&m);
     assert_int_equal(budget.held, 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grows),      cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_budget),     cmocka_unit_test(test_map),
-        cmocka_unit_test(test_map_budget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

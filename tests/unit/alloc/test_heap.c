@@ -2,12 +2,9 @@
  * what a child process gets. */
 #include "alloc/program/heap_check.h"
 #include "alloc/program/program_internal.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { BASE = 0x10000 };
 
@@ -78,9 +75,8 @@ static void is_kept(const struct tp_program *p)
     assert_memory_equal(h->blocks, blocks, sizeof blocks);
 }
 
-static void kept_and_exported(void **state)
+TEST(kept_and_exported)
 {
-    (void)state;
     struct case_heap c;
     struct tp_program *q = NULL, *r = NULL;
     int fd = -1;
@@ -101,9 +97,8 @@ static void kept_and_exported(void **state)
     tp_program_release(r);
 }
 
-static void without_heap(void **state)
+TEST(without_heap)
 {
-    (void)state;
     uint64_t plain = 1, empty = 1, full = 1;
     struct case_heap c;
     struct tp_program *p = finish(with_prologue(&plain));
@@ -155,9 +150,8 @@ static const struct {
     {BLOCK(0, requested), 501, "not those that were live at the start"},
 };
 
-static void refused(void **state)
+TEST(refused)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct case_heap c;
         struct tp_err err = {0};
@@ -173,9 +167,8 @@ static void refused(void **state)
     }
 }
 
-static void too_late(void **state)
+TEST(too_late)
 {
-    (void)state;
     struct case_heap c;
     struct tp_builder *b = with_prologue(NULL);
     assert_int_equal(tp_builder_add(b, &(struct tp_insn){.op = TP_TRIM}, 1, NULL), TP_OK);
@@ -184,9 +177,8 @@ static void too_late(void **state)
 }
 
 /* A child refuses an exported file whose heap was changed. */
-static void damaged(void **state)
+TEST(damaged)
 {
-    (void)state;
     struct case_heap c;
     struct tp_program *p = NULL, *q = NULL;
     struct tp_err err = {0};
@@ -209,9 +201,8 @@ static void damaged(void **state)
     tp_program_release(p);
 }
 
-static void by_device(void **state)
+TEST(by_device)
 {
-    (void)state;
     struct case_heap c;
     begin(&c);
     struct tp_heap zero = tp_heap_of(&c.heap, 0), one = tp_heap_of(&c.heap, 1);
@@ -220,14 +211,4 @@ static void by_device(void **state)
     assert_true(one.segments == c.segments + 2 && one.segment_count == 1);
     assert_true(one.blocks == c.blocks + 2 && one.block_count == 1);
     assert_true(none.segment_count == 0 && none.block_count == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kept_and_exported), cmocka_unit_test(without_heap),
-        cmocka_unit_test(refused),           cmocka_unit_test(too_late),
-        cmocka_unit_test(damaged),           cmocka_unit_test(by_device),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* The histogram: exact counts, bounded error, mergeable by addition. */
 #include "alloc/numbers/histogram.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 static struct tp_histogram h, other;
 
@@ -17,15 +14,13 @@ static int clear(void **state)
     return 0;
 }
 
-static void empty_histogram_answers_zero(void **state)
+TEST_WITH(empty_histogram_answers_zero, clear, NULL)
 {
-    (void)state;
     assert_int_equal(tp_hist_quantile(&h, 0.5), 0);
 }
 
-static void small_values_are_exact(void **state)
+TEST_WITH(small_values_are_exact, clear, NULL)
 {
-    (void)state;
     for (uint64_t v = 1; v <= 60; v++)
         tp_hist_add(&h, v);
     assert_int_equal(h.count, 60);
@@ -36,9 +31,8 @@ static void small_values_are_exact(void **state)
     assert_int_equal(tp_hist_quantile(&h, 0), 1);
 }
 
-static void every_value_lies_in_its_bucket_within_3_2_percent(void **state)
+TEST_WITH(every_value_lies_in_its_bucket_within_3_2_percent, clear, NULL)
 {
-    (void)state;
     uint64_t last = 0;
     for (uint32_t i = 0; i < TP_HIST_BUCKETS; i++) {
         uint64_t upper = tp_hist_upper(i);
@@ -56,9 +50,8 @@ static void every_value_lies_in_its_bucket_within_3_2_percent(void **state)
     }
 }
 
-static void huge_values_share_the_last_bucket_and_keep_their_maximum(void **state)
+TEST_WITH(huge_values_share_the_last_bucket_and_keep_their_maximum, clear, NULL)
 {
-    (void)state;
     tp_hist_add(&h, UINT64_MAX);
     tp_hist_add(&h, UINT64_C(1) << 41);
     assert_int_equal(h.buckets[TP_HIST_BUCKETS - 1], 2);
@@ -67,9 +60,8 @@ static void huge_values_share_the_last_bucket_and_keep_their_maximum(void **stat
 }
 
 /* Powers of two are bounds of buckets, so their counts are exact. */
-static void powers_of_two_are_counted_exactly(void **state)
+TEST_WITH(powers_of_two_are_counted_exactly, clear, NULL)
 {
-    (void)state;
     static const uint64_t values[] = {0, 1, 2, 3, 4, 63, 64, 127, 128, 1023, 1024, UINT64_MAX};
     uint64_t out[TP_HIST_DOUBLINGS];
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
@@ -85,16 +77,14 @@ static void powers_of_two_are_counted_exactly(void **state)
         assert_int_equal(out[k], k == TP_HIST_DOUBLINGS - 1 ? 3 : 2); /* UINT64_MAX */
 }
 
-static void a_quantile_never_exceeds_the_maximum(void **state)
+TEST_WITH(a_quantile_never_exceeds_the_maximum, clear, NULL)
 {
-    (void)state;
     tp_hist_add(&h, 1000); /* its bucket ends at 1007 */
     assert_int_equal(tp_hist_quantile(&h, 0.5), 1000);
 }
 
-static void merging_is_adding(void **state)
+TEST_WITH(merging_is_adding, clear, NULL)
 {
-    (void)state;
     static struct tp_histogram all;
     memset(&all, 0, sizeof all);
     for (uint64_t v = 0; v < 5000; v += 7) {
@@ -106,18 +96,4 @@ static void merging_is_adding(void **state)
     memset(&other, 0, sizeof other);
     tp_hist_merge(&h, &other);
     assert_memory_equal(&h, &all, sizeof h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(empty_histogram_answers_zero, clear),
-        cmocka_unit_test_setup(small_values_are_exact, clear),
-        cmocka_unit_test_setup(every_value_lies_in_its_bucket_within_3_2_percent, clear),
-        cmocka_unit_test_setup(huge_values_share_the_last_bucket_and_keep_their_maximum, clear),
-        cmocka_unit_test_setup(powers_of_two_are_counted_exactly, clear),
-        cmocka_unit_test_setup(a_quantile_never_exceeds_the_maximum, clear),
-        cmocka_unit_test_setup(merging_is_adding, clear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,25 +94,13 @@ static long faults_of(unsigned at, int expected)
     return faults() - before;
 }
 
-static void an_interruption_ends_the_writing_of_a_block(void **state)
+TEST_WITH(an_interruption_ends_the_writing_of_a_block, setup, teardown)
 {
-    (void)state;
     long written = faults_of(2, TP_ESTOP); /* one block wholly, of the second next to nothing */
     assert_in_range(written, PAGES, PAGES + PAGES / 2);
 }
 
-static void all_of_each_block_is_written(void **state)
+TEST_WITH(all_of_each_block_is_written, setup, teardown)
 {
-    (void)state;
     assert_true(faults_of(0, TP_OK) >= BLOCKS * (long)PAGES);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_interruption_ends_the_writing_of_a_block, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(all_of_each_block_is_written, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

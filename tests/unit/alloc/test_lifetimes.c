@@ -106,7 +106,7 @@ static struct tp_insn end_of(uint16_t thread)
 /* ---- lifetimes ---- */
 
 /* Thread 1 ends, and its index is another thread's later. */
-static void threads_begin_and_end_where_they_were_recorded(void **state)
+TEST_WITH(threads_begin_and_end_where_they_were_recorded, setup, teardown)
 {
     const struct tp_insn insns[] = {
         OF(0, ALLOC_INSN(0, 1 * MIB, 0)), OF(1, ALLOC_INSN(1, 2 * MIB, 0)),
@@ -128,7 +128,7 @@ static void threads_begin_and_end_where_they_were_recorded(void **state)
 }
 
 /* What a policy keeps for a thread is in the figure while the thread is. */
-static void memory_of_a_thread_goes_with_it(void **state)
+TEST_WITH(memory_of_a_thread_goes_with_it, setup, teardown)
 {
     const struct tp_insn insns[] = {OF(0, ALLOC_INSN(0, 1 * MIB, 0)),
                                     OF(1, ALLOC_INSN(1, 1 * MIB, 0)),
@@ -149,7 +149,7 @@ static void memory_of_a_thread_goes_with_it(void **state)
 }
 
 /* Fewer OS threads than recorded ones are there from the first event to the last. */
-static void threads_that_play_several_stay(void **state)
+TEST_WITH(threads_that_play_several_stay, setup, teardown)
 {
     const struct tp_insn insns[] = {
         OF(0, ALLOC_INSN(0, 1 * MIB, 0)), OF(1, ALLOC_INSN(1, 1 * MIB, 0)), end_of(1),
@@ -162,7 +162,7 @@ static void threads_that_play_several_stay(void **state)
 }
 
 /* Without one of its threads nothing is known of the memory. */
-static void without_a_thread_nothing_is_known(void **state)
+TEST_WITH(without_a_thread_nothing_is_known, setup, teardown)
 {
     const struct tp_insn insns[] = {OF(0, ALLOC_INSN(0, 1 * MIB, 0)),
                                     OF(0, ALLOC_INSN(1, 1 * MIB, 0)),
@@ -187,7 +187,7 @@ static void assert_near(const struct tp_spread *a, const struct tp_spread *b)
 
 /* `direct` keeps nothing for a thread. The pieces of the second replay are played by up to four
  * threads at a time, with objects that go from one to another. */
-static void several_threads_read_what_one_does(void **state)
+TEST_WITH(several_threads_read_what_one_does, setup, teardown)
 {
     enum { EVENTS = 4000, LIVE = 200, BYTES = 64 << 10 };
     static struct tp_insn insns[2 * EVENTS];
@@ -232,7 +232,7 @@ static void several_threads_read_what_one_does(void **state)
 }
 
 /* Sizes that a REALLOC changes move the readings. */
-static void readings_are_where_requested_bytes_swing(void **state)
+TEST_WITH(readings_are_where_requested_bytes_swing, setup, teardown)
 {
     const struct tp_insn insns[] = {
         OF(0, ALLOC_INSN(0, 1 * MIB, 10)),
@@ -255,7 +255,7 @@ static void readings_are_where_requested_bytes_swing(void **state)
 }
 
 /* One thread allocates over and over, another frees it. A step is 1 % of 4 MiB. */
-static void none_runs_ahead_by_more_than_a_step(void **state)
+TEST_WITH(none_runs_ahead_by_more_than_a_step, setup, teardown)
 {
     enum { TIMES = 400, SIZE = 16 << 10 };
     static struct tp_insn insns[2 * TIMES + 1];
@@ -269,19 +269,4 @@ static void none_runs_ahead_by_more_than_a_step(void **state)
     PLAY_BY(3, insns);
     assert_int_equal(seen.calls, TIMES + 1);
     assert_in_range(seen.most, 4 * MIB + SIZE, 4 * MIB + 4 * MIB / 100 + 2 * SIZE);
-}
-
-int main(void)
-{
-#define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        ROW(threads_begin_and_end_where_they_were_recorded),
-        ROW(memory_of_a_thread_goes_with_it),
-        ROW(threads_that_play_several_stay),
-        ROW(without_a_thread_nothing_is_known),
-        ROW(several_threads_read_what_one_does),
-        ROW(readings_are_where_requested_bytes_swing),
-        ROW(none_runs_ahead_by_more_than_a_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

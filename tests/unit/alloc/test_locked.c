@@ -92,9 +92,8 @@ static void reopen(struct rig *r, uint32_t streams)
         fail_msg("%s", err.text);
 }
 
-static void threads_share_one_instance(void **state)
+TEST(threads_share_one_instance)
 {
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct rig *r = calloc(1, sizeof *r);
         struct rig_cfg cfg = {.strategy = cases[c].strategy,
@@ -124,10 +123,4 @@ static void threads_share_one_instance(void **state)
         rig_close(r);
         free(r);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_share_one_instance)};
-    return cmocka_run_group_tests_name("locked", tests, NULL, NULL);
 }

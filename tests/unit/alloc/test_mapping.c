@@ -61,9 +61,8 @@ static void try_only_mapped_bytes_count(struct stack *s)
     assert_int_equal(tp_account_ranges(&s->rig.account), 2 * UNIT);
 }
 
-static void only_mapped_bytes_count(void **state)
+TEST(only_mapped_bytes_count)
 {
-    (void)state;
     each(try_only_mapped_bytes_count);
 }
 
@@ -92,9 +91,8 @@ static void try_parts_are_whole_units_of_one_state(struct stack *s)
     assert_int_equal(s->rig.account.refused_puts, 0);
 }
 
-static void parts_are_whole_units_of_one_state(void **state)
+TEST(parts_are_whole_units_of_one_state)
 {
-    (void)state;
     each(try_parts_are_whole_units_of_one_state);
 }
 
@@ -117,15 +115,13 @@ static void try_what_is_mapped_side_by_side_is_one_range(struct stack *s)
     assert_int_equal(tp_src_space_put(s->top, base, SIZE), TP_OK);
 }
 
-static void what_is_mapped_side_by_side_is_one_range(void **state)
+TEST(what_is_mapped_side_by_side_is_one_range)
 {
-    (void)state;
     each(try_what_is_mapped_side_by_side_is_one_range);
 }
 
-static void the_capacity_counts_mapped_bytes(void **state)
+TEST(the_capacity_counts_mapped_bytes)
 {
-    (void)state;
     struct stack s;
     open_stack(&s, &tp_source_virtual, false, "capacity=20MiB", NULL);
     tp_addr base = space(&s, SIZE, UNIT), range = 0;
@@ -139,9 +135,8 @@ static void the_capacity_counts_mapped_bytes(void **state)
     tp_rig_close_sources(&s.rig);
 }
 
-static void mapping_fails_on_purpose_as_gets_do(void **state)
+TEST(mapping_fails_on_purpose_as_gets_do)
 {
-    (void)state;
     struct stack s;
     open_stack(&s, &tp_source_virtual, true, NULL, "get_at=2,put_at=1");
     tp_addr base = space(&s, SIZE, UNIT);
@@ -153,9 +148,8 @@ static void mapping_fails_on_purpose_as_gets_do(void **state)
     tp_rig_close_sources(&s.rig);
 }
 
-static void host_memory_comes_and_goes_with_the_mapping(void **state)
+TEST(host_memory_comes_and_goes_with_the_mapping)
 {
-    (void)state;
     struct stack s;
     open_stack(&s, &tp_source_host, false, NULL, NULL);
     tp_addr base = space(&s, SIZE, UNIT);
@@ -171,17 +165,4 @@ static void host_memory_comes_and_goes_with_the_mapping(void **state)
     p = tp_src_host(s.top, base + UNIT);
     assert_int_equal(p[0] | p[UNIT - 1], 0); /* it is other memory */
     tp_rig_close_sources(&s.rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_mapped_bytes_count),
-        cmocka_unit_test(parts_are_whole_units_of_one_state),
-        cmocka_unit_test(what_is_mapped_side_by_side_is_one_range),
-        cmocka_unit_test(the_capacity_counts_mapped_bytes),
-        cmocka_unit_test(mapping_fails_on_purpose_as_gets_do),
-        cmocka_unit_test(host_memory_comes_and_goes_with_the_mapping),
-    };
-    return cmocka_run_group_tests_name("mapping", tests, NULL, NULL);
 }

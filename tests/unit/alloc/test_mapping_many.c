@@ -22,9 +22,8 @@ static uint64_t place_of(unsigned order, uint64_t i)
 }
 
 /* Rising, falling, and all over the place: none of them may cost more than the depth of a tree. */
-static void many_ranges(void **state)
+TEST(many_ranges)
 {
-    (void)state;
     for (unsigned order = 0; order < 3; order++) {
         struct tp_range_table t = {0};
         steps = 0;
@@ -68,9 +67,8 @@ static void takes_little(const struct rig *r)
 }
 
 /* A trace of 235 bytes: four blocks of 4 TiB, of two million units each. */
-static void a_few_blocks_of_terabytes(void **state)
+TEST(a_few_blocks_of_terabytes)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     steps = 0;
     for (unsigned i = 0; i < TERABYTES; i++)
@@ -82,9 +80,8 @@ static void a_few_blocks_of_terabytes(void **state)
 }
 
 /* A trace of 460 kB: terabytes are mapped and given back, again and again. */
-static void terabytes_that_come_and_go(void **state)
+TEST(terabytes_that_come_and_go)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     steps = 0;
     for (unsigned i = 0; i < REQUESTS; i++) {
@@ -98,9 +95,8 @@ static void terabytes_that_come_and_go(void **state)
 }
 
 /* The same bytes in many blocks: as many steps for each. */
-static void terabytes_in_many_blocks(void **state)
+TEST(terabytes_in_many_blocks)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     steps = 0;
     for (unsigned i = 0; i < REQUESTS; i++)
@@ -108,15 +104,4 @@ static void terabytes_in_many_blocks(void **state)
     assert_in_range(steps, 1, REQUESTS * TREE);
     rig_check(r);
     close_torch(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_ranges),
-        cmocka_unit_test(a_few_blocks_of_terabytes),
-        cmocka_unit_test(terabytes_that_come_and_go),
-        cmocka_unit_test(terabytes_in_many_blocks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* What is left of the memory, on machines that are made of files. */
 #include "alloc/sources/memory_left.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define GIB (UINT64_C(1) << 30)
 #define MIB (UINT64_C(1) << 20)
@@ -65,9 +62,8 @@ static void group(const char *path, const char *limit, uint64_t in_use, uint64_t
 static const char v2[] = "22 1 0:20 / /proc rw shared:1 - proc proc rw\n"
                          "30 22 0:27 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n";
 
-static void without_groups(void **state)
+TEST_WITH(without_groups, new_machine, remove_machine)
 {
-    (void)state;
     assert_int_equal(memory_left(root, 16 * GIB), 12 * GIB);
     assert_int_equal(memory_left(root, 4 * GIB), 4 * GIB); /* never more than there is */
     write_file("/proc/self/cgroup", "0::/a/b\n");
@@ -76,9 +72,8 @@ static void without_groups(void **state)
     assert_int_equal(memory_left(root, 16 * GIB), 12 * GIB); /* no files */
 }
 
-static void the_fullest_ancestor_counts(void **state)
+TEST_WITH(the_fullest_ancestor_counts, new_machine, remove_machine)
 {
-    (void)state;
     write_file("/proc/self/cgroup", "1:name=systemd:/x\n0::/a/b/c\n");
     write_file("/proc/self/mountinfo", v2);
     group("/a/b/c", "max", GIB, 0);
@@ -93,9 +88,8 @@ static void the_fullest_ancestor_counts(void **state)
 }
 
 /* A container sees its own part, by its own name or by that of the machine. */
-static void the_mount_may_begin_below(void **state)
+TEST_WITH(the_mount_may_begin_below, new_machine, remove_machine)
 {
-    (void)state;
     write_file("/proc/self/mountinfo", "30 22 0:27 /docker/abc /sys/fs/cgroup ro - cgroup2 c rw\n");
     group("", "1073741824", 0, 0);
     group("/job", "536870912", 0, 0);
@@ -109,9 +103,8 @@ static void the_mount_may_begin_below(void **state)
     assert_int_equal(memory_left(root, 16 * GIB), GIB - 64 * MIB);
 }
 
-static void version_1(void **state)
+TEST_WITH(version_1, new_machine, remove_machine)
 {
-    (void)state;
     write_file("/proc/self/cgroup", "7:cpu,cpuacct:/x\n5:memory:/lim\n0::/\n");
     write_file("/proc/self/mountinfo",
                "30 22 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
@@ -123,13 +116,4 @@ static void version_1(void **state)
     write_file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
     write_file("/sys/fs/cgroup/memory/memory.usage_in_bytes", "12884901888\n");
     assert_int_equal(memory_left(root, 16 * GIB), 768 * MIB - 64 * MIB);
-}
-
-int main(void)
-{
-#define ON_A_MACHINE(test) cmocka_unit_test_setup_teardown(test, new_machine, remove_machine)
-    const struct CMUnitTest tests[] = {
-        ON_A_MACHINE(without_groups), ON_A_MACHINE(the_fullest_ancestor_counts),
-        ON_A_MACHINE(the_mount_may_begin_below), ON_A_MACHINE(version_1)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* Sorting without memory of its own: against qsort, stable, and in few steps where little is to be
  * done. */
 #include "alloc/base/merge_sort.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ITEMS = 3000 };
 
@@ -44,7 +41,7 @@ static void set(size_t i, uint32_t key)
     items[i] = (struct sorted_item){.key = key, .index = (uint32_t)i, .more = {(char)(key * 7)}};
 }
 
-static void it_sorts(void **state)
+TEST(it_sorts)
 {
     uint32_t random = 1;
     (void)state;
@@ -57,29 +54,17 @@ static void it_sorts(void **state)
         }
 }
 
-static void what_is_in_order_takes_a_look_each(void **state)
+TEST(what_is_in_order_takes_a_look_each)
 {
-    (void)state;
     for (size_t i = 0; i < ITEMS; i++)
         set(i, (uint32_t)i / 3);
     sort_and_check(ITEMS);
     assert_int_equal(compared, ITEMS - 1);
 }
 
-static void what_falls_is_turned(void **state)
+TEST(what_falls_is_turned)
 {
-    (void)state;
     for (size_t i = 0; i < ITEMS; i++)
         set(i, (uint32_t)(ITEMS - i));
     sort_and_check(ITEMS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_sorts),
-        cmocka_unit_test(what_is_in_order_takes_a_look_each),
-        cmocka_unit_test(what_falls_is_turned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

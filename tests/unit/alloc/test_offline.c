@@ -3,13 +3,10 @@
 #include "alloc/packing/offline.h"
 
 #include "alloc/base/random.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define STEPS UINT64_C(3000000)
 
@@ -98,7 +95,7 @@ static uint64_t least_height(struct tp_offline_object *objects, size_t placed, s
     return best;
 }
 
-static void test_against_all_placements(void **state)
+TEST(test_against_all_placements)
 {
     enum { COUNT = 6, ROUNDS = 300 };
     struct tp_random random;
@@ -125,7 +122,7 @@ static void test_against_all_placements(void **state)
 
 /* One large object is in the way of small ones whose sizes are no multiples of their alignment: a
  * search that raises floors by small sizes alone would count for ever up to the large one. */
-static void test_small_beside_large(void **state)
+TEST(test_small_beside_large)
 {
     enum { COUNT = 5, ROUNDS = 200 };
     struct tp_random random;
@@ -190,7 +187,7 @@ static size_t cut(struct tp_offline_object *o, struct tp_random *random, uint64_
 
 /* A rectangle that was cut into 300 objects, which fit without a gap: nearly every section is full
  * at the least height. */
-static void test_without_gaps(void **state)
+TEST(test_without_gaps)
 {
     enum { COUNT = 300, SEEDS = 4, LONGEST = 12, HIGHEST = 64 };
     static struct tp_offline_object objects[COUNT + 4];
@@ -233,7 +230,7 @@ static void make_random(struct tp_offline_object *objects, size_t count, uint64_
     }
 }
 
-static void test_placements_are_sound(void **state)
+TEST(test_placements_are_sound)
 {
     enum { MOST = 3000 };
     static const uint64_t steps[] = {0, 1, 1000, STEPS};
@@ -255,7 +252,7 @@ static void test_placements_are_sound(void **state)
     free(objects);
 }
 
-static void test_same_steps_same_result(void **state)
+TEST(test_same_steps_same_result)
 {
     enum { COUNT = 200 };
     struct tp_offline_object a[COUNT], b[COUNT];
@@ -271,7 +268,7 @@ static void test_same_steps_same_result(void **state)
 /* Two blocks of 2 that never live together, and one of 3 across both: stacked at the bottom, it
  * needs 5, and so it does everywhere. An object that is freed as another begins leaves its place.
  */
-static void test_small_ones(void **state)
+TEST(test_small_ones)
 {
     struct tp_offline_object cross[] = {object(0, 4, 2), object(4, 8, 2), object(2, 6, 3)};
     struct tp_offline_object chain[] = {object(0, 1, 7), object(1, 2, 7), object(2, 3, 7)};
@@ -283,7 +280,7 @@ static void test_small_ones(void **state)
     assert_int_equal(pack(NULL, 0, STEPS).best, 0);
 }
 
-static void test_refuses(void **state)
+TEST(test_refuses)
 {
     struct tp_offline_object good = object(1, 2, 3), bad[] = {good, good, good, good, good};
     (void)state;
@@ -305,9 +302,8 @@ static void test_refuses(void **state)
 enum { COUNT_SHARED = 3000 };
 
 /* What one packing leaves is for the next. */
-static void test_takes_steps_off_the_budget(void **state)
+TEST(test_takes_steps_off_the_budget)
 {
-    (void)state;
     struct tp_offline_object *objects = calloc(COUNT_SHARED, sizeof *objects);
     struct tp_offline_object easy[] = {object(0, 1, 8), object(1, 2, 8)};
     struct tp_offline_budget budget = {.steps = STEPS};
@@ -325,9 +321,8 @@ static void test_takes_steps_off_the_budget(void **state)
 }
 
 /* A search that would take days ends when the user asks it to. */
-static void test_ends_when_interrupted(void **state)
+TEST(test_ends_when_interrupted)
 {
-    (void)state;
     volatile sig_atomic_t asked = 1;
     struct tp_offline_object *objects = calloc(COUNT_SHARED, sizeof *objects);
     struct tp_offline_budget budget = {.steps = UINT64_MAX, .interrupted = &asked};
@@ -337,20 +332,4 @@ static void test_ends_when_interrupted(void **state)
     make_random(objects, COUNT_SHARED, 7);
     assert_int_equal(tp_offline_pack(objects, COUNT_SHARED, &budget, &p, &err), TP_ESTOP);
     free(objects);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_all_placements),
-        cmocka_unit_test(test_small_beside_large),
-        cmocka_unit_test(test_without_gaps),
-        cmocka_unit_test(test_placements_are_sound),
-        cmocka_unit_test(test_same_steps_same_result),
-        cmocka_unit_test(test_small_ones),
-        cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_takes_steps_off_the_budget),
-        cmocka_unit_test(test_ends_when_interrupted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

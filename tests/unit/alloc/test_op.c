@@ -1,17 +1,13 @@
 /* The rows of the operations hang together, whoever adds one: what the encoders, the checks and the
  * reports take for granted of all rows. */
 #include "alloc/program/program.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 /* A number given twice leaves another without a row. */
-static void each_has_a_name(void **state)
+TEST(each_has_a_name)
 {
-    (void)state;
     for (unsigned op = 0; op < TP_OP_COUNT; op++) {
         assert_non_null(tp_op_rows[op].name);
         assert_non_null(tp_op_rows[op].verb);
@@ -20,9 +16,8 @@ static void each_has_a_name(void **state)
     }
 }
 
-static void ranks_are_an_order(void **state)
+TEST(ranks_are_an_order)
 {
-    (void)state;
     bool seen[TP_OP_COUNT] = {false};
     unsigned ranked = 0, rank = 1;
     for (unsigned op = 0; op < TP_OP_COUNT; op++)
@@ -40,9 +35,8 @@ static bool has(unsigned op, unsigned flags)
     return (tp_op_rows[op].flags & flags) == flags;
 }
 
-static void flags_go_together(void **state)
+TEST(flags_go_together)
 {
-    (void)state;
     for (unsigned op = 0; op < TP_OP_COUNT; op++) {
         bool object = tp_op_is(op, TP_IS_NEW | TP_IS_LIVE);
         assert_false(has(op, TP_IS_NEW | TP_IS_LIVE));
@@ -58,9 +52,8 @@ static void flags_go_together(void **state)
     }
 }
 
-static void sums_by_flag(void **state)
+TEST(sums_by_flag)
 {
-    (void)state;
     struct tp_program_facts facts = {.ops = {[TP_ALLOC] = 1,
                                              [TP_FREE] = 2,
                                              [TP_REALLOC] = 4,
@@ -74,9 +67,8 @@ static void sums_by_flag(void **state)
 }
 
 /* TP_ALL_STREAMS is a stream only where all of them can be meant. */
-static void all_streams(void **state)
+TEST(all_streams)
 {
-    (void)state;
     const struct tp_limits limits = {2, 2, 2, 2, 2};
     for (unsigned op = 0; op < TP_OP_COUNT; op++) {
         const struct tp_insn in = {
@@ -85,14 +77,4 @@ static void all_streams(void **state)
         assert_int_equal(!tp_insn_wrong(&in, &limits), op == TP_SYNC);
         assert_int_equal(!tp_insn_wrong(&here, &limits), op == TP_SYNC);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_has_a_name),   cmocka_unit_test(ranks_are_an_order),
-        cmocka_unit_test(flags_go_together), cmocka_unit_test(sums_by_flag),
-        cmocka_unit_test(all_streams),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

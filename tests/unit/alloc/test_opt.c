@@ -1,11 +1,8 @@
 /* Options: values, ranges, sentences that users see, and text that reads back. */
 #include "alloc/base/opt.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-
-#include <cmocka.h>
 
 struct arena_opts {
     bool strict;
@@ -67,9 +64,8 @@ static void defaults_of(struct arena_opts *o)
     assert_int_equal(tp_opts_defaults(rows, o, &err), TP_OK);
 }
 
-static void defaults(void **state)
+TEST(defaults)
 {
-    (void)state;
     struct arena_opts o;
     defaults_of(&o);
     assert_false(o.strict);
@@ -84,9 +80,8 @@ static void defaults(void **state)
     tp_opts_release(NULL, NULL);
 }
 
-static void parse_all(void **state)
+TEST(parse_all)
 {
-    (void)state;
     struct arena_opts o;
     struct tp_err err;
     defaults_of(&o);
@@ -112,9 +107,8 @@ static void parse_all(void **state)
     assert_null(o.names.items);
 }
 
-static void flags(void **state)
+TEST(flags)
 {
-    (void)state;
     static const char *const yes[] = {"yes", "on", "true", "1", "YES"};
     static const char *const no[] = {"no", "off", "false", "0", "Off"};
     struct arena_opts o = {0};
@@ -169,9 +163,8 @@ static const struct refusal refusals[] = {
      TP_OPT_BRACES},
 };
 
-static void sentences(void **state)
+TEST(sentences)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         struct arena_opts o;
         struct tp_err err;
@@ -216,9 +209,8 @@ static const struct {
     {"conf", "a:1,b=2", "a:1,b=2"},
 };
 
-static void text_reads_back(void **state)
+TEST(text_reads_back)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct arena_opts o = {0};
         const struct tp_opt *row = tp_opt_find(rows, texts[i].name);
@@ -277,9 +269,8 @@ static const struct {
     {",env=A=B", "", "quick=no,env=A=B"},
 };
 
-static void the_first_value_may_stand_without_its_name(void **state)
+TEST(the_first_value_may_stand_without_its_name)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof bare_texts / sizeof *bare_texts; i++) {
         struct bare_opts o = {0}, again = {0};
         struct tp_str out = {0}, second = {0};
@@ -300,9 +291,8 @@ static void the_first_value_may_stand_without_its_name(void **state)
     }
 }
 
-static void a_bare_value_stands_only_first(void **state)
+TEST(a_bare_value_stands_only_first)
 {
-    (void)state;
     struct bare_opts o = {0};
     struct tp_err err;
     assert_ptr_equal(tp_opt_bare(bare_rows), &bare_rows[0]);
@@ -316,9 +306,8 @@ static void a_bare_value_stands_only_first(void **state)
 }
 
 /* A set is written so that its words stay one value. */
-static void sets_and_lists_read_back(void **state)
+TEST(sets_and_lists_read_back)
 {
-    (void)state;
     static const char *const two[] = {"a", "b", NULL};
     static const struct tp_opt set_rows[] = {TP_SET_AT("set", 0, .choices = two, .help = "h"),
                                              {.name = NULL}};
@@ -331,9 +320,8 @@ static void sets_and_lists_read_back(void **state)
     assert_int_equal(again, 3);
 }
 
-static void nearest(void **state)
+TEST(nearest)
 {
-    (void)state;
     static const char *const names[] = {"arena", "lru", "bump", "stream-pool", "direct", NULL};
     assert_string_equal(tp_nearest("aerna", names), "arena");
     assert_string_equal(tp_nearest("ARENA", names), "arena");
@@ -357,9 +345,8 @@ static void nearest(void **state)
     assert_int_equal(tp_opts_parse(rows, &o, longest, owner, &err), TP_EUSAGE);
 }
 
-static void a_text_that_cannot_be_given_is_told_apart(void **state)
+TEST(a_text_that_cannot_be_given_is_told_apart)
 {
-    (void)state;
     static const char *const can[] = {"", "a,b", "a}b", "a{b", "{}", "a{b}c,d", "{a},{b}"};
     static const char *const cannot[] = {"{a", "a}b,c", "a,b{c", "a}{b,c"};
     struct arena_opts o;
@@ -393,9 +380,8 @@ static void check_one(struct tp_opt row, const char *what)
         __VA_ARGS__;                                                                               \
     } while (0)
 
-static void tables_are_checked(void **state)
+TEST(tables_are_checked)
 {
-    (void)state;
     const struct tp_opt second[] = {rows[0], bare_rows[0], {.name = NULL}};
     assert_int_equal(tp_opts_check(bare_rows, sizeof(struct bare_opts), owner, NULL), TP_OK);
     assert_int_equal(tp_opts_check(second, sizeof(struct arena_opts), owner, NULL), TP_EBROKEN);
@@ -447,9 +433,8 @@ static const struct tp_opt more[] = {
                .help = "x"),
     {.name = NULL}};
 
-static void more_types(void **state)
+TEST(more_types)
 {
-    (void)state;
     static const struct {
         int row;
         const char *value, *text; /* reads back as that; NULL: the sentence begins */
@@ -496,9 +481,8 @@ static void more_types(void **state)
     tp_opts_release(more, &o);
 }
 
-static void what_differs_from_its_default(void **state)
+TEST(what_differs_from_its_default)
 {
-    (void)state;
     static const char *const values[] = {"2", "6%", "c", "a"};
     struct more_opts o = {0};
     struct tp_err err;
@@ -512,24 +496,4 @@ static void what_differs_from_its_default(void **state)
     }
     assert_int_equal(tp_opt_set(&more[1], &o, "5%", &err), TP_OK);
     assert_false(tp_opt_differs(&more[1], &o));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults),
-        cmocka_unit_test(parse_all),
-        cmocka_unit_test(flags),
-        cmocka_unit_test(sentences),
-        cmocka_unit_test(text_reads_back),
-        cmocka_unit_test(the_first_value_may_stand_without_its_name),
-        cmocka_unit_test(a_bare_value_stands_only_first),
-        cmocka_unit_test(sets_and_lists_read_back),
-        cmocka_unit_test(nearest),
-        cmocka_unit_test(a_text_that_cannot_be_given_is_told_apart),
-        cmocka_unit_test(tables_are_checked),
-        cmocka_unit_test(more_types),
-        cmocka_unit_test(what_differs_from_its_default),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* Memory straight from the kernel, which no malloc of the process sees. */
 #include "alloc/base/grow.h"
 #include "alloc/base/own.h"
+#include "tests/unit/test.h"
 
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bool is_zero(const unsigned char *p, size_t size)
 {
@@ -19,9 +16,8 @@ static bool is_zero(const unsigned char *p, size_t size)
     return true;
 }
 
-static void blocks_are_zeroed_aligned_and_keep_their_contents(void **state)
+TEST(blocks_are_zeroed_aligned_and_keep_their_contents)
 {
-    (void)state;
     static const size_t sizes[] = {0, 1, 4032, 4033, 100000};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         unsigned char *p = tp_own_zeroed(sizes[i], 1);
@@ -39,9 +35,8 @@ static void blocks_are_zeroed_aligned_and_keep_their_contents(void **state)
     tp_own_free(NULL);
 }
 
-static void what_cannot_be_had_is_null(void **state)
+TEST(what_cannot_be_had_is_null)
 {
-    (void)state;
     assert_null(tp_own_zeroed(SIZE_MAX / 2, 3));
     assert_null(tp_own_zeroed(SIZE_MAX - 8, 1));
     assert_null(tp_own_zeroed(SIZE_MAX / 4, 1));
@@ -54,9 +49,8 @@ static void what_cannot_be_had_is_null(void **state)
 }
 
 /* The heap is as it was, however much is taken. */
-static void the_heap_does_not_see_it(void **state)
+TEST(the_heap_does_not_see_it)
 {
-    (void)state;
     if (TP_SANITIZED)
         skip();
     struct list {
@@ -78,14 +72,4 @@ static void the_heap_does_not_see_it(void **state)
         tp_own_free(some[i]);
     TP_GROW_END(&list.items, &list.room, .own = true);
     assert_null(list.items);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_are_zeroed_aligned_and_keep_their_contents),
-        cmocka_unit_test(what_cannot_be_had_is_null),
-        cmocka_unit_test(the_heap_does_not_see_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

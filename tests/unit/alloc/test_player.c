@@ -5,13 +5,10 @@
  * and what was written down must be what the program says, call by call. */
 #include "alloc/engine/passes.h"
 #include "tests/unit/programs.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 extern const struct tp_source_ops tp_source_host;
 
@@ -680,30 +677,19 @@ static void every_variant(uint32_t instructions, uint32_t copies, bool stop, siz
     }
 }
 
-static void each_call_is_what_the_program_says(void **state)
+TEST(each_call_is_what_the_program_says)
 {
-    (void)state;
     every_variant(SHORT, 13, false, 1);
 }
 
-static void the_next_window_goes_on_where_the_last_one_ended(void **state)
+TEST(the_next_window_goes_on_where_the_last_one_ended)
 {
-    (void)state;
     every_variant(LONG, 1, false, COUNT(shapes) / 2);
 }
 
-static void a_stop_ends_every_variant_at_the_failure(void **state)
+TEST(a_stop_ends_every_variant_at_the_failure)
 {
-    (void)state;
     every_variant(SHORT, 13, true, 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_call_is_what_the_program_says),
-        cmocka_unit_test(a_stop_ends_every_variant_at_the_failure),
-        cmocka_unit_test(the_next_window_goes_on_where_the_last_one_ended),
-    };
-    return cmocka_run_group_tests_name("player", tests, allocate_calls, free_calls);
-}
+GROUP(allocate_calls, free_calls)

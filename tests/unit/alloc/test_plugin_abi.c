@@ -3,14 +3,11 @@
  * one.
  */
 #include "alloc/strategy.h"
+#include "tests/unit/test.h"
 
 #include <assert.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define AT(type, member)                                                                           \
     {                                                                                              \
@@ -61,9 +58,8 @@ static const size_t of_abi_1[] = {0,   8,   12,  16,  48, 56, 32, 36,  64, 72, 9
                                   24,  40,  12,  24,  32, 56, 72, 112, 8,  520};
 static_assert(sizeof of_abi_1 / sizeof *of_abi_1 == sizeof places / sizeof *places, "one each");
 
-static void places_are_those_of_the_abi(void **state)
+TEST(places_are_those_of_the_abi)
 {
-    (void)state;
     char have[2048] = "", want[2048] = "";
     size_t used = 0, wanted = 0;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -76,9 +72,8 @@ static void places_are_those_of_the_abi(void **state)
     assert_string_equal(have, want);
 }
 
-static void sizes_are_those_of_the_abi(void **state)
+TEST(sizes_are_those_of_the_abi)
 {
-    (void)state;
     static const uint32_t have[TP_PLUGIN_SIZES] = TP_PLUGIN_OWN_SIZES;
     static const uint32_t want[TP_PLUGIN_SIZES] = {272, 32, 24, 16, 48, 48, 120, 1032};
     assert_int_equal(sizeof(struct tp_plugin), 64);
@@ -87,9 +82,8 @@ static void sizes_are_those_of_the_abi(void **state)
 }
 
 /* Words that a plug-in was compiled with keep their numbers. */
-static void words_keep_their_numbers(void **state)
+TEST(words_keep_their_numbers)
 {
-    (void)state;
     const unsigned have[] = {TP_OK,          TP_EOOM,         TP_EINVAL,          TP_EUNSUP,
                              TP_ENOMEM,      TP_EIO,          TP_EDEVICE,         TP_CAP_THREADS,
                              TP_CAP_STREAMS, TP_CAP_ALIGN,    TP_CAP_RETAINS,     TP_CAP_NOFREE,
@@ -101,14 +95,4 @@ static void words_keep_their_numbers(void **state)
     const unsigned want[] = {0, 1, 2, 3, 4, 7, 8, 1, 2, 4, 8, 16, 32, 64, 0,
                              1, 2, 3, 4, 0, 1, 2, 3, 4, 9, 0, 2,  1,  16};
     assert_memory_equal(have, want, sizeof want);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_are_those_of_the_abi),
-        cmocka_unit_test(sizes_are_those_of_the_abi),
-        cmocka_unit_test(words_keep_their_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

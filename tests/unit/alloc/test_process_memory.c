@@ -3,9 +3,8 @@
 #include "alloc/base/own.h"
 #include "alloc/base/process_memory.h"
 #include "alloc/base/units.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +12,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[64];
 static struct tp_written written;
@@ -56,9 +53,8 @@ static uint64_t read_rollup(const char *text)
 
 /* 300 kB of its own and 100 shared with its parent, 40 of its own in swap and 20 shared, 8 given
  * back; pages of files in many lines. */
-static void own_pages_in_memory_and_in_swap_count_and_nothing_else(void **state)
+TEST_WITH(own_pages_in_memory_and_in_swap_count_and_nothing_else, new_folder, remove_folder)
 {
-    (void)state;
     assert_int_equal(read_rollup("00400000-7ffe60daa000 ---p 00000000 00:00 0    [rollup]\n"
                                  "Rss:              900 kB\nPss:              700 kB\n"
                                  "Pss_Dirty:        600 kB\nPss_Anon:         350 kB\n"
@@ -70,16 +66,14 @@ static void own_pages_in_memory_and_in_swap_count_and_nothing_else(void **state)
                      (300 + 40 - 8) << 10);
 }
 
-static void huge_pages_of_a_pool_count(void **state)
+TEST_WITH(huge_pages_of_a_pool_count, new_folder, remove_folder)
 {
-    (void)state;
     assert_int_equal(read_rollup("Pss_Anon: 4 kB\nAnonymous: 4 kB\nPrivate_Hugetlb: 2048 kB\n"),
                      2052 << 10);
 }
 
-static void a_reading_begins_at_the_start_each_time(void **state)
+TEST_WITH(a_reading_begins_at_the_start_each_time, new_folder, remove_folder)
 {
-    (void)state;
     write_rollup("Pss_Anon: 4 kB\nAnonymous: 4 kB\n");
     assert_true(tp_written_open(&written, folder));
     assert_int_equal(tp_written_read(&written), 4096);
@@ -87,7 +81,7 @@ static void a_reading_begins_at_the_start_each_time(void **state)
     assert_int_equal(tp_written_read(&written), 8192);
 }
 
-static void a_kernel_that_does_not_say_is_not_zero(void **state)
+TEST_WITH(a_kernel_that_does_not_say_is_not_zero, new_folder, remove_folder)
 {
     char longer[TP_WRITTEN_BUFFER + 64];
     (void)state;
@@ -101,9 +95,8 @@ static void a_kernel_that_does_not_say_is_not_zero(void **state)
 /* Pages of this process: those that were written, not those that were only mapped or read. A kernel
  * without a page of zeros for all gives memory to what is read, too, and what is written there
  * later needs no more. */
-static void written_pages_of_this_process_are_counted(void **state)
+TEST_WITH(written_pages_of_this_process_are_counted, new_folder, remove_folder)
 {
-    (void)state;
     enum { BYTES = 4 << 20, SHADOW = TP_SANITIZED ? BYTES / 4 : 0, NOISE = (64 << 10) + SHADOW };
     if (!tp_written_open(&written, "/proc/self") || tp_written_read(&written) == TP_NONE) {
         print_message("skipped: this kernel does not say what was written\n");
@@ -126,9 +119,8 @@ static void written_pages_of_this_process_are_counted(void **state)
 }
 
 /* A child has what its parent wrote, and owns what it writes there itself. */
-static void a_forked_process_owns_what_it_writes(void **state)
+TEST_WITH(a_forked_process_owns_what_it_writes, new_folder, remove_folder)
 {
-    (void)state;
     enum { BYTES = 4 << 20, NOISE = 64 << 10 };
     volatile char *pages = malloc(BYTES);
     int how = 0;
@@ -151,25 +143,9 @@ static void a_forked_process_owns_what_it_writes(void **state)
     assert_int_equal(WEXITSTATUS(how), 0);
 }
 
-static void huge_pages_are_as_they_were_before(void **state)
+TEST_WITH(huge_pages_are_as_they_were_before, new_folder, remove_folder)
 {
-    (void)state;
     bool before = tp_huge_pages_off(true), off = tp_huge_pages_off(before);
     assert_true(off || before == off); /* a kernel without the switch says no both times */
     assert_int_equal(tp_huge_pages_off(before), before);
-}
-
-int main(void)
-{
-#define ROW(test) cmocka_unit_test_setup_teardown(test, new_folder, remove_folder)
-    const struct CMUnitTest tests[] = {
-        ROW(own_pages_in_memory_and_in_swap_count_and_nothing_else),
-        ROW(huge_pages_of_a_pool_count),
-        ROW(a_reading_begins_at_the_start_each_time),
-        ROW(a_kernel_that_does_not_say_is_not_zero),
-        ROW(written_pages_of_this_process_are_counted),
-        ROW(a_forked_process_owns_what_it_writes),
-        ROW(huge_pages_are_as_they_were_before),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

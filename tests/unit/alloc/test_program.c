@@ -1,19 +1,16 @@
 /* Building and reading programs: what goes in comes out, whether kept in memory, spooled or handed
  * to another process; demand against a naive model; every refusal; damaged files. */
 #include "alloc/program/program_internal.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- a recorded input and a naive model of what the builder must say about it ---- */
 
@@ -300,9 +297,8 @@ static const struct {
 static const uint64_t limits[] = {0, 1, 24 * 65536 * 2};
 enum { SHAPES = sizeof shapes / sizeof *shapes, LIMITS = sizeof limits / sizeof *limits };
 
-static void in_memory_and_spooled(void **state)
+TEST(in_memory_and_spooled)
 {
-    (void)state;
     for (size_t i = 0; i < SHAPES; i++) {
         struct input in = make_input(i + 1, shapes[i].prologue, shapes[i].count);
         print_message("%u + %u instructions, seed %u\n", shapes[i].prologue, shapes[i].count,
@@ -321,9 +317,8 @@ static void in_memory_and_spooled(void **state)
     tp_program_release(NULL);
 }
 
-static void two_cursors(void **state)
+TEST(two_cursors)
 {
-    (void)state;
     struct input in = make_input(5, 0, 140000);
     struct tp_program *p = build(&in, 1);
     struct tp_cursor *a, *b;
@@ -350,9 +345,8 @@ static struct tp_builder *new_builder(void)
     return b;
 }
 
-static void empty_program(void **state)
+TEST(empty_program)
 {
-    (void)state;
     struct tp_builder_end end = {0};
     struct tp_program *p;
     struct tp_cursor *c;
@@ -379,9 +373,8 @@ static void empty_program(void **state)
 
 /* ---- the spool ---- */
 
-static void spool_cannot_be_made(void **state)
+TEST(spool_cannot_be_made)
 {
-    (void)state;
     char *old = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
     struct tp_builder_cfg cfg = {.memory_limit = 1};
     struct tp_insn note = {.op = TP_NOTE};
@@ -405,9 +398,8 @@ static void spool_cannot_be_made(void **state)
 }
 
 /* A file that may not grow stands for a disk that is full. */
-static void spool_is_full(void **state)
+TEST(spool_is_full)
 {
-    (void)state;
     struct rlimit old, small = {.rlim_cur = 4096};
     struct tp_builder_cfg cfg = {.memory_limit = 1};
     struct tp_insn note = {.op = TP_NOTE};
@@ -457,9 +449,8 @@ static void compare_in_child(const struct input *in, int fd)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-static void export_import(void **state)
+TEST(export_import)
 {
-    (void)state;
     for (size_t i = 0; i < SHAPES; i++)
         for (size_t j = 0; j < LIMITS; j++) {
             struct input in = make_input(i + 1, shapes[i].prologue, shapes[i].count);
@@ -573,9 +564,8 @@ static void damage(uint64_t limit)
     free_input(&in);
 }
 
-static void damaged_files(void **state)
+TEST(damaged_files)
 {
-    (void)state;
     damage(0);
     damage(1);
 }
@@ -619,9 +609,8 @@ static int read_parts(const struct parts *parts, size_t size)
 }
 
 /* Lengths whose sum is right only modulo 2^64. */
-static void lengths_wrap_around(void **state)
+TEST(lengths_wrap_around)
 {
-    (void)state;
     struct parts parts = export_notes(64);
     parts.foot->data_bytes += 24;
     parts.foot->names_bytes -= 24;
@@ -639,9 +628,8 @@ static void lengths_wrap_around(void **state)
 }
 
 /* Two windows written as one would overrun every buffer of TP_WINDOW_MAX. */
-static void window_is_too_long(void **state)
+TEST(window_is_too_long)
 {
-    (void)state;
     struct parts parts = export_notes(TP_WINDOW_MAX + 9);
     struct tp_kept_window *w = parts.windows;
     assert_true(parts.facts->windows == 2);
@@ -656,9 +644,8 @@ static void window_is_too_long(void **state)
 }
 
 /* A file that shrinks after it was opened is an error of reading, not a crash. */
-static void file_shrinks(void **state)
+TEST(file_shrinks)
 {
-    (void)state;
     struct input in = make_input(3, 0, 140000);
     struct tp_program *p = build(&in, 1);
     struct tp_cursor *c;
@@ -678,9 +665,8 @@ static void file_shrinks(void **state)
     free_input(&in);
 }
 
-static void no_program_files(void **state)
+TEST(no_program_files)
 {
-    (void)state;
     struct tp_program *p;
     struct tp_err err;
     int ends[2];
@@ -693,17 +679,4 @@ static void no_program_files(void **state)
     assert_int_equal(tp_program_import(open("/dev/null", O_RDONLY), &p, &err), TP_EINPUT);
     unsigned char zeros[4096] = {0};
     assert_int_equal(read_through(memory_file(zeros, sizeof zeros)), TP_EINPUT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_memory_and_spooled), cmocka_unit_test(two_cursors),
-        cmocka_unit_test(empty_program),         cmocka_unit_test(spool_cannot_be_made),
-        cmocka_unit_test(spool_is_full),         cmocka_unit_test(export_import),
-        cmocka_unit_test(damaged_files),         cmocka_unit_test(lengths_wrap_around),
-        cmocka_unit_test(window_is_too_long),    cmocka_unit_test(file_shrinks),
-        cmocka_unit_test(no_program_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,9 +110,8 @@ static struct tp_replay_cfg timed(struct tp_program *p, unsigned passes)
  * the warm one before them. */
 enum { AT_MOST = MIN_TIME_NS * 4 / OLD_NS + 12 };
 
-static void placing_the_prologue_again_counts(void **state)
+TEST_WITH(placing_the_prologue_again_counts, setup, teardown)
 {
-    (void)state;
     static const unsigned passes[] = {TP_PASS_THROUGHPUT, TP_PASS_LATENCY};
     const struct tp_insn insns[] = {ALLOC_INSN(1, BLOCK, 0), FREE_INSN(1, BLOCK, 0)};
     struct tp_program *p = after_an_old_block(insns, COUNT(insns));
@@ -126,9 +125,8 @@ static void placing_the_prologue_again_counts(void **state)
 }
 
 /* However long one takes: an interval needs some. */
-static void so_many_repetitions_as_an_interval_needs_there_are(void **state)
+TEST_WITH(so_many_repetitions_as_an_interval_needs_there_are, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(1, BLOCK, 0), FREE_INSN(1, BLOCK, 0)};
     struct tp_program *p = after_an_old_block(insns, COUNT(insns));
     struct tp_replay_cfg cfg = timed(p, TP_PASS_THROUGHPUT);
@@ -138,9 +136,8 @@ static void so_many_repetitions_as_an_interval_needs_there_are(void **state)
     tp_program_release(p);
 }
 
-static void where_nothing_can_be_timed_nothing_is_repeated(void **state)
+TEST_WITH(where_nothing_can_be_timed_nothing_is_repeated, setup, teardown)
 {
-    (void)state;
     const struct tp_insn idle[] = {{.op = TP_IDLE, .gap_ns = 1000}};
     struct tp_program *p = after_an_old_block(idle, COUNT(idle));
     struct tp_replay_cfg cfg = timed(p, TP_PASS_THROUGHPUT | TP_PASS_LATENCY);
@@ -155,9 +152,8 @@ static void where_nothing_can_be_timed_nothing_is_repeated(void **state)
 }
 
 /* There are calls, and none of them can take place: all are about a block that was refused. */
-static void skipped_calls_are_no_time(void **state)
+TEST_WITH(skipped_calls_are_no_time, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {FREE_INSN(0, OLD_BLOCK, 0)};
     struct limit_options limit = {BLOCK};
     struct tp_program *p = after_an_old_block(insns, COUNT(insns));
@@ -171,9 +167,8 @@ static void skipped_calls_are_no_time(void **state)
 }
 
 /* Passes of one replay may come one call after the other. */
-static void a_second_call_adds_its_passes(void **state)
+TEST_WITH(a_second_call_adds_its_passes, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(1, BLOCK, 0), FREE_INSN(1, BLOCK, 0)};
     struct tp_program *p = after_an_old_block(insns, COUNT(insns));
     struct tp_replay_cfg cfg = timed(p, TP_PASS_USAGE | TP_PASS_FITS);
@@ -186,17 +181,4 @@ static void a_second_call_adds_its_passes(void **state)
     assert_int_equal(run->devices[0].gets, 1);
     assert_true(run->throughput.runs.total > 0);
     tp_program_release(p);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(placing_the_prologue_again_counts),
-        TEST(so_many_repetitions_as_an_interval_needs_there_are),
-        TEST(where_nothing_can_be_timed_nothing_is_repeated),
-        TEST(skipped_calls_are_no_time),
-        TEST(a_second_call_adds_its_passes),
-    };
-    return cmocka_run_group_tests_name("repetitions", tests, NULL, NULL);
 }

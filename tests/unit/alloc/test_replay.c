@@ -2,12 +2,9 @@
  * source range of its own, in pages of 4 KiB. */
 #include "alloc/engine/replay.h"
 #include "tests/unit/programs.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 extern const struct tp_source_ops tp_source_virtual, tp_source_limit, tp_source_host;
 
@@ -180,9 +177,8 @@ static struct tp_program *five_events(void)
     return test_program(insns, 5, true);
 }
 
-static void usage_is_what_can_be_worked_out_by_hand(void **state)
+TEST_WITH(usage_is_what_can_be_worked_out_by_hand, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = five_events();
     struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
     assert_int_equal(tp_replay(&cfg, run, &err), TP_OK);
@@ -218,9 +214,8 @@ static void usage_is_what_can_be_worked_out_by_hand(void **state)
     tp_program_release(p);
 }
 
-static void realloc_needs_both_blocks_at_once(void **state)
+TEST_WITH(realloc_needs_both_blocks_at_once, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {
         ALLOC_INSN(0, 2 * PAGE, 0),
         {.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 3 * PAGE},
@@ -236,9 +231,8 @@ static void realloc_needs_both_blocks_at_once(void **state)
 }
 
 /* Whether the realloc succeeds or not, each free names size and alignment of the block it frees. */
-static void a_realloc_may_change_the_alignment(void **state)
+TEST_WITH(a_realloc_may_change_the_alignment, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {
         ALLOC_INSN(0, 2 * PAGE, 0),
         {.op = TP_REALLOC, .align_log2 = 12, .slot = 0, .size = 3 * PAGE},
@@ -255,9 +249,8 @@ static void a_realloc_may_change_the_alignment(void **state)
     tp_program_release(p);
 }
 
-static void a_full_device_is_data_and_its_objects_are_skipped(void **state)
+TEST_WITH(a_full_device_is_data_and_its_objects_are_skipped, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = five_events();
     struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
     struct limit_options limit = {2 * PAGE};
@@ -279,9 +272,8 @@ static void a_full_device_is_data_and_its_objects_are_skipped(void **state)
     tp_program_release(p);
 }
 
-static void on_oom_stop_ends_the_replay_there(void **state)
+TEST_WITH(on_oom_stop_ends_the_replay_there, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = five_events();
     struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
     struct limit_options limit = {2 * PAGE};
@@ -294,9 +286,8 @@ static void on_oom_stop_ends_the_replay_there(void **state)
     tp_program_release(p);
 }
 
-static void a_refused_correct_free_is_a_bug_and_names_the_event(void **state)
+TEST_WITH(a_refused_correct_free_is_a_bug_and_names_the_event, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = five_events();
     struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
     fault = REFUSE_FREE;
@@ -306,9 +297,8 @@ static void a_refused_correct_free_is_a_bug_and_names_the_event(void **state)
     tp_program_release(p);
 }
 
-static void memory_that_is_kept_at_the_end_is_a_bug(void **state)
+TEST_WITH(memory_that_is_kept_at_the_end_is_a_bug, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 5000, 0)};
     struct tp_program *p = test_program(insns, 1, true);
     struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
@@ -318,9 +308,8 @@ static void memory_that_is_kept_at_the_end_is_a_bug(void **state)
     tp_program_release(p);
 }
 
-static void books_that_do_not_add_up_are_a_bug(void **state)
+TEST_WITH(books_that_do_not_add_up_are_a_bug, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = five_events();
     struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
     fault = LIE_IN_WALK;
@@ -329,9 +318,8 @@ static void books_that_do_not_add_up_are_a_bug(void **state)
     tp_program_release(p);
 }
 
-static void reset_without_a_member_frees_every_live_object_as_one_operation(void **state)
+TEST_WITH(reset_without_a_member_frees_every_live_object_as_one_operation, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {
         ALLOC_INSN(0, 100, 0), ALLOC_INSN(1, 100, 0), {.op = TP_RESET}, ALLOC_INSN(0, 100, 0)};
     struct tp_program *p = test_program(insns, 4, true);
@@ -345,9 +333,8 @@ static void reset_without_a_member_frees_every_live_object_as_one_operation(void
     tp_program_release(p);
 }
 
-static void a_thread_that_ends_starts_anew(void **state)
+TEST_WITH(a_thread_that_ends_starts_anew, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {
         ALLOC_INSN(0, 100, 0),
         {.op = TP_ALLOC, .align_log2 = 4, .slot = 1, .size = 100, .thread = 1},
@@ -361,9 +348,8 @@ static void a_thread_that_ends_starts_anew(void **state)
     tp_program_release(p);
 }
 
-static void trim_without_a_member_is_skipped_and_counted(void **state)
+TEST_WITH(trim_without_a_member_is_skipped_and_counted, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0), {.op = TP_TRIM}, FREE_INSN(0, 100, 0)};
     struct tp_program *p = test_program(insns, 3, true);
     struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
@@ -372,9 +358,8 @@ static void trim_without_a_member_is_skipped_and_counted(void **state)
     tp_program_release(p);
 }
 
-static void without_times_weights_are_events_and_the_clock_is_synthetic(void **state)
+TEST_WITH(without_times_weights_are_events_and_the_clock_is_synthetic, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0), ALLOC_INSN(1, 300, 0),
                                     FREE_INSN(0, 100, 0), FREE_INSN(1, 300, 0)};
     struct tp_program *p = test_program(insns, 4, false);
@@ -401,9 +386,8 @@ static struct tp_program *with_prologue(void)
     return p;
 }
 
-static void a_prologue_counts_as_memory_and_as_nothing_else(void **state)
+TEST_WITH(a_prologue_counts_as_memory_and_as_nothing_else, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = with_prologue();
     struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
     cfg.passes = TP_PASS_ALL;
@@ -436,9 +420,8 @@ static struct tp_program *long_program(uint32_t events)
     return p;
 }
 
-static void passes_cover_every_operation_of_every_window(void **state)
+TEST_WITH(passes_cover_every_operation_of_every_window, setup, teardown)
 {
-    (void)state;
     const uint32_t events = 2 * TP_WINDOW_MAX + 10;
     struct tp_program *p = long_program(events);
     struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
@@ -462,9 +445,8 @@ static void passes_cover_every_operation_of_every_window(void **state)
     tp_program_release(p);
 }
 
-static void a_program_longer_than_min_time_is_played_once_per_repeat(void **state)
+TEST_WITH(a_program_longer_than_min_time_is_played_once_per_repeat, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = long_program(20000);
     struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
     cfg.passes = TP_PASS_THROUGHPUT | TP_PASS_LATENCY;
@@ -477,9 +459,8 @@ static void a_program_longer_than_min_time_is_played_once_per_repeat(void **stat
     tp_program_release(p);
 }
 
-static void latencies_of_a_long_program_are_those_of_its_beginning(void **state)
+TEST_WITH(latencies_of_a_long_program_are_those_of_its_beginning, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = long_program(3 * TP_WINDOW_MAX);
     uint64_t events = tp_program_facts(p)->operations, count = 0;
     struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
@@ -502,9 +483,8 @@ static void latencies_of_a_long_program_are_those_of_its_beginning(void **state)
 
 /* The empty strategy, played beside it, has one block of 64 bytes: a sanitizer sees more than that.
  */
-static void touching_every_page_touches_the_strategys_blocks_alone(void **state)
+TEST_WITH(touching_every_page_touches_the_strategys_blocks_alone, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {
         ALLOC_INSN(0, 1000 * PAGE, 0),
         {.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 2000 * PAGE},
@@ -516,29 +496,4 @@ static void touching_every_page_touches_the_strategys_blocks_alone(void **state)
     assert_int_equal(tp_replay(&cfg, run, &err), TP_OK);
     assert_int_equal(run->devices[0].peak_reserved, 3000 * PAGE);
     tp_program_release(p);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(usage_is_what_can_be_worked_out_by_hand),
-        TEST(realloc_needs_both_blocks_at_once),
-        TEST(a_realloc_may_change_the_alignment),
-        TEST(a_full_device_is_data_and_its_objects_are_skipped),
-        TEST(on_oom_stop_ends_the_replay_there),
-        TEST(a_refused_correct_free_is_a_bug_and_names_the_event),
-        TEST(memory_that_is_kept_at_the_end_is_a_bug),
-        TEST(books_that_do_not_add_up_are_a_bug),
-        TEST(reset_without_a_member_frees_every_live_object_as_one_operation),
-        TEST(a_thread_that_ends_starts_anew),
-        TEST(trim_without_a_member_is_skipped_and_counted),
-        TEST(without_times_weights_are_events_and_the_clock_is_synthetic),
-        TEST(a_prologue_counts_as_memory_and_as_nothing_else),
-        TEST(touching_every_page_touches_the_strategys_blocks_alone),
-        TEST(passes_cover_every_operation_of_every_window),
-        TEST(a_program_longer_than_min_time_is_played_once_per_repeat),
-        TEST(latencies_of_a_long_program_are_those_of_its_beginning),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

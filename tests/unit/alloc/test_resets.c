@@ -8,19 +8,16 @@
 
 #include "alloc/engine/passes.h"
 #include "tests/unit/programs.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 extern const struct tp_source_ops tp_source_virtual;
 extern const struct tp_strategy tp_strategy_bump, tp_strategy_direct;
 
 /* Many slots that lived once; then one object and a RESET, again and again, over several windows.
  */
-static void many_resets(void **state)
+TEST(many_resets)
 {
     enum { MANY = 40000, COUNT = 4 * MANY };
     static struct tp_insn insns[COUNT];
@@ -100,7 +97,7 @@ static void check_reset(struct tp_resets *r, const struct tp_insn *in, uint16_t 
     assert_int_equal(at, count);
 }
 
-static void the_same_slots(void **state)
+TEST(the_same_slots)
 {
     static struct tp_insn insns[LENGTH];
     struct tp_program_facts facts = {.slots = SLOTS, .devices = DEVICES, .ops[TP_RESET] = 1};
@@ -132,7 +129,7 @@ static void the_same_slots(void **state)
     tp_resets_close(r);
 }
 
-static void a_program_without_one_has_no_lists(void **state)
+TEST(a_program_without_one_has_no_lists)
 {
     struct tp_program_facts facts = {.slots = SLOTS, .devices = DEVICES};
     struct tp_resets *r = NULL;
@@ -140,12 +137,4 @@ static void a_program_without_one_has_no_lists(void **state)
     assert_int_equal(tp_resets_open(&facts, &r, NULL), TP_OK);
     assert_null(r);
     tp_resets_close(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(many_resets),
-                                       cmocka_unit_test(the_same_slots),
-                                       cmocka_unit_test(a_program_without_one_has_no_lists)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static void assert_about(const struct tp_spread *s, uint64_t bytes)
 }
 
 /* Blocks are written wholly, although --touch says nothing is. */
-static void a_policy_that_holds_some_pages_reads_so_many(void **state)
+TEST_WITH(a_policy_that_holds_some_pages_reads_so_many, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0), ALLOC_INSN(1, 2 * MIB, 0),
                                     FREE_INSN(1, 2 * MIB, 0), ALLOC_INSN(1, 100, 0)};
@@ -36,7 +36,7 @@ static void a_policy_that_holds_some_pages_reads_so_many(void **state)
     assert_about(&r->end, 1 * MIB + 4096);
 }
 
-static void what_a_realloc_adds_is_written_too(void **state)
+TEST_WITH(what_a_realloc_adds_is_written_too, setup, teardown)
 {
     const struct tp_insn insns[] = {
         ALLOC_INSN(0, 1 * MIB, 0),
@@ -60,7 +60,7 @@ static void assert_read(uint32_t index, uint64_t event, uint64_t bytes)
 }
 
 /* At each step up and down, and not where little changed. */
-static void the_course_goes_up_and_down_with_what_is_requested(void **state)
+TEST_WITH(the_course_goes_up_and_down_with_what_is_requested, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 4 * MIB, 10), ALLOC_INSN(1, 100, 10),
                                     FREE_INSN(0, 4 * MIB, 10),  ALLOC_INSN(0, 2 * MIB, 10),
@@ -79,7 +79,7 @@ static void the_course_goes_up_and_down_with_what_is_requested(void **state)
 }
 
 /* What is live before the first event is one point, although it is read on the way there. */
-static void the_course_begins_before_the_first_event(void **state)
+TEST_WITH(the_course_begins_before_the_first_event, setup, teardown)
 {
     const struct tp_insn before[] = {ALLOC_INSN(0, MIB, 0), ALLOC_INSN(1, 2 * MIB, 0)};
     const struct tp_insn insns[] = {ALLOC_INSN(2, MIB, 100), FREE_INSN(1, 2 * MIB, 100)};
@@ -95,7 +95,7 @@ static void the_course_begins_before_the_first_event(void **state)
 }
 
 /* A hundred thousand swings by half of peak demand: readings are bounded, and it stays in order. */
-static void many_swings_do_not_make_many_readings(void **state)
+TEST_WITH(many_swings_do_not_make_many_readings, setup, teardown)
 {
     enum { SWINGS = 100000 };
     struct tp_insn *insns = calloc(1 + 2 * SWINGS, sizeof *insns);
@@ -121,7 +121,7 @@ static void many_swings_do_not_make_many_readings(void **state)
 }
 
 /* A million slots are 16 MiB of the engine's, of which the program uses the last. */
-static void memory_of_the_engine_is_not_in_it(void **state)
+TEST_WITH(memory_of_the_engine_is_not_in_it, setup, teardown)
 {
     enum { SLOTS = 1 << 20 };
     struct tp_insn *insns = calloc((size_t)2 * SLOTS, sizeof *insns);
@@ -150,7 +150,7 @@ static int heavy_init(void *state, const struct tp_env *env, const void *opts, s
     return tp_strategy_direct.init(state, env, opts, e);
 }
 
-static void the_state_of_a_policy_is_in_it(void **state)
+TEST_WITH(the_state_of_a_policy_is_in_it, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0)};
     (void)state;
@@ -164,7 +164,7 @@ static void the_state_of_a_policy_is_in_it(void **state)
     assert_about(&run->resident.at_peak, 2 * MIB);
 }
 
-static void nothing_is_known_where_memory_is_not_of_the_host(void **state)
+TEST_WITH(nothing_is_known_where_memory_is_not_of_the_host, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0)};
     (void)state;
@@ -179,7 +179,7 @@ static void nothing_is_known_where_memory_is_not_of_the_host(void **state)
 }
 
 /* A replay that stops before peak demand has no figure there. */
-static void a_peak_that_is_not_reached_is_not_known(void **state)
+TEST_WITH(a_peak_that_is_not_reached_is_not_known, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0), ALLOC_INSN(1, UINT64_C(1) << 46, 0)};
     (void)state;
@@ -191,21 +191,4 @@ static void a_peak_that_is_not_reached_is_not_known(void **state)
     tp_program_release(p);
     assert_int_equal(run->resident.passes, 1);
     assert_in_range(run->resident.end.median, 1 * MIB, 1 * MIB + FEW);
-}
-
-int main(void)
-{
-#define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        ROW(a_policy_that_holds_some_pages_reads_so_many),
-        ROW(what_a_realloc_adds_is_written_too),
-        ROW(the_course_goes_up_and_down_with_what_is_requested),
-        ROW(the_course_begins_before_the_first_event),
-        ROW(many_swings_do_not_make_many_readings),
-        ROW(memory_of_the_engine_is_not_in_it),
-        ROW(the_state_of_a_policy_is_in_it),
-        ROW(nothing_is_known_where_memory_is_not_of_the_host),
-        ROW(a_peak_that_is_not_reached_is_not_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

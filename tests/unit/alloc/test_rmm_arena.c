@@ -22,9 +22,8 @@ static tp_addr base_of(const struct rig *r)
 
 /* ---- where blocks come from ---- */
 
-static void one_range_is_all_there_is(void **state)
+TEST(one_range_is_all_there_is)
 {
-    (void)state;
     struct rig *r = open_rmm("arena_size=4MiB");
     assert_int_equal(reserved(r), 4 * MIB);
     tp_addr a = get(r, 0, 4 * MIB);
@@ -36,9 +35,8 @@ static void one_range_is_all_there_is(void **state)
     close_device(r);
 }
 
-static void each_stream_has_superblocks_of_its_own(void **state)
+TEST(each_stream_has_superblocks_of_its_own)
 {
-    (void)state;
     struct rig *r = open_rmm("arena_size=16MiB");
     struct tp_block a = get_block(r, 0, 1);
     assert_int_equal(a.addr, base_of(r));
@@ -50,9 +48,8 @@ static void each_stream_has_superblocks_of_its_own(void **state)
     close_device(r);
 }
 
-static void more_than_1_mib_is_taken_from_the_global_arena(void **state)
+TEST(more_than_1_mib_is_taken_from_the_global_arena)
 {
-    (void)state;
     struct rig *r = open_rmm("arena_size=16MiB");
     assert_int_equal(get(r, 0, MIB + 1), base_of(r));
     assert_int_equal(get(r, 1, 256), base_of(r) + MIB + 256); /* cut to the request, not to MiB */
@@ -60,9 +57,8 @@ static void more_than_1_mib_is_taken_from_the_global_arena(void **state)
     close_device(r);
 }
 
-static void a_superblock_is_cut_if_1_mib_is_left(void **state)
+TEST(a_superblock_is_cut_if_1_mib_is_left)
 {
-    (void)state;
     struct rig *r = open_rmm("arena_size=4MiB");
     tp_addr a = get(r, 0, 3 * MIB + 256); /* less would be left over: it is used as it is */
     assert_int_equal(get(r, 1, 512), a + 3 * MIB + 256);
@@ -79,9 +75,8 @@ static void a_superblock_is_cut_if_1_mib_is_left(void **state)
     close_device(r);
 }
 
-static void the_first_fit_by_address_serves(void **state)
+TEST(the_first_fit_by_address_serves)
 {
-    (void)state;
     struct rig *r = open_rmm("arena_size=4MiB");
     static const uint64_t sizes[] = {8 * KIB, 256, 4 * KIB, 256};
     tp_addr a[4];
@@ -97,9 +92,8 @@ static void the_first_fit_by_address_serves(void **state)
 
 /* ---- frees ---- */
 
-static void only_frees_that_leave_the_arena_wait(void **state)
+TEST(only_frees_that_leave_the_arena_wait)
 {
-    (void)state;
     struct rig *r = open_rmm("arena_size=16MiB");
     tp_addr a = get(r, 0, 256), b = get(r, 0, 2 * MIB);
     put(r, 0, a, 256);
@@ -115,9 +109,8 @@ static void only_frees_that_leave_the_arena_wait(void **state)
     close_device(r);
 }
 
-static void empty_neighbours_of_the_global_arena_become_one(void **state)
+TEST(empty_neighbours_of_the_global_arena_become_one)
 {
-    (void)state;
     struct rig *r = open_rmm("arena_size=8MiB");
     tp_addr a = get(r, 0, 2 * MIB), b = get(r, 0, 2 * MIB), c = get(r, 0, 2 * MIB);
     put(r, 0, a, 2 * MIB);
@@ -130,9 +123,8 @@ static void empty_neighbours_of_the_global_arena_become_one(void **state)
     close_device(r);
 }
 
-static void blocks_of_two_superblocks_are_not_merged(void **state)
+TEST(blocks_of_two_superblocks_are_not_merged)
 {
-    (void)state;
     struct rig *r = open_rmm("arena_size=4MiB");
     tp_addr a = get(r, 0, MIB), b = get(r, 0, MIB);
     put(r, 0, a, MIB);
@@ -143,9 +135,8 @@ static void blocks_of_two_superblocks_are_not_merged(void **state)
 
 /* ---- without room ---- */
 
-static void arenas_keep_empty_superblocks_until_memory_is_short(void **state)
+TEST(arenas_keep_empty_superblocks_until_memory_is_short)
 {
-    (void)state;
     struct rig *r = open_rmm("arena_size=2MiB");
     tp_addr a = get(r, 0, MIB), b = get(r, 1, MIB);
     put(r, 0, a, MIB);
@@ -156,9 +147,8 @@ static void arenas_keep_empty_superblocks_until_memory_is_short(void **state)
     close_device(r);
 }
 
-static void superblocks_in_use_are_collected_too(void **state)
+TEST(superblocks_in_use_are_collected_too)
 {
-    (void)state;
     struct rig *r = open_rmm("arena_size=2MiB");
     tp_addr a = get(r, 0, 256), b = get(r, 1, 256);
     assert_int_equal(get(r, 2, 256), a + 256); /* both had to be collected */
@@ -172,9 +162,8 @@ static void superblocks_in_use_are_collected_too(void **state)
     close_device(r);
 }
 
-static void it_is_tried_once_more_and_no_more(void **state)
+TEST(it_is_tried_once_more_and_no_more)
 {
-    (void)state;
     struct rig *r = open_rmm("arena_size=2MiB");
     tp_addr a = get(r, 0, 256);
     refuse(r, 0, 2 * MIB);
@@ -187,9 +176,8 @@ static void it_is_tried_once_more_and_no_more(void **state)
 
 /* ---- options ---- */
 
-static void half_of_the_device_is_taken(void **state)
+TEST(half_of_the_device_is_taken)
 {
-    (void)state;
     static const struct {
         const char *limit;
         uint64_t bytes;
@@ -208,15 +196,13 @@ static void refuses_to_open(const char *options)
     assert_int_equal(rig_open(&r, &cfg), TP_EUSAGE);
 }
 
-static void sizes_that_rmm_refuses_are_refused(void **state)
+TEST(sizes_that_rmm_refuses_are_refused)
 {
-    (void)state;
     refuses_to_open("arena_size=1023KiB");
 }
 
-static void classes_are_those_of_rmm(void **state)
+TEST(classes_are_those_of_rmm)
 {
-    (void)state;
     static const uint64_t sizes[][2] = {{1, 256},
                                         {2048, 2048},
                                         {2049, 2560},
@@ -235,9 +221,8 @@ static void classes_are_those_of_rmm(void **state)
     close_device(r);
 }
 
-static void without_memory_to_begin_with_every_request_fails(void **state)
+TEST(without_memory_to_begin_with_every_request_fails)
 {
-    (void)state;
     struct rig *r = open_device(&tp_strategy_rmm_arena, "arena_size=8MiB", "capacity=4MiB");
     refuse(r, 0, 1);
     assert_int_equal(reserved(r), 0);
@@ -247,9 +232,8 @@ static void without_memory_to_begin_with_every_request_fails(void **state)
 
 /* ---- bounded work ---- */
 
-static void the_last_of_many_superblocks_is_found_at_once(void **state)
+TEST(the_last_of_many_superblocks_is_found_at_once)
 {
-    (void)state;
     struct rig *r = open_rmm("arena_size=16GiB");
     tp_addr last = 0;
     struct tp_block none;
@@ -267,27 +251,4 @@ static void the_last_of_many_superblocks_is_found_at_once(void **state)
     }
     is_linear("requests in vain");
     close_device(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_range_is_all_there_is),
-        cmocka_unit_test(each_stream_has_superblocks_of_its_own),
-        cmocka_unit_test(more_than_1_mib_is_taken_from_the_global_arena),
-        cmocka_unit_test(a_superblock_is_cut_if_1_mib_is_left),
-        cmocka_unit_test(the_first_fit_by_address_serves),
-        cmocka_unit_test(only_frees_that_leave_the_arena_wait),
-        cmocka_unit_test(empty_neighbours_of_the_global_arena_become_one),
-        cmocka_unit_test(blocks_of_two_superblocks_are_not_merged),
-        cmocka_unit_test(arenas_keep_empty_superblocks_until_memory_is_short),
-        cmocka_unit_test(superblocks_in_use_are_collected_too),
-        cmocka_unit_test(it_is_tried_once_more_and_no_more),
-        cmocka_unit_test(half_of_the_device_is_taken),
-        cmocka_unit_test(sizes_that_rmm_refuses_are_refused),
-        cmocka_unit_test(without_memory_to_begin_with_every_request_fails),
-        cmocka_unit_test(classes_are_those_of_rmm),
-        cmocka_unit_test(the_last_of_many_superblocks_is_found_at_once),
-    };
-    return cmocka_run_group_tests_name("rmm-arena", tests, NULL, NULL);
 }

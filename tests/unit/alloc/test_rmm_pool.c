@@ -32,9 +32,8 @@ static void expect_no_wait(struct rig *r)
 
 /* ---- one stream ---- */
 
-static void sizes_are_multiples_of_256(void **state)
+TEST(sizes_are_multiples_of_256)
 {
-    (void)state;
     struct rig *r = open_rmm("initial_pool_size=1MiB");
     struct tp_block a = get_block(r, 0, 1), b = get_block(r, 0, 257);
     assert_int_equal(a.granted, 256);
@@ -44,9 +43,8 @@ static void sizes_are_multiples_of_256(void **state)
     close_device(r);
 }
 
-static void the_smallest_block_serves_and_of_equal_ones_the_first(void **state)
+TEST(the_smallest_block_serves_and_of_equal_ones_the_first)
 {
-    (void)state;
     struct rig *r = open_rmm("initial_pool_size=64KiB");
     static const uint64_t sizes[] = {8 * KIB, 256, 4 * KIB, 256, 4 * KIB, 256};
     tp_addr a[6];
@@ -62,9 +60,8 @@ static void the_smallest_block_serves_and_of_equal_ones_the_first(void **state)
     close_device(r);
 }
 
-static void a_freed_block_is_merged_with_both_neighbours(void **state)
+TEST(a_freed_block_is_merged_with_both_neighbours)
 {
-    (void)state;
     struct rig *r = open_rmm("initial_pool_size=3KiB");
     tp_addr a = get(r, 0, KIB), b = get(r, 0, KIB), c = get(r, 0, KIB);
     put(r, 0, a, KIB);
@@ -78,9 +75,8 @@ static void a_freed_block_is_merged_with_both_neighbours(void **state)
 
 /* ---- other streams ---- */
 
-static void the_initial_pool_is_that_of_the_default_stream(void **state)
+TEST(the_initial_pool_is_that_of_the_default_stream)
 {
-    (void)state;
     struct rig *r = open_rmm("initial_pool_size=1MiB");
     tp_addr a = get(r, 0, KIB);
     expect_no_wait(r);
@@ -90,9 +86,8 @@ static void the_initial_pool_is_that_of_the_default_stream(void **state)
     close_device(r);
 }
 
-static void the_own_list_goes_before_a_better_fit_elsewhere(void **state)
+TEST(the_own_list_goes_before_a_better_fit_elsewhere)
 {
-    (void)state;
     struct rig *r = open_rmm("initial_pool_size=64KiB");
     tp_addr a = get(r, 0, KIB), gap = get(r, 0, KIB), b = get(r, 0, 8 * KIB);
     put(r, 1, a, KIB);
@@ -103,9 +98,8 @@ static void the_own_list_goes_before_a_better_fit_elsewhere(void **state)
     close_device(r);
 }
 
-static void what_is_left_of_a_block_of_another_stream_stays_there(void **state)
+TEST(what_is_left_of_a_block_of_another_stream_stays_there)
 {
-    (void)state;
     struct rig *r = open_rmm("initial_pool_size=4KiB");
     tp_addr a = get(r, 0, 4 * KIB);
     put(r, 1, a, 4 * KIB);
@@ -118,9 +112,8 @@ static void what_is_left_of_a_block_of_another_stream_stays_there(void **state)
     close_device(r);
 }
 
-static void other_streams_are_asked_in_the_order_of_their_first_calls(void **state)
+TEST(other_streams_are_asked_in_the_order_of_their_first_calls)
 {
-    (void)state;
     struct rig *r = open_rmm("initial_pool_size=4KiB");
     tp_addr a = get(r, 0, 2 * KIB), b = get(r, 0, 2 * KIB);
     put(r, 3, a, 2 * KIB); /* both fit, the second one exactly: the first stream serves */
@@ -132,9 +125,8 @@ static void other_streams_are_asked_in_the_order_of_their_first_calls(void **sta
     close_device(r);
 }
 
-static void lists_are_merged_until_something_fits(void **state)
+TEST(lists_are_merged_until_something_fits)
 {
-    (void)state;
     struct rig *r = open_rmm("initial_pool_size=4KiB");
     tp_addr a[4];
     for (int i = 0; i < 4; i++)
@@ -156,9 +148,8 @@ static void lists_are_merged_until_something_fits(void **state)
     close_device(r);
 }
 
-static void what_was_merged_belongs_to_the_stream_that_asked(void **state)
+TEST(what_was_merged_belongs_to_the_stream_that_asked)
 {
-    (void)state;
     struct rig *r = open_rmm("initial_pool_size=4KiB");
     tp_addr a = get(r, 0, 2 * KIB), b = get(r, 0, 2 * KIB);
     put(r, 1, a, 2 * KIB);
@@ -172,9 +163,8 @@ static void what_was_merged_belongs_to_the_stream_that_asked(void **state)
 
 /* ---- growth ---- */
 
-static void without_a_maximum_the_pool_doubles(void **state)
+TEST(without_a_maximum_the_pool_doubles)
 {
-    (void)state;
     struct rig *r = open_rmm("initial_pool_size=0,maximum_pool_size=none");
     assert_int_equal(reserved(r), 0);
     get(r, 0, 4 * MIB);
@@ -186,9 +176,8 @@ static void without_a_maximum_the_pool_doubles(void **state)
     close_device(r);
 }
 
-static void with_a_maximum_the_pool_grows_by_half_of_the_rest(void **state)
+TEST(with_a_maximum_the_pool_grows_by_half_of_the_rest)
 {
-    (void)state;
     struct rig *r = open_rmm("initial_pool_size=4MiB,maximum_pool_size=12MiB");
     get(r, 0, 4 * MIB);
     get(r, 0, 256);
@@ -204,9 +193,8 @@ static void with_a_maximum_the_pool_grows_by_half_of_the_rest(void **state)
     close_device(r);
 }
 
-static void what_the_source_refuses_is_halved_down_to_the_request(void **state)
+TEST(what_the_source_refuses_is_halved_down_to_the_request)
 {
-    (void)state;
     struct rig *r = open_device(&tp_strategy_rmm_pool, "initial_pool_size=16MiB", "capacity=24MiB");
     get(r, 0, 16 * MIB);
     get(r, 0, 2 * MIB);
@@ -218,9 +206,8 @@ static void what_the_source_refuses_is_halved_down_to_the_request(void **state)
     close_device(r);
 }
 
-static void ranges_are_never_merged_and_never_go_back(void **state)
+TEST(ranges_are_never_merged_and_never_go_back)
 {
-    (void)state;
     struct rig *r = open_rmm("initial_pool_size=4MiB,maximum_pool_size=12MiB");
     tp_addr a = get(r, 0, 4 * MIB), b = get(r, 0, 4 * MIB);
     put(r, 0, a, 4 * MIB);
@@ -234,9 +221,8 @@ static void ranges_are_never_merged_and_never_go_back(void **state)
 
 /* ---- options ---- */
 
-static void the_initial_pool_is_half_of_the_device(void **state)
+TEST(the_initial_pool_is_half_of_the_device)
 {
-    (void)state;
     struct rig *r = open_device(&tp_strategy_rmm_pool, "", "capacity=64MiB");
     assert_int_equal(reserved(r), 32 * MIB);
     close_device(r);
@@ -255,17 +241,15 @@ static void refuses_to_open(const char *options)
     assert_int_equal(rig_open(&r, &cfg), TP_EUSAGE);
 }
 
-static void sizes_that_rmm_refuses_are_refused(void **state)
+TEST(sizes_that_rmm_refuses_are_refused)
 {
-    (void)state;
     refuses_to_open("initial_pool_size=1000");
     refuses_to_open("maximum_pool_size=1000");
     refuses_to_open("initial_pool_size=2MiB,maximum_pool_size=1MiB");
 }
 
-static void without_memory_to_begin_with_every_request_fails(void **state)
+TEST(without_memory_to_begin_with_every_request_fails)
 {
-    (void)state;
     struct rig *r = open_device(&tp_strategy_rmm_pool, "initial_pool_size=8MiB", "capacity=4MiB");
     refuse(r, 0, 1);
     assert_int_equal(reserved(r), 0);
@@ -276,9 +260,8 @@ static void without_memory_to_begin_with_every_request_fails(void **state)
 /* ---- bounded work ---- */
 
 /* Requests that fit nowhere merge all lists, once for one stream and once for the other. */
-static void merging_in_vain_costs_little(void **state)
+TEST(merging_in_vain_costs_little)
 {
-    (void)state;
     struct rig *r = open_rmm("initial_pool_size=64MiB,maximum_pool_size=64MiB");
     tp_addr *blocks = calloc(MANY, sizeof *blocks);
     struct tp_block none;
@@ -297,9 +280,8 @@ static void merging_in_vain_costs_little(void **state)
 }
 
 /* A stream that has nothing finds the only one that fits behind all others. */
-static void one_of_many_streams_is_found_at_once(void **state)
+TEST(one_of_many_streams_is_found_at_once)
 {
-    (void)state;
     struct rig *r = calloc(1, sizeof *r);
     struct rig_cfg cfg = device_cfg(&tp_strategy_rmm_pool, "initial_pool_size=64MiB", NULL);
     tp_addr *blocks = calloc(MANY, sizeof *blocks);
@@ -320,29 +302,4 @@ static void one_of_many_streams_is_found_at_once(void **state)
     is_linear("requests that other streams serve");
     free(blocks);
     close_device(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_multiples_of_256),
-        cmocka_unit_test(the_smallest_block_serves_and_of_equal_ones_the_first),
-        cmocka_unit_test(a_freed_block_is_merged_with_both_neighbours),
-        cmocka_unit_test(the_initial_pool_is_that_of_the_default_stream),
-        cmocka_unit_test(the_own_list_goes_before_a_better_fit_elsewhere),
-        cmocka_unit_test(what_is_left_of_a_block_of_another_stream_stays_there),
-        cmocka_unit_test(other_streams_are_asked_in_the_order_of_their_first_calls),
-        cmocka_unit_test(lists_are_merged_until_something_fits),
-        cmocka_unit_test(what_was_merged_belongs_to_the_stream_that_asked),
-        cmocka_unit_test(without_a_maximum_the_pool_doubles),
-        cmocka_unit_test(with_a_maximum_the_pool_grows_by_half_of_the_rest),
-        cmocka_unit_test(what_the_source_refuses_is_halved_down_to_the_request),
-        cmocka_unit_test(ranges_are_never_merged_and_never_go_back),
-        cmocka_unit_test(the_initial_pool_is_half_of_the_device),
-        cmocka_unit_test(sizes_that_rmm_refuses_are_refused),
-        cmocka_unit_test(without_memory_to_begin_with_every_request_fails),
-        cmocka_unit_test(merging_in_vain_costs_little),
-        cmocka_unit_test(one_of_many_streams_is_found_at_once),
-    };
-    return cmocka_run_group_tests_name("rmm-pool", tests, NULL, NULL);
 }

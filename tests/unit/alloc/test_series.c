@@ -1,11 +1,8 @@
 /* The series of repeated measurements, its median and its interval. */
 #include "alloc/numbers/series.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 static struct tp_series s;
 
@@ -21,15 +18,13 @@ static void near(double a, double b)
     assert_true(a - b < 1e-9 && b - a < 1e-9);
 }
 
-static void an_empty_series_is_zero(void **state)
+TEST_WITH(an_empty_series_is_zero, clear, NULL)
 {
-    (void)state;
     near(tp_series_median(&s).median, 0);
 }
 
-static void few_values_give_their_range(void **state)
+TEST_WITH(few_values_give_their_range, clear, NULL)
 {
-    (void)state;
     const double values[] = {3, 1, 2, 10};
     for (int i = 0; i < 4; i++)
         tp_series_add(&s, values[i]);
@@ -41,9 +36,8 @@ static void few_values_give_their_range(void **state)
 
 /* For n = 100 the binomial gives the 40th and the 61st value (Conover, Practical Nonparametric
  * Statistics): 95.4 %; ours may be one wider, never narrower. */
-static void the_interval_of_a_hundred_values_is_that_of_the_binomial(void **state)
+TEST_WITH(the_interval_of_a_hundred_values_is_that_of_the_binomial, clear, NULL)
 {
-    (void)state;
     for (int i = 1; i <= 100; i++)
         tp_series_add(&s, (i * 37) % 101); /* 1..100 in another order */
     struct tp_median m = tp_series_median(&s);
@@ -52,9 +46,8 @@ static void the_interval_of_a_hundred_values_is_that_of_the_binomial(void **stat
     assert_true(m.high >= 61 && m.high <= 62);
 }
 
-static void a_long_series_merges_neighbours_and_stays_bounded(void **state)
+TEST_WITH(a_long_series_merges_neighbours_and_stays_bounded, clear, NULL)
 {
-    (void)state;
     for (int i = 0; i < 10 * TP_SERIES_MAX; i++)
         tp_series_add(&s, i);
     assert_int_equal(s.total, 10 * TP_SERIES_MAX);
@@ -64,15 +57,4 @@ static void a_long_series_merges_neighbours_and_stays_bounded(void **state)
     near(s.values[1], 23.5);
     for (uint32_t i = 0; i < s.count; i++)
         near(s.values[i], 16 * i + 7.5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(an_empty_series_is_zero, clear),
-        cmocka_unit_test_setup(few_values_give_their_range, clear),
-        cmocka_unit_test_setup(the_interval_of_a_hundred_values_is_that_of_the_binomial, clear),
-        cmocka_unit_test_setup(a_long_series_merges_neighbours_and_stays_bounded, clear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

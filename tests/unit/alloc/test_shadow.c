@@ -3,13 +3,10 @@
 static unsigned long long counted;
 #define TP_STEP() ((void)counted++)
 #include "alloc/engine/shadow.c"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SLOTS = 300, DEVICES = 3 };
 
@@ -135,9 +132,8 @@ static void random_step(tp_addr base, uint64_t span)
 }
 
 /* Few addresses, so that blocks often touch, and the same ones on every device. */
-static void it_agrees_with_a_list(void **state)
+TEST_WITH(it_agrees_with_a_list, open_shadow, close_shadow)
 {
-    (void)state;
     static const tp_addr bases[] = {1, UINT64_C(1) << 44, UINT64_MAX - 2999};
     for (size_t b = 0; b < sizeof bases / sizeof *bases; b++) {
         seed = b + 1;
@@ -160,9 +156,8 @@ static void it_agrees_with_a_list(void **state)
 }
 
 /* A chain of `SLOTS` blocks without a gap, put in by rising, falling and mixed addresses. */
-static void neighbours_do_not_overlap(void **state)
+TEST_WITH(neighbours_do_not_overlap, open_shadow, close_shadow)
 {
-    (void)state;
     static const uint32_t steps[] = {1, SLOTS - 1, 7, 133}; /* no factors of SLOTS */
     for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
         const uint32_t step = steps[s];
@@ -181,9 +176,8 @@ static void neighbours_do_not_overlap(void **state)
     }
 }
 
-static void the_last_address_is_an_address(void **state)
+TEST_WITH(the_last_address_is_an_address, open_shadow, close_shadow)
 {
-    (void)state;
     tp_shadow_insert(&shadow, 0, 0, UINT64_MAX - 99, 100);
     assert_int_equal(tp_shadow_overlap(&shadow, 0, UINT64_MAX, 1), 0);
     assert_int_equal(tp_shadow_overlap(&shadow, 0, UINT64_MAX - 99, 100), 0);
@@ -196,9 +190,8 @@ static void the_last_address_is_an_address(void **state)
     tp_shadow_remove(&shadow, 0, 1);
 }
 
-static void devices_share_no_addresses(void **state)
+TEST_WITH(devices_share_no_addresses, open_shadow, close_shadow)
 {
-    (void)state;
     for (uint32_t d = 0; d < DEVICES; d++) {
         assert_int_equal(tp_shadow_overlap(&shadow, d, 5000, 100), TP_SHADOW_NONE);
         tp_shadow_insert(&shadow, d, 10 + d, 5000, 100);
@@ -213,7 +206,7 @@ static void devices_share_no_addresses(void **state)
 
 /* What a trace chooses must not choose the shape of the tree: addresses that rise, fall, and rise
  * as the numbers of a known generator do. */
-static void chosen_addresses(void **state)
+TEST_WITH(chosen_addresses, open_shadow, close_shadow)
 {
     enum { MANY = 20000 };
     (void)state;
@@ -237,26 +230,11 @@ static void chosen_addresses(void **state)
     }
 }
 
-static void nothing_can_be_opened_and_closed_twice(void **state)
+TEST_WITH(nothing_can_be_opened_and_closed_twice, open_shadow, close_shadow)
 {
-    (void)state;
     struct tp_shadow s;
     assert_int_equal(tp_shadow_open(&s, 0, 1, NULL), TP_OK);
     assert_int_equal(tp_shadow_overlap(&s, 0, 1, UINT64_MAX), TP_SHADOW_NONE);
     tp_shadow_close(&s);
     tp_shadow_close(&s);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_shadow, close_shadow)
-    const struct CMUnitTest tests[] = {
-        TEST(it_agrees_with_a_list),
-        TEST(neighbours_do_not_overlap),
-        TEST(the_last_address_is_an_address),
-        TEST(devices_share_no_addresses),
-        TEST(chosen_addresses),
-        TEST(nothing_can_be_opened_and_closed_twice),
-    };
-    return cmocka_run_group_tests_name("shadow", tests, NULL, NULL);
 }

@@ -36,9 +36,8 @@ static tp_addr get(struct stack *s, uint64_t size, uint64_t align)
 
 static const struct tp_source_ops *const bases[] = {&tp_source_host, &tp_source_virtual};
 
-static void put_takes_exactly_what_get_gave(void **state)
+TEST(put_takes_exactly_what_get_gave)
 {
-    (void)state;
     for (int b = 0; b < 2; b++)
         for (int shuffled = 0; shuffled < 2; shuffled++) {
             struct stack s;
@@ -56,9 +55,8 @@ static void put_takes_exactly_what_get_gave(void **state)
         }
 }
 
-static void alignment_is_honoured(void **state)
+TEST(alignment_is_honoured)
 {
-    (void)state;
     for (int b = 0; b < 2; b++)
         for (int shuffled = 0; shuffled < 2; shuffled++) {
             struct stack s;
@@ -76,9 +74,8 @@ static void alignment_is_honoured(void **state)
         }
 }
 
-static void host_memory_is_zeroed_and_ours(void **state)
+TEST(host_memory_is_zeroed_and_ours)
 {
-    (void)state;
     struct stack s;
     open_stack(&s, TP_KIND_HOST, OPS(&tp_source_host, &tp_source_meter), NULL);
     assert_int_equal(s.top->page, 4096);
@@ -100,9 +97,8 @@ static void host_memory_is_zeroed_and_ours(void **state)
 }
 
 /* A replay must not get the process killed. */
-static void host_refuses_more_than_the_machine_has(void **state)
+TEST(host_refuses_more_than_the_machine_has)
 {
-    (void)state;
     struct stack s;
     uint64_t physical = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t half = (physical / 2) & ~UINT64_C(4095);
@@ -117,9 +113,8 @@ static void host_refuses_more_than_the_machine_has(void **state)
     close_stack(&s);
 }
 
-static void many_host_ranges(void **state)
+TEST(many_host_ranges)
 {
-    (void)state;
     struct stack s;
     enum { COUNT = 3000 };
     static tp_addr held[COUNT];
@@ -136,9 +131,8 @@ static void many_host_ranges(void **state)
     close_stack(&s);
 }
 
-static void virtual_addresses_repeat_and_are_never_reused(void **state)
+TEST(virtual_addresses_repeat_and_are_never_reused)
 {
-    (void)state;
     tp_addr first[100];
     for (int round = 0; round < 2; round++) {
         struct stack s;
@@ -159,9 +153,8 @@ static void virtual_addresses_repeat_and_are_never_reused(void **state)
     }
 }
 
-static void virtual_space_ends(void **state)
+TEST(virtual_space_ends)
 {
-    (void)state;
     struct stack s;
     open_stack(&s, TP_KIND_HOST, OPS(&tp_source_virtual), SPECS("page=64KiB"));
     assert_int_equal(s.top->page, 65536);
@@ -176,9 +169,8 @@ static void virtual_space_ends(void **state)
     close_stack(&s);
 }
 
-static void a_bad_page_is_a_usage_error(void **state)
+TEST(a_bad_page_is_a_usage_error)
 {
-    (void)state;
     struct tp_source src;
     struct tp_err err;
     void *opts = rig_opts(tp_source_virtual.options, tp_source_virtual.opts_size, "page=5000");
@@ -187,9 +179,8 @@ static void a_bad_page_is_a_usage_error(void **state)
     free(opts);
 }
 
-static void fences_pass_by_the_virtual_clock(void **state)
+TEST(fences_pass_by_the_virtual_clock)
 {
-    (void)state;
     struct stack s;
     struct tp_fence f;
     open_stack(&s, TP_KIND_DEVICE, OPS(&tp_source_virtual, &tp_source_shuffle, &tp_source_meter),
@@ -213,9 +204,8 @@ static void fences_pass_by_the_virtual_clock(void **state)
     close_stack(&s);
 }
 
-static void a_later_sync_passes_fences(void **state)
+TEST(a_later_sync_passes_fences)
 {
-    (void)state;
     struct stack s;
     struct tp_fence one, two, later;
     open_stack(&s, TP_KIND_DEVICE, OPS(&tp_source_virtual, &tp_source_meter), NULL);
@@ -236,9 +226,8 @@ static void a_later_sync_passes_fences(void **state)
     close_stack(&s);
 }
 
-static void host_fences_have_always_passed(void **state)
+TEST(host_fences_have_always_passed)
 {
-    (void)state;
     struct stack s;
     struct tp_fence f, g;
     open_stack(&s, TP_KIND_HOST, OPS(&tp_source_host, &tp_source_meter), NULL);
@@ -250,9 +239,8 @@ static void host_fences_have_always_passed(void **state)
     close_stack(&s);
 }
 
-static void limit_refuses_beyond_its_capacity(void **state)
+TEST(limit_refuses_beyond_its_capacity)
 {
-    (void)state;
     struct stack s;
     tp_addr a = 0, b = 0;
     open_stack(&s, TP_KIND_HOST, OPS(&tp_source_virtual, &tp_source_limit, &tp_source_meter),
@@ -269,9 +257,8 @@ static void limit_refuses_beyond_its_capacity(void **state)
     close_stack(&s);
 }
 
-static void fault_fails_the_chosen_calls(void **state)
+TEST(fault_fails_the_chosen_calls)
 {
-    (void)state;
     struct stack s;
     tp_addr a[12];
     open_stack(&s, TP_KIND_HOST, OPS(&tp_source_virtual, &tp_source_fault, &tp_source_meter),
@@ -288,9 +275,8 @@ static void fault_fails_the_chosen_calls(void **state)
     close_stack(&s);
 }
 
-static void the_meter_counts(void **state)
+TEST(the_meter_counts)
 {
-    (void)state;
     struct stack s;
     open_stack(&s, TP_KIND_HOST, OPS(&tp_source_virtual, &tp_source_meter), NULL);
     tp_addr a = get(&s, 8192, 1), b = get(&s, 4096, 1);
@@ -313,9 +299,8 @@ static void the_meter_counts(void **state)
 }
 
 /* Decoys must not make a device look smaller than it is. */
-static void shuffle_fails_only_where_the_source_below_does(void **state)
+TEST(shuffle_fails_only_where_the_source_below_does)
 {
-    (void)state;
     for (int b = 0; b < 2; b++) {
         struct stack s;
         open_stack(&s, TP_KIND_HOST, OPS(bases[b], &tp_source_limit, &tp_source_shuffle),
@@ -329,9 +314,8 @@ static void shuffle_fails_only_where_the_source_below_does(void **state)
 }
 
 /* Of 200 ranges neither nearly all rise nor nearly all fall. */
-static void shuffled_addresses_have_no_order(void **state)
+TEST(shuffled_addresses_have_no_order)
 {
-    (void)state;
     for (int b = 0; b < 2; b++) {
         struct stack s;
         open_stack(&s, TP_KIND_HOST, OPS(bases[b], &tp_source_shuffle), SPECS(NULL, "seed=3"));
@@ -347,9 +331,8 @@ static void shuffled_addresses_have_no_order(void **state)
     }
 }
 
-static void a_stack_has_the_groups_and_flags_of_its_base(void **state)
+TEST(a_stack_has_the_groups_and_flags_of_its_base)
 {
-    (void)state;
     struct tp_source_ops no_fences = tp_source_virtual;
     no_fences.record = NULL, no_fences.done = NULL, no_fences.wait = NULL, no_fences.synced = NULL;
     const struct tp_source_ops *const all[] = {&tp_source_host, &tp_source_virtual, &no_fences};
@@ -375,9 +358,8 @@ static void a_stack_has_the_groups_and_flags_of_its_base(void **state)
 }
 
 /* What lies between does not keep it from knowing `virtual`: decoys would meet the limit. */
-static void shuffle_translates_in_any_place_of_the_stack(void **state)
+TEST(shuffle_translates_in_any_place_of_the_stack)
 {
-    (void)state;
     struct stack s;
     open_stack(&s, TP_KIND_HOST, OPS(&tp_source_virtual, &tp_source_limit, &tp_source_shuffle),
                SPECS(NULL, "capacity=12KiB", NULL));
@@ -387,9 +369,8 @@ static void shuffle_translates_in_any_place_of_the_stack(void **state)
     close_stack(&s);
 }
 
-static void a_decorator_needs_a_source_below(void **state)
+TEST(a_decorator_needs_a_source_below)
 {
-    (void)state;
     const struct tp_source_ops *all[] = {&tp_source_meter, &tp_source_limit, &tp_source_fault,
                                          &tp_source_shuffle};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
@@ -401,30 +382,4 @@ static void a_decorator_needs_a_source_below(void **state)
         assert_int_equal(tp_source_open(&src, all[i], &cfg, &err), TP_EBROKEN);
         free(opts);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(put_takes_exactly_what_get_gave),
-        cmocka_unit_test(alignment_is_honoured),
-        cmocka_unit_test(host_memory_is_zeroed_and_ours),
-        cmocka_unit_test(host_refuses_more_than_the_machine_has),
-        cmocka_unit_test(many_host_ranges),
-        cmocka_unit_test(virtual_addresses_repeat_and_are_never_reused),
-        cmocka_unit_test(virtual_space_ends),
-        cmocka_unit_test(a_bad_page_is_a_usage_error),
-        cmocka_unit_test(fences_pass_by_the_virtual_clock),
-        cmocka_unit_test(a_later_sync_passes_fences),
-        cmocka_unit_test(host_fences_have_always_passed),
-        cmocka_unit_test(limit_refuses_beyond_its_capacity),
-        cmocka_unit_test(fault_fails_the_chosen_calls),
-        cmocka_unit_test(the_meter_counts),
-        cmocka_unit_test(shuffle_fails_only_where_the_source_below_does),
-        cmocka_unit_test(shuffled_addresses_have_no_order),
-        cmocka_unit_test(a_stack_has_the_groups_and_flags_of_its_base),
-        cmocka_unit_test(shuffle_translates_in_any_place_of_the_stack),
-        cmocka_unit_test(a_decorator_needs_a_source_below),
-    };
-    return cmocka_run_group_tests_name("sources", tests, NULL, NULL);
 }

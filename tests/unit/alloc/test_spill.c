@@ -1,11 +1,8 @@
 /* Lists that go to a file, by limit and by budget, and cursors over them. */
 #include "alloc/base/spill.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 struct item {
     uint64_t number, triple, pad[3];
@@ -25,7 +22,7 @@ static void fill(struct tp_spill *l)
 }
 
 /* From the file, from memory, and across the border between them. */
-static void test_list(void **state)
+TEST(test_list)
 {
     struct tp_spill l;
     (void)state;
@@ -40,7 +37,7 @@ static void test_list(void **state)
     tp_spill_release(&l);
 }
 
-static void test_cursor(void **state)
+TEST(test_cursor)
 {
     struct tp_spill l;
     (void)state;
@@ -65,7 +62,7 @@ static void test_cursor(void **state)
 }
 
 /* A budget that is nearly spent sends the list to its file; with none left it cannot begin. */
-static void test_budget(void **state)
+TEST(test_budget)
 {
     struct tp_budget budget = {.limit = 4096};
     struct tp_spill l;
@@ -89,14 +86,4 @@ static void test_budget(void **state)
     assert_string_equal(err.text, "more events than the memory for reading holds");
     tp_spill_release(&l);
     assert_int_equal(budget.held, 4090);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),
-        cmocka_unit_test(test_cursor),
-        cmocka_unit_test(test_budget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,13 @@
  * alarms about nothing, and how often it finds what is there. */
 #include "alloc/base/random.h"
 #include "alloc/numbers/statistics.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { PAIRS = 20, TESTS = 18, LIST_MAX = 128 };
 
@@ -149,9 +146,8 @@ static const struct {
               {"bootstrap", check_bootstrap},
               {"sensitivity", check_sensitivity}};
 
-static void golden_values_come_out(void **state)
+TEST(golden_values_come_out)
 {
-    (void)state;
     const size_t kinds = sizeof checks / sizeof *checks;
     size_t seen[sizeof checks / sizeof *checks] = {0}, capacity = 0;
     char *line = NULL;
@@ -210,9 +206,8 @@ static double counted_p(const double *values, size_t count, double *w)
 }
 
 /* Values of few sizes are often tied and often 0, as percentiles of a coarse clock are. */
-static void p_is_the_share_of_all_signs(void **state)
+TEST(p_is_the_share_of_all_signs)
 {
-    (void)state;
     static const uint64_t sizes[] = {2, 3, 5, 9, 1000};
     struct tp_random random;
     tp_random_seed(&random, 31);
@@ -232,9 +227,8 @@ static void p_is_the_share_of_all_signs(void **state)
 }
 
 /* Where the exact distribution ends, the approximation goes on. */
-static void more_values_than_are_exact(void **state)
+TEST(more_values_than_are_exact)
 {
-    (void)state;
     double values[TP_STAT_EXACT_MAX + 1];
     struct tp_random random;
     tp_random_seed(&random, 32);
@@ -250,9 +244,8 @@ static void more_values_than_are_exact(void **state)
 
 /* ---- edges ---- */
 
-static void nothing_gives_nan(void **state)
+TEST(nothing_gives_nan)
 {
-    (void)state;
     double one = 1;
     assert_nan(tp_stat_median(&one, 0));
     assert_nan(tp_stat_quantile(&one, 0, 0.5));
@@ -270,9 +263,8 @@ static void nothing_gives_nan(void **state)
     assert_nan(tp_stat_sensitivity(&one, &one, 0, 0.9, &rule));
 }
 
-static void nan_goes_through(void **state)
+TEST(nan_goes_through)
 {
-    (void)state;
     double values[] = {3, NAN, 1}, clean[] = {1, 2, 3};
     assert_nan(tp_stat_geometric_mean(values, 3));
     assert_nan(tp_stat_signed_rank(values, 3).p);
@@ -287,9 +279,8 @@ static void nan_goes_through(void **state)
     assert_nan(tp_stat_quantile(values, 3, 0));
 }
 
-static void infinities_have_their_rank(void **state)
+TEST(infinities_have_their_rank)
 {
-    (void)state;
     double both[] = {INFINITY, -INFINITY}, up[] = {INFINITY, 1, INFINITY, 2};
     double large[] = {1, 2, INFINITY}, small[] = {-INFINITY, 0, 1.5};
     assert_nan(tp_stat_median(both, 2));
@@ -308,18 +299,16 @@ static void infinities_have_their_rank(void **state)
     assert_true(tp_stat_geometric_mean(large, 3) > 1e308);
 }
 
-static void the_mean_of_two_huge_values_does_not_overflow(void **state)
+TEST(the_mean_of_two_huge_values_does_not_overflow)
 {
-    (void)state;
     double huge[] = {1.6e308, 1.2e308};
     must_be(tp_stat_median(huge, 2), 1.4e308, 1e-15);
     struct tp_interval ci = tp_stat_bootstrap_median(huge, 2, 0.95, 100, 1);
     assert_true(ci.low >= 1.2e308 && ci.high <= 1.6e308);
 }
 
-static void equal_values_say_nothing(void **state)
+TEST(equal_values_say_nothing)
 {
-    (void)state;
     double same[30];
     for (size_t i = 0; i < 30; i++)
         same[i] = 7;
@@ -333,9 +322,8 @@ static void equal_values_say_nothing(void **state)
     assert_true(tp_stat_sensitivity(same, same, 20, 0.9, &rule) == 0.05); /* no spread */
 }
 
-static void more_than_the_most_is_an_empty_side(void **state)
+TEST(more_than_the_most_is_an_empty_side)
 {
-    (void)state;
     static double values[TP_STAT_VALUES_MAX + 1];
     for (size_t i = 0; i <= TP_STAT_VALUES_MAX; i++)
         values[i] = 1 + (double)(i % 17);
@@ -355,9 +343,8 @@ static void more_than_the_most_is_an_empty_side(void **state)
     assert_true(tp_stat_quantile(values, most + 1, 1) == 17);
 }
 
-static void one_and_two_values_work(void **state)
+TEST(one_and_two_values_work)
 {
-    (void)state;
     double one[] = {5}, two[] = {6, 7};
     struct tp_rank_test t = tp_stat_signed_rank(two, 2);
     assert_true(t.w == 3 && t.exact);
@@ -372,21 +359,4 @@ static void one_and_two_values_work(void **state)
     assert_nan(tp_stat_sensitivity(two, two, 2, 0.9, &rule));
     rule.alpha = 0.3; /* 1 of 4 is */
     assert_number(tp_stat_sensitivity(two, two, 2, 0.9, &rule));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_values_come_out),
-        cmocka_unit_test(p_is_the_share_of_all_signs),
-        cmocka_unit_test(more_values_than_are_exact),
-        cmocka_unit_test(nothing_gives_nan),
-        cmocka_unit_test(nan_goes_through),
-        cmocka_unit_test(infinities_have_their_rank),
-        cmocka_unit_test(the_mean_of_two_huge_values_does_not_overflow),
-        cmocka_unit_test(equal_values_say_nothing),
-        cmocka_unit_test(more_than_the_most_is_an_empty_side),
-        cmocka_unit_test(one_and_two_values_work),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

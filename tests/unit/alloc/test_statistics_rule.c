@@ -7,14 +7,11 @@
  * and now and then a value far too long. Seeds are fixed: the counts are the same in every run. */
 #include "alloc/base/random.h"
 #include "alloc/numbers/statistics.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 enum { PAIRS = 20, LOOKS = 2, MOST = LOOKS * PAIRS, TESTS = 18 };
 enum { RESAMPLES = 2000 }; /* of the rule 10,000; these are many jobs */
@@ -129,9 +126,8 @@ static const struct noise noises[] = {
 
 enum { NOISES = sizeof noises / sizeof *noises };
 
-static void two_thousand_jobs_about_nothing_hardly_ever_alarm(void **state)
+TEST(two_thousand_jobs_about_nothing_hardly_ever_alarm)
 {
-    (void)state;
     struct tp_random random;
     unsigned naive = 0, holm = 0, alarms = 0;
     tp_random_seed(&random, 6);
@@ -147,9 +143,8 @@ static void two_thousand_jobs_about_nothing_hardly_ever_alarm(void **state)
     assert_in_range(alarms, 0, 20);
 }
 
-static void ten_percent_is_found_among_eighteen_tests(void **state)
+TEST(ten_percent_is_found_among_eighteen_tests)
 {
-    (void)state;
     struct tp_random random;
     unsigned found = 0, alarms = 0;
     tp_random_seed(&random, 7);
@@ -165,9 +160,8 @@ static void ten_percent_is_found_among_eighteen_tests(void **state)
 
 /* What both sides of a pair have in common does not count. A test that ranks the values of the two
  * sides, and not their pairs, finds this in two jobs of a hundred (scripts/gate_simulation.py). */
-static void a_drift_of_ten_percent_hides_no_slowdown_of_eight(void **state)
+TEST(a_drift_of_ten_percent_hides_no_slowdown_of_eight)
 {
-    (void)state;
     struct tp_random random;
     unsigned found = 0;
     tp_random_seed(&random, 14);
@@ -176,9 +170,8 @@ static void a_drift_of_ten_percent_hides_no_slowdown_of_eight(void **state)
     assert_in_range(found, 99, 100);
 }
 
-static void three_percent_is_no_regression(void **state)
+TEST(three_percent_is_no_regression)
 {
-    (void)state;
     struct tp_random random;
     unsigned found = 0;
     tp_random_seed(&random, 8);
@@ -211,9 +204,8 @@ static unsigned found_as_stated(struct tp_random *random, const struct noise *no
     return found;
 }
 
-static void what_is_stated_is_found_about_nine_times_of_ten(void **state)
+TEST(what_is_stated_is_found_about_nine_times_of_ten)
 {
-    (void)state;
     const unsigned runs = SAMPLES * RUNS_OF_EACH;
     struct tp_random random;
     tp_random_seed(&random, 9);
@@ -224,9 +216,8 @@ static void what_is_stated_is_found_about_nine_times_of_ten(void **state)
     }
 }
 
-static void it_grows_with_the_spread_and_is_at_least_the_effect(void **state)
+TEST(it_grows_with_the_spread_and_is_at_least_the_effect)
 {
-    (void)state;
     double last = 0.05;
     for (double spread = 0.0001; spread < 0.5; spread *= 3) {
         struct tp_random random; /* the same draws, wider */
@@ -240,9 +231,8 @@ static void it_grows_with_the_spread_and_is_at_least_the_effect(void **state)
 }
 
 /* n pairs, and the same ones again and again: the spread stays, the test gets sharper. */
-static void it_shrinks_with_more_pairs_and_fewer_tests(void **state)
+TEST(it_shrinks_with_more_pairs_and_fewer_tests)
 {
-    (void)state;
     double base[PAIRS * 8], changed[PAIRS * 8], last = 10;
     struct tp_random random;
     tp_random_seed(&random, 11);
@@ -263,9 +253,8 @@ static void it_shrinks_with_more_pairs_and_fewer_tests(void **state)
     assert_true(tp_stat_sensitivity(base, changed, PAIRS, 0.9, &one) < sensitivity(&s));
 }
 
-static void a_regression_of_the_run_itself_does_not_change_it(void **state)
+TEST(a_regression_of_the_run_itself_does_not_change_it)
 {
-    (void)state;
     struct tp_random random;
     tp_random_seed(&random, 12);
     struct sample s = measure(&random, &noises[0], 0);
@@ -275,9 +264,8 @@ static void a_regression_of_the_run_itself_does_not_change_it(void **state)
     assert_true(fabs(sensitivity(&s) / before - 1) < 1e-6);
 }
 
-static void seeds_repeat(void **state)
+TEST(seeds_repeat)
 {
-    (void)state;
     struct tp_random random;
     tp_random_seed(&random, 13);
     struct sample s = measure(&random, &noises[2], 0);
@@ -291,20 +279,4 @@ static void seeds_repeat(void **state)
     reseeded.seed = 2;
     double found = tp_stat_sensitivity(s.base, s.changed, PAIRS, 0.9, &reseeded);
     assert_true(found != sensitivity(&s) && fabs(found / sensitivity(&s) - 1) < 0.1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_thousand_jobs_about_nothing_hardly_ever_alarm),
-        cmocka_unit_test(ten_percent_is_found_among_eighteen_tests),
-        cmocka_unit_test(a_drift_of_ten_percent_hides_no_slowdown_of_eight),
-        cmocka_unit_test(three_percent_is_no_regression),
-        cmocka_unit_test(what_is_stated_is_found_about_nine_times_of_ten),
-        cmocka_unit_test(it_grows_with_the_spread_and_is_at_least_the_effect),
-        cmocka_unit_test(it_shrinks_with_more_pairs_and_fewer_tests),
-        cmocka_unit_test(a_regression_of_the_run_itself_does_not_change_it),
-        cmocka_unit_test(seeds_repeat),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

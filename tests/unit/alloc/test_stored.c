@@ -13,9 +13,8 @@ static double value_of(const struct tp_record *r, const char *metric, uint16_t d
     return tp_record_value(r, tp_metric_find(metric, NULL), device);
 }
 
-static void test_host(void **state)
+TEST(test_host)
 {
-    (void)state;
     struct tp_stored s;
     struct tp_err err;
     assert_int_equal(tp_stored_read(SEEDS "one-host-run.json", &s, &err), TP_OK);
@@ -38,9 +37,8 @@ static void test_host(void **state)
     tp_stored_release(&s);
 }
 
-static void test_devices(void **state)
+TEST(test_devices)
 {
-    (void)state;
     struct tp_stored s;
     struct tp_err err;
     assert_int_equal(tp_stored_read(SEEDS "two-devices.json", &s, &err), TP_OK);
@@ -53,9 +51,8 @@ static void test_devices(void **state)
     tp_stored_release(&s);
 }
 
-static void test_decorators(void **state)
+TEST(test_decorators)
 {
-    (void)state;
     struct tp_stored s;
     struct tp_err err;
     int seen = 0;
@@ -71,9 +68,8 @@ static void test_decorators(void **state)
     tp_stored_release(&s);
 }
 
-static void test_some_passes(void **state)
+TEST(test_some_passes)
 {
-    (void)state;
     struct tp_stored s;
     struct tp_err err;
     assert_int_equal(tp_stored_read(SEEDS "usage-only.json", &s, &err), TP_OK);
@@ -88,9 +84,8 @@ static void test_some_passes(void **state)
 }
 
 /* A member that nobody knows, of a minor version to come, does no harm; digits are a number. */
-static void test_newer(void **state)
+TEST(test_newer)
 {
-    (void)state;
     struct tp_stored s;
     struct tp_err err;
     cJSON *tree = load(SEEDS "one-host-run.json");
@@ -116,9 +111,8 @@ static void expect(const char *text, const char *message)
     assert_string_equal(err.text, message);
 }
 
-static void test_no_json(void **state)
+TEST(test_no_json)
 {
-    (void)state;
     expect("", "a.json is empty");
     expect(" \n", "a.json is empty");
     expect("{\"schema\": nonsense}", "a.json: byte 12: no JSON, or over 1,000 levels deep");
@@ -146,9 +140,8 @@ static void test_no_json(void **state)
 }
 
 /* Cut anywhere it is said to be cut, but for its last newline, which nobody misses. */
-static void test_truncated(void **state)
+TEST(test_truncated)
 {
-    (void)state;
     static const char *const files[] = {SEEDS "two-devices.json", SEEDS "one-host-run.json"};
     for (size_t f = 0; f < 2; f++) {
         cJSON *tree = load(files[f]);
@@ -271,17 +264,15 @@ static void check_member(const char *path, const char *lacks)
     expect_spoilt(tree, in, item, path);
 }
 
-static void test_members(void **state)
+TEST(test_members)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof used / sizeof *used; i++)
         check_member(used[i].path, used[i].lacks);
 }
 
 /* A figure that is not there is unknown; one of the same name as another member is that one. */
-static void test_figures(void **state)
+TEST(test_figures)
 {
-    (void)state;
     for (size_t i = 0; i < tp_metric_count; i++) {
         struct tp_stored s;
         struct tp_err err = {0};
@@ -299,9 +290,8 @@ static void test_figures(void **state)
 }
 
 /* What a pass would have measured that was not played is not lacking. */
-static void test_lacking(void **state)
+TEST(test_lacking)
 {
-    (void)state;
     static const char *const passes[] = {"throughput", "latency", "instructions", "resident",
                                          "mapped"};
     struct tp_stored s;
@@ -335,9 +325,8 @@ static void set_settings(cJSON *tree)
 
 /* Every row of the table is read, compared by its option's name, and where it is absent unknown, or
  * what it was before there was such a setting. */
-static void test_settings(void **state)
+TEST(test_settings)
 {
-    (void)state;
     struct tp_stored a, b;
     struct tp_err err;
     char text[400], expected[400];
@@ -382,9 +371,8 @@ static void test_settings(void **state)
 }
 
 /* Values that are none, in the place of one that is used. */
-static void test_values(void **state)
+TEST(test_values)
 {
-    (void)state;
     static const struct {
         const char *path, *value, *what;
     } rows[] = {
@@ -423,9 +411,8 @@ static void test_values(void **state)
 }
 
 /* A sum of which a part is not known is not known. */
-static void test_devices_missing(void **state)
+TEST(test_devices_missing)
 {
-    (void)state;
     struct tp_stored s;
     struct tp_err err;
     const struct tp_metric *peak = tp_metric_find("peak_reserved", NULL);
@@ -472,9 +459,8 @@ static void expect_refused(const char *path, const char *value, const char *part
     cJSON_Delete(tree);
 }
 
-static void test_comparable(void **state)
+TEST(test_comparable)
 {
-    (void)state;
     expect_refused("runs[0].latency_scope", "policy",
                    "their times hold 'policy_and_source' and 'policy'");
     expect_refused("runs[0].touch", "none", "blocks were touched 'first' and 'none'");
@@ -485,9 +471,8 @@ static void test_comparable(void **state)
 }
 
 /* A limit is a setting; all other layers make another source. */
-static void test_sources(void **state)
+TEST(test_sources)
 {
-    (void)state;
     static const struct {
         const char *a, *b;
         bool same;
@@ -509,9 +494,8 @@ static void test_sources(void **state)
     }
 }
 
-static void test_differences(void **state)
+TEST(test_differences)
 {
-    (void)state;
     struct tp_stored a = {.version = (char[]){"0.1.0"},
                           .build = (char[]){"release"},
                           .compiler = (char[]){"GNU 12"},
@@ -537,27 +521,4 @@ static void test_differences(void **state)
                               "clock steps of 10 and 1 ns");
     tp_stored_differences(&a, &b, true, text, 20);
     assert_int_equal(strlen(text), 19);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_host),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_decorators),
-        cmocka_unit_test(test_some_passes),
-        cmocka_unit_test(test_newer),
-        cmocka_unit_test(test_no_json),
-        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_members),
-        cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_lacking),
-        cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_devices_missing),
-        cmocka_unit_test(test_comparable),
-        cmocka_unit_test(test_sources),
-        cmocka_unit_test(test_differences),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,9 @@
 static unsigned long long steps;
 #define TP_STEP() ((void)steps++)
 #include "alloc/base/texts.c"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 enum { TEXTS = 3000, LOW_BITS = 14 };
 
@@ -19,7 +16,7 @@ static bool is_chosen(const char *text, size_t size)
     return home(&known, text, size) == 0;
 }
 
-static void test_chosen(void **state)
+TEST(test_chosen)
 {
     struct tp_texts t = {.how.what = "names"};
     char text[32];
@@ -44,7 +41,7 @@ static void test_chosen(void **state)
 }
 
 /* Beginnings of each other, nothing at all, ones that are added before anybody looks, and twins. */
-static void test_kept(void **state)
+TEST(test_kept)
 {
     static const char *const words[] = {"a", "", "ab", "abcdefgh", "abcdefghi", "b"};
     enum { WORDS = sizeof words / sizeof *words };
@@ -70,7 +67,7 @@ static void test_kept(void **state)
     tp_texts_release(&t);
 }
 
-static void test_budget(void **state)
+TEST(test_budget)
 {
     struct tp_budget budget = {.limit = 10000};
     struct tp_texts t = {.how = {.what = "marks", .of = "x", .budget = &budget}};
@@ -91,14 +88,4 @@ static void test_budget(void **state)
     assert_int_equal(tp_texts_find(&t, "mark 200", 8), 200);
     tp_texts_release(&t);
     assert_int_equal(budget.held, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chosen),
-        cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_budget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,13 +6,10 @@
  * impossible, and no replay hangs. */
 #include "alloc/base/random.h"
 #include "alloc/engine/thread_plan.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { LANES_MAX = 9, SLOTS = 12, COUNT = 3000, ROUNDS = 60 };
 
@@ -127,9 +124,8 @@ static void one_round(struct tp_random *r, bool sound, uint32_t workers)
     tp_plan_close(&plan);
 }
 
-static void some_thread_can_always_go_on(void **state)
+TEST(some_thread_can_always_go_on)
 {
-    (void)state;
     struct tp_random r;
     tp_random_seed(&r, 7);
     for (uint32_t i = 0; i < ROUNDS; i++)
@@ -137,9 +133,8 @@ static void some_thread_can_always_go_on(void **state)
 }
 
 /* What the builder and every reader of a file refuse. */
-static void not_even_an_impossible_program_hangs(void **state)
+TEST(not_even_an_impossible_program_hangs)
 {
-    (void)state;
     struct tp_random r;
     tp_random_seed(&r, 8);
     for (uint32_t i = 0; i < ROUNDS; i++)
@@ -147,9 +142,8 @@ static void not_even_an_impossible_program_hangs(void **state)
 }
 
 /* An object of one thread costs no turn, even where its slot goes from thread to thread. */
-static void only_shared_objects_have_turns(void **state)
+TEST(only_shared_objects_have_turns)
 {
-    (void)state;
     const struct tp_insn own[] = {
         {.op = TP_ALLOC, .thread = 0, .size = 1}, {.op = TP_FREE, .thread = 0},
         {.op = TP_ALLOC, .thread = 1, .size = 2}, {.op = TP_FREE, .thread = 1},
@@ -168,14 +162,4 @@ static void only_shared_objects_have_turns(void **state)
     assert_int_equal(a[2].slot % 4, 0); /* a cache line of its own */
     assert_int_not_equal(a[0].slot / 4, b[0].slot / 4);
     tp_plan_close(&plan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(some_thread_can_always_go_on),
-        cmocka_unit_test(not_even_an_impossible_program_hangs),
-        cmocka_unit_test(only_shared_objects_have_turns),
-    };
-    return cmocka_run_group_tests_name("thread plan", tests, NULL, NULL);
 }

@@ -4,9 +4,8 @@
 
 /* ---- segments ---- */
 
-static void a_segment_has_2_20_or_its_own_mib(void **state)
+TEST(a_segment_has_2_20_or_its_own_mib)
 {
-    (void)state;
     static const uint64_t sizes[][2] = {{1, 2 * MIB},
                                         {512, 2 * MIB},
                                         {MIB, 2 * MIB},
@@ -24,9 +23,8 @@ static void a_segment_has_2_20_or_its_own_mib(void **state)
     }
 }
 
-static void large_segments_may_be_larger(void **state)
+TEST(large_segments_may_be_larger)
 {
-    (void)state;
     struct rig *r = open_torch("conf={large_segment_size_mb:32,backend:native}");
     get(r, 0, 2 * MIB);
     assert_int_equal(reserved(r), 32 * MIB);
@@ -35,9 +33,8 @@ static void large_segments_may_be_larger(void **state)
 
 /* ---- splitting and merging ---- */
 
-static void small_blocks_are_split_to_512_bytes(void **state)
+TEST(small_blocks_are_split_to_512_bytes)
 {
-    (void)state;
     struct rig *r = open_torch("");
     tp_addr a = get(r, 0, MIB);
     assert_int_equal(get(r, 0, MIB - 512), a + MIB);
@@ -46,9 +43,8 @@ static void small_blocks_are_split_to_512_bytes(void **state)
     close_torch(r);
 }
 
-static void a_large_rest_is_split_off_if_it_has_more_than_1_mib(void **state)
+TEST(a_large_rest_is_split_off_if_it_has_more_than_1_mib)
 {
-    (void)state;
     struct rig *r = open_torch("");
     tp_addr a = get(r, 0, 9 * MIB);
     assert_int_equal(get(r, 0, 8 * MIB), a + 9 * MIB);
@@ -62,9 +58,8 @@ static void a_large_rest_is_split_off_if_it_has_more_than_1_mib(void **state)
     close_torch(r);
 }
 
-static void free_neighbours_become_one_block(void **state)
+TEST(free_neighbours_become_one_block)
 {
-    (void)state;
     struct rig *r = open_torch("");
     tp_addr a[4];
     for (int i = 0; i < 4; i++)
@@ -79,9 +74,8 @@ static void free_neighbours_become_one_block(void **state)
     close_torch(r);
 }
 
-static void segments_are_never_joined(void **state)
+TEST(segments_are_never_joined)
 {
-    (void)state;
     struct rig *r = open_torch("");
     tp_addr a = get(r, 0, 10 * MIB), b = get(r, 0, 10 * MIB);
     put(r, 0, a, 10 * MIB);
@@ -92,9 +86,8 @@ static void segments_are_never_joined(void **state)
 
 /* ---- which block ---- */
 
-static void the_smallest_block_serves_and_of_equal_ones_the_first(void **state)
+TEST(the_smallest_block_serves_and_of_equal_ones_the_first)
 {
-    (void)state;
     struct rig *r = open_torch("");
     tp_addr a = get(r, 0, 30 * MIB), b = get(r, 0, 16 * MIB), c = get(r, 0, 16 * MIB);
     put(r, 0, c, 16 * MIB);
@@ -106,9 +99,8 @@ static void the_smallest_block_serves_and_of_equal_ones_the_first(void **state)
     close_torch(r);
 }
 
-static void small_and_large_requests_share_nothing(void **state)
+TEST(small_and_large_requests_share_nothing)
 {
-    (void)state;
     struct rig *r = open_torch("");
     tp_addr a = get(r, 0, 4 * MIB);
     put(r, 0, a, 4 * MIB);
@@ -117,9 +109,8 @@ static void small_and_large_requests_share_nothing(void **state)
     close_torch(r);
 }
 
-static void streams_share_nothing(void **state)
+TEST(streams_share_nothing)
 {
-    (void)state;
     struct rig *r = open_torch("");
     tp_addr a = get(r, 1, 4 * MIB);
     put(r, 1, a, 4 * MIB);
@@ -131,9 +122,8 @@ static void streams_share_nothing(void **state)
 
 /* ---- other streams ---- */
 
-static void a_block_waits_for_the_streams_that_used_it(void **state)
+TEST(a_block_waits_for_the_streams_that_used_it)
 {
-    (void)state;
     struct rig *r = open_torch("");
     tp_addr a = get(r, 0, 4 * MIB);
     assert_int_equal(r->s->use(r->st, r->threads[0], a, 1), TP_OK);
@@ -145,9 +135,8 @@ static void a_block_waits_for_the_streams_that_used_it(void **state)
     close_torch(r);
 }
 
-static void a_block_that_another_stream_frees_waits_for_it(void **state)
+TEST(a_block_that_another_stream_frees_waits_for_it)
 {
-    (void)state;
     struct rig *r = open_torch("");
     tp_addr a = get(r, 0, 4 * MIB);
     put(r, 3, a, 4 * MIB);
@@ -159,9 +148,8 @@ static void a_block_that_another_stream_frees_waits_for_it(void **state)
 
 /* ---- memory is short ---- */
 
-static void idle_segments_go_back_before_it_is_out_of_memory(void **state)
+TEST(idle_segments_go_back_before_it_is_out_of_memory)
 {
-    (void)state;
     struct rig *r = open_limited("", "capacity=40MiB");
     tp_addr a = get(r, 0, 30 * MIB), b = get(r, 1, MIB);
     put(r, 0, a, 30 * MIB);
@@ -175,9 +163,8 @@ static void idle_segments_go_back_before_it_is_out_of_memory(void **state)
     close_torch(r);
 }
 
-static void a_split_limit_gives_back_what_suffices(void **state)
+TEST(a_split_limit_gives_back_what_suffices)
 {
-    (void)state;
     struct rig *r = open_limited("conf=max_split_size_mb:30", "capacity=150MiB");
     tp_addr a = get(r, 0, 40 * MIB), b = get(r, 0, 60 * MIB), c = get(r, 0, 12 * MIB);
     put(r, 0, a, 40 * MIB);
@@ -191,9 +178,8 @@ static void a_split_limit_gives_back_what_suffices(void **state)
 
 /* 60 MiB are refused beside 140 of 150. The 100 MiB, which would leave too much over, suffice: they
  * go alone, and that is no retry. */
-static void a_split_limit_gives_back_one_that_suffices(void **state)
+TEST(a_split_limit_gives_back_one_that_suffices)
 {
-    (void)state;
     struct rig *r = open_limited("conf=max_split_size_mb:30", "capacity=150MiB");
     tp_addr a = get(r, 0, 40 * MIB), b = get(r, 0, 100 * MIB);
     put(r, 0, a, 40 * MIB);
@@ -206,9 +192,8 @@ static void a_split_limit_gives_back_one_that_suffices(void **state)
 
 /* Of the own stream only 40 MiB are of the limit's size, which is not enough: then all goes that is
  * idle, of other streams too. */
-static void what_does_not_suffice_is_followed_by_all_that_is_idle(void **state)
+TEST(what_does_not_suffice_is_followed_by_all_that_is_idle)
 {
-    (void)state;
     struct rig *r = open_limited("conf=max_split_size_mb:30", "capacity=100MiB");
     tp_addr a = get(r, 0, 40 * MIB), b = get(r, 0, 12 * MIB), c = get(r, 1, 36 * MIB);
     put(r, 0, a, 40 * MIB);
@@ -222,9 +207,8 @@ static void what_does_not_suffice_is_followed_by_all_that_is_idle(void **state)
 }
 
 /* Before all that is idle goes, blocks that wait for other streams are waited for. */
-static void blocks_that_wait_go_back_too_when_memory_is_short(void **state)
+TEST(blocks_that_wait_go_back_too_when_memory_is_short)
 {
-    (void)state;
     struct rig *r = open_limited("", "capacity=40MiB");
     tp_addr a = get(r, 0, 30 * MIB);
     assert_int_equal(r->s->use(r->st, r->threads[0], a, 1), TP_OK);
@@ -235,9 +219,8 @@ static void blocks_that_wait_go_back_too_when_memory_is_short(void **state)
     close_torch(r);
 }
 
-static void a_share_of_the_memory_is_the_limit(void **state)
+TEST(a_share_of_the_memory_is_the_limit)
 {
-    (void)state;
     struct rig *r = open_limited("conf=per_process_memory_fraction:0.5", "capacity=100MiB");
     get(r, 0, 48 * MIB);
     refuse(r, 0, MIB + 1);
@@ -249,9 +232,8 @@ static void a_share_of_the_memory_is_the_limit(void **state)
 
 /* Two searches passed over the free 30 MiB and one over the free 34 MiB when 64 MiB exceed the half
  * of the memory: the older go, which is enough, and the younger stay. */
-static void garbage_of_the_average_age_goes_back(void **state)
+TEST(garbage_of_the_average_age_goes_back)
 {
-    (void)state;
     struct rig *r =
         open_limited("conf={per_process_memory_fraction:1.0,garbage_collection_threshold:0.5}",
                      "capacity=100MiB");
@@ -270,9 +252,8 @@ static void garbage_of_the_average_age_goes_back(void **state)
 /* Three idle segments are 9, 3 and 1 searches old when 144 MiB exceed half of 200 by 44. Their
  * average is 4.3: the 30 MiB go, and 14 are still too much. The average of what is left is 2: the
  * 34 MiB go, which is enough, so the 38 MiB stay though the average is now theirs. */
-static void garbage_is_collected_until_it_suffices(void **state)
+TEST(garbage_is_collected_until_it_suffices)
 {
-    (void)state;
     for (int broken = 0; broken < 2; broken++) {
         struct rig *r =
             open_limited("conf={per_process_memory_fraction:1.0,garbage_collection_threshold:0.5}",
@@ -303,17 +284,15 @@ static void garbage_is_collected_until_it_suffices(void **state)
 }
 
 /* A share of nothing is not the same as none. */
-static void a_share_of_0_leaves_no_memory(void **state)
+TEST(a_share_of_0_leaves_no_memory)
 {
-    (void)state;
     struct rig *r = open_limited("conf=per_process_memory_fraction:0", "capacity=100MiB");
     refuse(r, 0, 1);
     close_torch(r);
 }
 
-static void empty_cache_gives_whole_segments_back(void **state)
+TEST(empty_cache_gives_whole_segments_back)
 {
-    (void)state;
     struct rig *r = open_torch("");
     tp_addr a = get(r, 0, 30 * MIB), b = get(r, 0, 4 * MIB);
     get(r, 0, 4 * MIB);
@@ -326,9 +305,8 @@ static void empty_cache_gives_whole_segments_back(void **state)
 
 /* ---- breaking rules ---- */
 
-static void every_rule_can_be_broken(void **state)
+TEST(every_rule_can_be_broken)
 {
-    (void)state;
     size_t count = 0;
     struct tp_err err;
     struct tp_torch_rules rules;
@@ -343,9 +321,8 @@ static void every_rule_can_be_broken(void **state)
 }
 
 /* Rules on which no recording of the corpus depends (test_verify_snapshot.c has the others). */
-static void a_broken_edge_changes_the_segment(void **state)
+TEST(a_broken_edge_changes_the_segment)
 {
-    (void)state;
     static const struct {
         const char *rule;
         uint64_t size, as_it_is, broken;
@@ -363,9 +340,8 @@ static void a_broken_edge_changes_the_segment(void **state)
     }
 }
 
-static void a_broken_edge_changes_the_pool(void **state)
+TEST(a_broken_edge_changes_the_pool)
 {
-    (void)state;
     for (int broken = 0; broken < 2; broken++) {
         struct rig *r = open_torch("");
         struct tp_err err;
@@ -387,9 +363,8 @@ static struct tp_torch_segment placed_segment(struct rig *r, uint64_t size)
     return s;
 }
 
-static void a_heap_is_placed_exactly(void **state)
+TEST(a_heap_is_placed_exactly)
 {
-    (void)state;
     struct rig *r = open_torch("");
     assert_int_equal(tp_torch_follow(r->st), TP_OK);
     const struct tp_torch_segment s = placed_segment(r, 20 * MIB);
@@ -410,9 +385,8 @@ static void a_heap_is_placed_exactly(void **state)
     close_torch(r);
 }
 
-static void equal_blocks_serve_by_their_addresses(void **state)
+TEST(equal_blocks_serve_by_their_addresses)
 {
-    (void)state;
     struct rig *r = open_torch("");
     assert_int_equal(tp_torch_follow(r->st), TP_OK);
     struct tp_torch_segment low = placed_segment(r, 20 * MIB), high = placed_segment(r, 20 * MIB);
@@ -424,9 +398,8 @@ static void equal_blocks_serve_by_their_addresses(void **state)
     close_torch(r);
 }
 
-static void what_contradicts_itself_is_not_placed(void **state)
+TEST(what_contradicts_itself_is_not_placed)
 {
-    (void)state;
     struct rig *r = open_torch("");
     assert_int_equal(tp_torch_follow(r->st), TP_OK);
     struct tp_torch_segment s = placed_segment(r, 20 * MIB), over = s;
@@ -443,9 +416,8 @@ static void what_contradicts_itself_is_not_placed(void **state)
     close_torch(r);
 }
 
-static void a_block_is_forced_where_there_is_room(void **state)
+TEST(a_block_is_forced_where_there_is_room)
 {
-    (void)state;
     struct rig *r = open_torch("");
     assert_int_equal(tp_torch_follow(r->st), TP_OK);
     const struct tp_torch_segment s = placed_segment(r, 20 * MIB);
@@ -465,37 +437,3 @@ static void a_block_is_forced_where_there_is_room(void **state)
 
 /* What a reader says of a recording's settings. Segments may have been made to grow by a call, and
  * then the text is empty. */
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_segment_has_2_20_or_its_own_mib),
-        cmocka_unit_test(large_segments_may_be_larger),
-        cmocka_unit_test(small_blocks_are_split_to_512_bytes),
-        cmocka_unit_test(a_large_rest_is_split_off_if_it_has_more_than_1_mib),
-        cmocka_unit_test(free_neighbours_become_one_block),
-        cmocka_unit_test(segments_are_never_joined),
-        cmocka_unit_test(the_smallest_block_serves_and_of_equal_ones_the_first),
-        cmocka_unit_test(small_and_large_requests_share_nothing),
-        cmocka_unit_test(streams_share_nothing),
-        cmocka_unit_test(a_block_waits_for_the_streams_that_used_it),
-        cmocka_unit_test(a_block_that_another_stream_frees_waits_for_it),
-        cmocka_unit_test(idle_segments_go_back_before_it_is_out_of_memory),
-        cmocka_unit_test(a_split_limit_gives_back_what_suffices),
-        cmocka_unit_test(a_split_limit_gives_back_one_that_suffices),
-        cmocka_unit_test(what_does_not_suffice_is_followed_by_all_that_is_idle),
-        cmocka_unit_test(blocks_that_wait_go_back_too_when_memory_is_short),
-        cmocka_unit_test(a_share_of_the_memory_is_the_limit),
-        cmocka_unit_test(garbage_of_the_average_age_goes_back),
-        cmocka_unit_test(garbage_is_collected_until_it_suffices),
-        cmocka_unit_test(a_share_of_0_leaves_no_memory),
-        cmocka_unit_test(empty_cache_gives_whole_segments_back),
-        cmocka_unit_test(every_rule_can_be_broken),
-        cmocka_unit_test(a_broken_edge_changes_the_segment),
-        cmocka_unit_test(a_broken_edge_changes_the_pool),
-        cmocka_unit_test(a_heap_is_placed_exactly),
-        cmocka_unit_test(equal_blocks_serve_by_their_addresses),
-        cmocka_unit_test(what_contradicts_itself_is_not_placed),
-        cmocka_unit_test(a_block_is_forced_where_there_is_room),
-    };
-    return cmocka_run_group_tests_name("torch", tests, NULL, NULL);
-}

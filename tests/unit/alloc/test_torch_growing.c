@@ -15,9 +15,8 @@ static tp_addr three(struct rig *r)
 }
 
 /* AAAAA 5 ---------------- 20   AAAAA BBBBBBBBBBBBBBBB 21 ---- 40 */
-static void only_what_is_missing_is_mapped(void **state)
+TEST(only_what_is_missing_is_mapped)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     tp_addr a = get(r, 0, 5 * MIB);
     assert_int_equal(reserved(r), 20 * MIB);
@@ -30,9 +29,8 @@ static void only_what_is_missing_is_mapped(void **state)
 }
 
 /* Not to a size of its own, as 33 MiB would get a segment of 34. */
-static void mapped_sizes_are_whole_units(void **state)
+TEST(mapped_sizes_are_whole_units)
 {
-    (void)state;
     static const uint64_t sizes[][2] = {{1, 2 * MIB}, {MIB, 2 * MIB},       {MIB + 1, UNIT},
                                         {UNIT, UNIT}, {UNIT + 1, 2 * UNIT}, {33 * MIB, 2 * UNIT}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -47,9 +45,8 @@ static void mapped_sizes_are_whole_units(void **state)
     close_torch(r);
 }
 
-static void pools_and_streams_have_segments_of_their_own(void **state)
+TEST(pools_and_streams_have_segments_of_their_own)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     get(r, 0, 2 * MIB);
     get(r, 0, MIB);
@@ -74,9 +71,8 @@ static void refuse_one(struct rig *r, uint64_t size)
 /* expandable_segments_reserve: what does not fit into the addresses of one segment gets another,
  * and what is larger than one fails. 0.099 of 1,000 MiB are 5 units, 1 GiB is above 9/8 of 400 MiB.
  */
-static void a_segment_reserves_what_the_setting_says(void **state)
+TEST(a_segment_reserves_what_the_setting_says)
 {
-    (void)state;
     struct rig *r = open_limited(
         "conf={expandable_segments:True,expandable_segments_reserve:0.099}", "capacity=1000MiB");
     get(r, 0, 60 * MIB);
@@ -94,9 +90,8 @@ static void a_segment_reserves_what_the_setting_says(void **state)
 }
 
 /* Large blocks too are split wherever 512 bytes are left. */
-static void large_blocks_are_split_as_small_ones_are(void **state)
+TEST(large_blocks_are_split_as_small_ones_are)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     struct tp_block b = get_block(r, 0, UNIT - 512);
     assert_int_equal(b.granted, UNIT - 512);
@@ -106,9 +101,8 @@ static void large_blocks_are_split_as_small_ones_are(void **state)
 
 /* AA -- 30 BB 34 -- 40 ...: the 6 MiB behind B reach as far as the segment may, the 30 MiB do not:
  * they serve 5 MiB, though they are larger. */
-static void what_can_grow_serves_last(void **state)
+TEST(what_can_grow_serves_last)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     tp_addr a = get(r, 0, 30 * MIB);
     assert_int_equal(get(r, 0, 4 * MIB), a + 30 * MIB);
@@ -120,9 +114,8 @@ static void what_can_grow_serves_last(void **state)
 }
 
 /* A ... C: the hole is the lowest, but 30 MiB do not fit between A and C. */
-static void the_lowest_unmapped_bytes_with_room_serve(void **state)
+TEST(the_lowest_unmapped_bytes_with_room_serve)
 {
-    (void)state;
     for (uint64_t size = UNIT; size <= 30 * MIB; size += 10 * MIB) {
         struct rig *r = open_torch(GROWING);
         tp_addr a = three(r);
@@ -135,9 +128,8 @@ static void the_lowest_unmapped_bytes_with_room_serve(void **state)
 }
 
 /* -- ... C: the free block in front of the hole is part of the room. */
-static void a_free_block_in_front_is_part_of_the_room(void **state)
+TEST(a_free_block_in_front_is_part_of_the_room)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     tp_addr a = three(r);
     put(r, 0, a + UNIT, UNIT);
@@ -150,9 +142,8 @@ static void a_free_block_in_front_is_part_of_the_room(void **state)
 }
 
 /* A ... -- ...: two stretches are mapped for one request, around what is free already. */
-static void holes_are_mapped_one_by_one(void **state)
+TEST(holes_are_mapped_one_by_one)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     tp_addr a = three(r);
     put(r, 0, a + UNIT, UNIT);
@@ -165,9 +156,8 @@ static void holes_are_mapped_one_by_one(void **state)
 }
 
 /* ------ 30 BB 34 -- 40: of the 30 free MiB one unit is whole. */
-static void only_whole_units_go_back(void **state)
+TEST(only_whole_units_go_back)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     tp_addr a = get(r, 0, 30 * MIB), b = get(r, 0, 4 * MIB);
     put(r, 0, a, 30 * MIB);
@@ -184,9 +174,8 @@ static void only_whole_units_go_back(void **state)
 
 /* A keep of 20 MiB leaves one unit; the smaller blocks go first, as they do among whole segments.
  */
-static void empty_cache_may_keep_some(void **state)
+TEST(empty_cache_may_keep_some)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     tp_addr a = get(r, 0, UNIT), b = get(r, 1, 2 * UNIT);
     put(r, 0, a, UNIT);
@@ -198,9 +187,8 @@ static void empty_cache_may_keep_some(void **state)
 
 /* -- BB --: 40 MiB need 20 more behind the last, and the device has 60. What is free goes back, and
  * then the end has room. */
-static void memory_comes_back_before_it_is_out(void **state)
+TEST(memory_comes_back_before_it_is_out)
 {
-    (void)state;
     struct rig *r = open_limited(GROWING, "capacity=60MiB");
     tp_addr a = three(r);
     put(r, 0, a, UNIT);
@@ -214,9 +202,8 @@ static void memory_comes_back_before_it_is_out(void **state)
 
 /* A ... --: 60 MiB map the hole, and then the device is full. The mapped part is free like any
  * other, and goes back with it. */
-static void what_was_mapped_in_vain_is_free(void **state)
+TEST(what_was_mapped_in_vain_is_free)
 {
-    (void)state;
     struct rig *r = open_limited(GROWING, "capacity=70MiB");
     tp_addr a = three(r);
     put(r, 0, a + UNIT, UNIT);
@@ -231,9 +218,8 @@ static void what_was_mapped_in_vain_is_free(void **state)
 
 /* The share of the device is 55 MiB. 40 are mapped of which 7 are free: 10.5 MiB would get a
  * segment of 12, which fit into the share; a unit is mapped, which does not. */
-static void the_share_counts_as_if_segments_did_not_grow(void **state)
+TEST(the_share_counts_as_if_segments_did_not_grow)
 {
-    (void)state;
     struct rig *r = open_limited("conf={expandable_segments:True,per_process_memory_fraction:0.55}",
                                  "capacity=100MiB");
     get(r, 0, 33 * MIB);
@@ -245,9 +231,8 @@ static void the_share_counts_as_if_segments_did_not_grow(void **state)
 
 /* With both settings a block of a growing segment that is larger than the split limit serves nobody
  * below it, so that memory grows though it is free. */
-static void a_split_limit_wastes_what_grows(void **state)
+TEST(a_split_limit_wastes_what_grows)
 {
-    (void)state;
     struct rig *r = open_torch("conf={expandable_segments:True,max_split_size_mb:32}");
     tp_addr a = get(r, 0, 50 * MIB);
     get(r, 0, 5 * MIB); /* up to 55 of 60 */
@@ -257,9 +242,8 @@ static void a_split_limit_wastes_what_grows(void **state)
     close_torch(r);
 }
 
-static void idle_segments_do_not_count_as_garbage_where_they_grow(void **state)
+TEST(idle_segments_do_not_count_as_garbage_where_they_grow)
 {
-    (void)state;
     struct rig *r = open_limited("conf={expandable_segments:True,per_process_memory_fraction:1.0,"
                                  "garbage_collection_threshold:0.5}",
                                  "capacity=100MiB");
@@ -271,9 +255,8 @@ static void idle_segments_do_not_count_as_garbage_where_they_grow(void **state)
 }
 
 /* The setting can change in a running program. */
-static void both_kinds_of_segments_live_side_by_side(void **state)
+TEST(both_kinds_of_segments_live_side_by_side)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     struct tp_torch_rules *rules = tp_torch_rules_of(r->st);
     tp_addr a = get(r, 0, UNIT);
@@ -297,9 +280,8 @@ static void both_kinds_of_segments_live_side_by_side(void **state)
 }
 
 /* A block that waits for another stream is neither merged nor unmapped before its time. */
-static void blocks_that_wait_are_in_the_way(void **state)
+TEST(blocks_that_wait_are_in_the_way)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     tp_addr a = get(r, 0, UNIT);
     assert_int_equal(r->s->use(r->st, r->threads[0], a, 1), TP_OK);
@@ -311,9 +293,8 @@ static void blocks_that_wait_are_in_the_way(void **state)
 }
 
 /* A put that is refused leaves the units mapped; they serve on and go back another time. */
-static void what_the_source_keeps_serves_on(void **state)
+TEST(what_the_source_keeps_serves_on)
 {
-    (void)state;
     struct rig *r = calloc(1, sizeof *r);
     assert_non_null(r);
     const struct rig_cfg cfg = {.strategy = &tp_strategy_torch,
@@ -331,30 +312,4 @@ static void what_the_source_keeps_serves_on(void **state)
     trim(r);
     assert_int_equal(reserved(r), 0);
     close_torch(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_missing_is_mapped),
-        cmocka_unit_test(mapped_sizes_are_whole_units),
-        cmocka_unit_test(pools_and_streams_have_segments_of_their_own),
-        cmocka_unit_test(a_segment_reserves_what_the_setting_says),
-        cmocka_unit_test(large_blocks_are_split_as_small_ones_are),
-        cmocka_unit_test(what_can_grow_serves_last),
-        cmocka_unit_test(the_lowest_unmapped_bytes_with_room_serve),
-        cmocka_unit_test(a_free_block_in_front_is_part_of_the_room),
-        cmocka_unit_test(holes_are_mapped_one_by_one),
-        cmocka_unit_test(only_whole_units_go_back),
-        cmocka_unit_test(empty_cache_may_keep_some),
-        cmocka_unit_test(memory_comes_back_before_it_is_out),
-        cmocka_unit_test(what_was_mapped_in_vain_is_free),
-        cmocka_unit_test(the_share_counts_as_if_segments_did_not_grow),
-        cmocka_unit_test(a_split_limit_wastes_what_grows),
-        cmocka_unit_test(idle_segments_do_not_count_as_garbage_where_they_grow),
-        cmocka_unit_test(both_kinds_of_segments_live_side_by_side),
-        cmocka_unit_test(blocks_that_wait_are_in_the_way),
-        cmocka_unit_test(what_the_source_keeps_serves_on),
-    };
-    return cmocka_run_group_tests_name("torch, growing", tests, NULL, NULL);
 }

@@ -24,9 +24,8 @@ static void give(struct rig *r, tp_addr addr, uint64_t size)
 }
 
 /* A recording may have an out of memory behind every event. */
-static void what_would_go_back_is_known(void **state)
+TEST(what_would_go_back_is_known)
 {
-    (void)state;
     struct rig *r = open_torch(NULL);
     tp_addr *addr = calloc(MANY, sizeof *addr);
     uint64_t idle = 0;
@@ -59,9 +58,8 @@ static void make_scraps(struct rig *r)
 }
 
 /* Segments of the same stream grew before; what is free in them serves nobody now. */
-static void what_grew_is_passed_at_once(void **state)
+TEST(what_grew_is_passed_at_once)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     make_scraps(r);
     tp_torch_rules_of(r->st)->expandable = 0;
@@ -76,9 +74,8 @@ static void what_grew_is_passed_at_once(void **state)
 }
 
 /* Where memory is short again and again, what has no whole unit is not looked at. */
-static void what_cannot_go_back_is_passed_at_once(void **state)
+TEST(what_cannot_go_back_is_passed_at_once)
 {
-    (void)state;
     struct rig *r = open_limited(GROWING, "capacity=20GiB");
     const struct tp_req large = {.size = 30 * 1024 * MIB, .align = 1};
     struct tp_block none;
@@ -93,9 +90,8 @@ static void what_cannot_go_back_is_passed_at_once(void **state)
 }
 
 /* Where a recording contradicts the rules, each of its blocks is put where it was. */
-static void a_block_is_forced_among_many(void **state)
+TEST(a_block_is_forced_among_many)
 {
-    (void)state;
     enum { BLOCKS = 6000, GRAIN = 512 };
     struct rig *r = open_torch("");
     struct tp_torch_segment s = {.size = 2 * BLOCKS * GRAIN, .small = true};
@@ -112,15 +108,4 @@ static void a_block_is_forced_among_many(void **state)
     }
     rig_check(r);
     close_torch(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_would_go_back_is_known),
-        cmocka_unit_test(what_grew_is_passed_at_once),
-        cmocka_unit_test(what_cannot_go_back_is_passed_at_once),
-        cmocka_unit_test(a_block_is_forced_among_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

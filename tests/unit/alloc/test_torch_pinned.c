@@ -32,9 +32,8 @@ static struct rig *open_host(const char *options)
 
 /* ---- sizes ---- */
 
-static void sizes_are_rounded_up_to_powers_of_two(void **state)
+TEST(sizes_are_rounded_up_to_powers_of_two)
 {
-    (void)state;
     static const uint64_t sizes[][2] = {{1, 1},
                                         {3, 4},
                                         {4096, 4096},
@@ -49,9 +48,8 @@ static void sizes_are_rounded_up_to_powers_of_two(void **state)
     }
 }
 
-static void above_the_threshold_they_are_not(void **state)
+TEST(above_the_threshold_they_are_not)
 {
-    (void)state;
     static const char *const options[] = {"conf=pinned_max_round_threshold_mb:64",
                                           "conf=pinned_max_cached_size_mb:64"};
     for (size_t i = 0; i < 2; i++) {
@@ -65,9 +63,8 @@ static void above_the_threshold_they_are_not(void **state)
 
 /* ---- free lists ---- */
 
-static void the_block_freed_last_serves_first(void **state)
+TEST(the_block_freed_last_serves_first)
 {
-    (void)state;
     struct rig *r = open_host("");
     tp_addr a = get(r, 0, 3 * MIB), b = get(r, 0, 4 * MIB);
     put(r, 0, b, 4 * MIB);
@@ -78,9 +75,8 @@ static void the_block_freed_last_serves_first(void **state)
     close_device(r);
 }
 
-static void sizes_share_nothing(void **state)
+TEST(sizes_share_nothing)
 {
-    (void)state;
     struct rig *r = open_host("");
     put(r, 0, get(r, 0, 32 * MIB), 32 * MIB);
     get(r, 0, 16 * MIB);
@@ -91,9 +87,8 @@ static void sizes_share_nothing(void **state)
 }
 
 /* The case that PyTorch's pull request 192722 describes. */
-static void a_block_that_is_too_small_does_not_serve(void **state)
+TEST(a_block_that_is_too_small_does_not_serve)
 {
-    (void)state;
     struct rig *r =
         open_host("conf={pinned_max_round_threshold_mb:128,pinned_max_cached_size_mb:1024}");
     tp_addr a = get(r, 0, 200 * MIB), b = get(r, 0, 150 * MIB);
@@ -107,9 +102,8 @@ static void a_block_that_is_too_small_does_not_serve(void **state)
     close_device(r);
 }
 
-static void what_is_too_large_to_keep_goes_back_at_once(void **state)
+TEST(what_is_too_large_to_keep_goes_back_at_once)
 {
-    (void)state;
     struct rig *r = open_host("conf=pinned_max_cached_size_mb:64");
     tp_addr a = get(r, 0, 64 * MIB), b = get(r, 0, 65 * MIB);
     put(r, 0, a, 64 * MIB);
@@ -119,9 +113,8 @@ static void what_is_too_large_to_keep_goes_back_at_once(void **state)
     close_device(r);
 }
 
-static void emptying_gives_all_free_blocks_back(void **state)
+TEST(emptying_gives_all_free_blocks_back)
 {
-    (void)state;
     struct rig *r = open_host("");
     tp_addr a = get(r, 0, MIB), b = get(r, 0, 2 * MIB);
     get(r, 0, 8 * MIB);
@@ -134,9 +127,8 @@ static void emptying_gives_all_free_blocks_back(void **state)
     close_device(r);
 }
 
-static void without_memory_nothing_is_tried_again(void **state)
+TEST(without_memory_nothing_is_tried_again)
 {
-    (void)state;
     struct rig *r = open_device(&tp_strategy_torch_pinned, "", "capacity=95MiB");
     tp_addr a = get(r, 0, 64 * MIB);
     put(r, 0, a, 64 * MIB);
@@ -152,9 +144,8 @@ static void without_memory_nothing_is_tried_again(void **state)
 
 /* ---- streams ---- */
 
-static void a_freed_block_waits_for_the_streams_that_used_it(void **state)
+TEST(a_freed_block_waits_for_the_streams_that_used_it)
 {
-    (void)state;
     struct rig *r = open_pinned("");
     tp_addr a = get(r, 0, MIB);
     assert_int_equal(r->s->use(r->st, r->threads[0], a, 2), TP_OK);
@@ -168,9 +159,8 @@ static void a_freed_block_waits_for_the_streams_that_used_it(void **state)
 }
 
 /* Events are looked at in the order of their recording. */
-static void an_event_holds_back_those_behind_it(void **state)
+TEST(an_event_holds_back_those_behind_it)
 {
-    (void)state;
     struct rig *r = open_pinned("");
     tp_addr a = get(r, 0, MIB), b = get(r, 1, 2 * MIB);
     put(r, 0, a, MIB);
@@ -183,9 +173,8 @@ static void an_event_holds_back_those_behind_it(void **state)
     close_device(r);
 }
 
-static void of_one_stream_nothing_waits(void **state)
+TEST(of_one_stream_nothing_waits)
 {
-    (void)state;
     struct rig *r = open_host("conf=pinned_use_background_threads:True");
     tp_addr a = get(r, 0, MIB);
     put(r, 0, a, MIB);
@@ -195,9 +184,8 @@ static void of_one_stream_nothing_waits(void **state)
 
 /* ---- the reserved segment ---- */
 
-static void the_reserved_segment_serves_until_it_is_used_up(void **state)
+TEST(the_reserved_segment_serves_until_it_is_used_up)
 {
-    (void)state;
     struct rig *r = open_host("conf=pinned_reserve_segment_size_mb:4");
     assert_int_equal(reserved(r), 0);
     tp_addr a = get(r, 0, 1);
@@ -211,9 +199,8 @@ static void the_reserved_segment_serves_until_it_is_used_up(void **state)
     close_device(r);
 }
 
-static void what_goes_back_of_it_is_lost(void **state)
+TEST(what_goes_back_of_it_is_lost)
 {
-    (void)state;
     struct rig *r = open_host("conf=pinned_reserve_segment_size_mb:4");
     tp_addr a = get(r, 0, MIB);
     put(r, 0, a, MIB);
@@ -224,9 +211,8 @@ static void what_goes_back_of_it_is_lost(void **state)
     close_device(r);
 }
 
-static void without_room_for_it_requests_fail(void **state)
+TEST(without_room_for_it_requests_fail)
 {
-    (void)state;
     struct rig *r = open_device(&tp_strategy_torch_pinned, "conf=pinned_reserve_segment_size_mb:64",
                                 "capacity=32MiB");
     refuse(r, 0, MIB);
@@ -236,9 +222,8 @@ static void without_room_for_it_requests_fail(void **state)
 
 /* ---- settings ---- */
 
-static void settings_of_gpu_memory_are_skipped(void **state)
+TEST(settings_of_gpu_memory_are_skipped)
 {
-    (void)state;
     struct tp_torch_pinned_rules rules = tp_torch_pinned_defaults;
     struct tp_err err;
     static const char text[] =
@@ -252,9 +237,8 @@ static void settings_of_gpu_memory_are_skipped(void **state)
     assert_int_equal(rules.reserve, 2 * GIB);
 }
 
-static void wrong_settings_are_refused(void **state)
+TEST(wrong_settings_are_refused)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {"pinned_max_round_threshhold_mb:64", "no setting 'pinned_max_round_threshhold_mb'"},
         {"pinned_max_cached_size_mb:x", "not a number of MiB from 0 on"},
@@ -271,9 +255,8 @@ static void wrong_settings_are_refused(void **state)
     }
 }
 
-static void a_thread_is_not_simulated_beside_several_streams(void **state)
+TEST(a_thread_is_not_simulated_beside_several_streams)
 {
-    (void)state;
     struct rig *r = calloc(1, sizeof *r);
     const struct rig_cfg cfg =
         device_cfg(&tp_strategy_torch_pinned, "conf=pinned_use_background_threads:True", NULL);
@@ -286,9 +269,8 @@ static void a_thread_is_not_simulated_beside_several_streams(void **state)
 /* ---- bounded work ---- */
 
 /* Blocks of one class that are too small for a request, each freed after those that are not. */
-static void many_blocks_of_a_class_are_not_looked_through(void **state)
+TEST(many_blocks_of_a_class_are_not_looked_through)
 {
-    (void)state;
     static tp_addr at[MANY];
     struct rig *r = open_host("conf=pinned_max_round_threshold_mb:0");
     for (unsigned i = 0; i < MANY; i++)
@@ -305,29 +287,4 @@ static void many_blocks_of_a_class_are_not_looked_through(void **state)
     }
     is_linear("requests for the largest");
     close_device(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_rounded_up_to_powers_of_two),
-        cmocka_unit_test(above_the_threshold_they_are_not),
-        cmocka_unit_test(the_block_freed_last_serves_first),
-        cmocka_unit_test(sizes_share_nothing),
-        cmocka_unit_test(a_block_that_is_too_small_does_not_serve),
-        cmocka_unit_test(what_is_too_large_to_keep_goes_back_at_once),
-        cmocka_unit_test(emptying_gives_all_free_blocks_back),
-        cmocka_unit_test(without_memory_nothing_is_tried_again),
-        cmocka_unit_test(a_freed_block_waits_for_the_streams_that_used_it),
-        cmocka_unit_test(an_event_holds_back_those_behind_it),
-        cmocka_unit_test(of_one_stream_nothing_waits),
-        cmocka_unit_test(the_reserved_segment_serves_until_it_is_used_up),
-        cmocka_unit_test(what_goes_back_of_it_is_lost),
-        cmocka_unit_test(without_room_for_it_requests_fail),
-        cmocka_unit_test(settings_of_gpu_memory_are_skipped),
-        cmocka_unit_test(wrong_settings_are_refused),
-        cmocka_unit_test(a_thread_is_not_simulated_beside_several_streams),
-        cmocka_unit_test(many_blocks_of_a_class_are_not_looked_through),
-    };
-    return cmocka_run_group_tests_name("torch-pinned", tests, NULL, NULL);
 }

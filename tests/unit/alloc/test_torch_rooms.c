@@ -71,7 +71,7 @@ static void toggle(struct rig *r, struct object *o)
     o->addr = get(r, o->stream, o->size);
 }
 
-static void the_room_is_where_a_walk_finds_it(void **state)
+TEST(the_room_is_where_a_walk_finds_it)
 {
     uint64_t found = 0, holes = 0;
     (void)state;
@@ -122,9 +122,8 @@ static tp_addr *make_holes(struct rig *r)
 }
 
 /* All that is behind the holes is looked for at once. */
-static void holes_that_are_too_small_are_passed_at_once(void **state)
+TEST(holes_that_are_too_small_are_passed_at_once)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     const struct tp_req rq = {.size = 2 * UNIT, .align = 1};
     tp_addr *addr = make_holes(r);
@@ -141,9 +140,8 @@ static void holes_that_are_too_small_are_passed_at_once(void **state)
 }
 
 /* Free blocks between the holes make all of them one, which a live one in the middle cuts. */
-static void what_is_open_is_known_as_it_changes(void **state)
+TEST(what_is_open_is_known_as_it_changes)
 {
-    (void)state;
     struct rig *r = open_torch(GROWING);
     struct torch *st = r->st;
     const struct tp_req rq = {.size = UNIT, .align = 1};
@@ -163,14 +161,4 @@ static void what_is_open_is_known_as_it_changes(void **state)
     assert_in_range(steps, 1, 4 * TREE * MANY);
     free(addr);
     close_torch(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_room_is_where_a_walk_finds_it),
-        cmocka_unit_test(holes_that_are_too_small_are_passed_at_once),
-        cmocka_unit_test(what_is_open_is_known_as_it_changes),
-    };
-    return cmocka_run_group_tests_name("torch, rooms", tests, NULL, NULL);
 }

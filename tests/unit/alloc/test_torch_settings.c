@@ -1,9 +1,8 @@
 /* The strategy torch: the texts of PYTORCH_CUDA_ALLOC_CONF, releases and other devices. */
 #include "tests/unit/torch_rig.h"
 
-static void blocks_from_the_split_limit_on_are_not_split(void **state)
+TEST(blocks_from_the_split_limit_on_are_not_split)
 {
-    (void)state;
     struct rig *r = open_torch("conf=max_split_size_mb:40");
     tp_addr a = get(r, 0, 60 * MIB);
     put(r, 0, a, 60 * MIB);
@@ -15,9 +14,8 @@ static void blocks_from_the_split_limit_on_are_not_split(void **state)
     close_torch(r);
 }
 
-static void what_may_be_left_over_can_be_set(void **state)
+TEST(what_may_be_left_over_can_be_set)
 {
-    (void)state;
     struct rig *r = open_torch("conf={max_split_size_mb:40,max_non_split_rounding_mb:21}");
     tp_addr a = get(r, 0, 60 * MIB);
     put(r, 0, a, 60 * MIB);
@@ -25,9 +23,8 @@ static void what_may_be_left_over_can_be_set(void **state)
     close_torch(r);
 }
 
-static void sizes_are_rounded_to_divisions_of_powers_of_two(void **state)
+TEST(sizes_are_rounded_to_divisions_of_powers_of_two)
 {
-    (void)state;
     struct tp_torch_rules four = tp_torch_defaults, list = tp_torch_defaults;
     struct tp_err err;
     assert_int_equal(tp_torch_conf(&four, "roundup_power2_divisions:4", &err), TP_OK);
@@ -45,9 +42,8 @@ static void sizes_are_rounded_to_divisions_of_powers_of_two(void **state)
 
 /* ">" counts from the interval behind that of the size before it, or from 2 MiB on. The first size
  * that is named counts for all smaller ones, wherever it stands. */
-static void a_list_of_divisions_is_read_from_left_to_right(void **state)
+TEST(a_list_of_divisions_is_read_from_left_to_right)
 {
-    (void)state;
     static const struct {
         const char *list;
         uint64_t divisions[6]; /* of 1, 2, 4, 8, 16 MiB and 32 GiB */
@@ -78,9 +74,8 @@ static void a_list_of_divisions_is_read_from_left_to_right(void **state)
     }
 }
 
-static void settings_that_pytorch_refuses_are_refused(void **state)
+TEST(settings_that_pytorch_refuses_are_refused)
 {
-    (void)state;
     static const char *const bad[][2] = {
         {"max_split_size:20", "PyTorch has no setting 'max_split_size'"},
         {"max_split_size_mb:19", "'max_split_size_mb:19': not a number of MiB from 20 on"},
@@ -136,9 +131,8 @@ static void settings_that_pytorch_refuses_are_refused(void **state)
 }
 
 /* Where releases differ, and what is no version. */
-static void the_rules_of_older_releases(void **state)
+TEST(the_rules_of_older_releases)
 {
-    (void)state;
     static const struct {
         const char *version;
         uint64_t at_512, at_1024, rest;
@@ -169,9 +163,8 @@ static void the_rules_of_older_releases(void **state)
 
 /* Above the share of the device nothing is freed for a request: it fails, and what is cached stays.
  */
-static void a_request_above_the_share_is_rejected(void **state)
+TEST(a_request_above_the_share_is_rejected)
 {
-    (void)state;
     static const char *const confs[] = {
         "conf=per_process_memory_fraction:0.5",
         "conf={per_process_memory_fraction:0.5,throw_on_cudamalloc_oom:True}"};
@@ -191,9 +184,8 @@ static void a_request_above_the_share_is_rejected(void **state)
 }
 
 /* A request from a pool without splitting takes the whole segment, or the whole free block. */
-static void a_pool_without_splitting(void **state)
+TEST(a_pool_without_splitting)
 {
-    (void)state;
     struct rig *r = open_torch("no_split=0.1,no_split=3.0");
     const uint64_t pools[] = {tp_pool_number(0, 1), tp_pool_number(0, 2), 0};
     for (size_t i = 0; i < 3; i++) {
@@ -221,9 +213,8 @@ static void keeps(const char *text, const char *wanted)
 }
 
 /* What decides nothing here stays set where another setting is advised. */
-static void what_a_new_text_keeps(void **state)
+TEST(what_a_new_text_keeps)
 {
-    (void)state;
     keeps("", "");
     keeps("max_split_size_mb:64,expandable_segments:True", "");
     keeps("pinned_num_register_threads:8,max_split_size_mb:64,a_key:[1:2,>:3]",
@@ -234,9 +225,8 @@ static void what_a_new_text_keeps(void **state)
 
 /* large_segment_size_mb came with the release in which a text without max_non_split_rounding_mb
  * sets that one. */
-static void a_key_of_a_newer_release(void **state)
+TEST(a_key_of_a_newer_release)
 {
-    (void)state;
     struct tp_torch_rules old = tp_torch_rules_named(NULL, "2.9");
     struct tp_err err = {0};
     assert_int_equal(tp_torch_conf(&old, "large_segment_size_mb:64", &err), TP_OK);
@@ -252,9 +242,8 @@ static void a_key_of_a_newer_release(void **state)
 
 /* A pool that is to be used where the device is full serves then: before anything is given back, or
  * in older releases after all is. */
-static void a_pool_for_a_full_device(void **state)
+TEST(a_pool_for_a_full_device)
 {
-    (void)state;
     static const char *const confs[] = {"use_on_oom=0.1", "use_on_oom=0.1,version=2.10", ""};
     for (size_t i = 0; i < 3; i++) {
         struct rig *r = open_limited(confs[i], "capacity=100MiB");
@@ -282,9 +271,8 @@ static void a_pool_for_a_full_device(void **state)
 }
 
 /* Where a larger block of the pool serves, the rest stays the pool's; other pools do not use it. */
-static void a_spare_block_is_split(void **state)
+TEST(a_spare_block_is_split)
 {
-    (void)state;
     struct rig *r = open_limited("use_on_oom=0.1", "capacity=100MiB");
     assert_int_equal(tp_torch_choose_pool(r->st, tp_pool_number(0, 1)), TP_OK);
     tp_addr spare = get(r, 0, 80 * MIB);
@@ -309,9 +297,8 @@ static void a_spare_block_is_split(void **state)
 }
 
 /* What PyTorch's parser puts back at each call, and what it keeps. */
-static void a_second_text_resets_some_keys(void **state)
+TEST(a_second_text_resets_some_keys)
 {
-    (void)state;
     struct tp_torch_rules rules = tp_torch_defaults;
     struct tp_err err = {0};
     assert_int_equal(
@@ -332,9 +319,8 @@ static void a_second_text_resets_some_keys(void **state)
 }
 
 /* torch_npu: 32 bytes more for each request, and a setting of its own. */
-static void the_rules_of_other_devices(void **state)
+TEST(the_rules_of_other_devices)
 {
-    (void)state;
     struct tp_torch_rules npu = tp_torch_rules_for(tp_torch_device("npu"));
     struct tp_torch_rules xpu = tp_torch_rules_for(tp_torch_device("xpu"));
     struct tp_err err = {0};
@@ -364,9 +350,8 @@ static void the_rules_of_other_devices(void **state)
     assert_int_equal(xpu.split_limit, TP_TORCH_NO_SPLIT_LIMIT);
 }
 
-static void an_ascend_request_takes_32_bytes_more(void **state)
+TEST(an_ascend_request_takes_32_bytes_more)
 {
-    (void)state;
     struct rig *r = open_torch("allocator=npu");
     tp_addr a = get(r, 0, 512);
     assert_int_equal(get(r, 0, 480), a + 1024);
@@ -380,9 +365,8 @@ static void an_ascend_request_takes_32_bytes_more(void **state)
 
 /* Where segments grow, torch_npu begins requests of 2 MiB at multiples of 16 KiB of the segment;
  * the bytes in front are free. */
-static void a_large_ascend_request_begins_at_16_kib(void **state)
+TEST(a_large_ascend_request_begins_at_16_kib)
 {
-    (void)state;
     struct rig *r = open_torch("allocator=npu,conf=expandable_segments:True");
     tp_addr a = get(r, 0, 3 * MIB);
     assert_int_equal(get(r, 0, 3 * MIB), a + 3 * MIB + 16384);
@@ -392,9 +376,8 @@ static void a_large_ascend_request_begins_at_16_kib(void **state)
     close_torch(r);
 }
 
-static void settings_that_are_not_simulated_are_refused(void **state)
+TEST(settings_that_are_not_simulated_are_refused)
 {
-    (void)state;
     static const char *const unplayed[] = {"expandable_segments_reserve_by_class:[kv:40G,x:0.1]"};
     for (size_t i = 0; i < sizeof unplayed / sizeof *unplayed; i++) {
         struct tp_torch_rules rules = tp_torch_defaults;
@@ -404,9 +387,8 @@ static void settings_that_are_not_simulated_are_refused(void **state)
     }
 }
 
-static void settings_that_pytorch_takes_are_taken(void **state)
+TEST(settings_that_pytorch_takes_are_taken)
 {
-    (void)state;
     static const char *const good[] = {
         "",
         "backend:native,",
@@ -436,9 +418,8 @@ static void settings_that_pytorch_takes_are_taken(void **state)
 
 /* Of segments that have the limit's size the first serves one request; what is freed is whole again
  * and as large as the limit, which no smaller request gets. */
-static void a_split_limit_of_a_segment_keeps_whole_ones(void **state)
+TEST(a_split_limit_of_a_segment_keeps_whole_ones)
 {
-    (void)state;
     struct rig *r = open_torch("conf=max_split_size_mb:20");
     tp_addr a = get(r, 0, 5 * MIB);
     assert_int_equal(get(r, 0, 4 * MIB), a + 5 * MIB);
@@ -450,9 +431,8 @@ static void a_split_limit_of_a_segment_keeps_whole_ones(void **state)
     close_torch(r);
 }
 
-static void recorded_settings_are_found(void **state)
+TEST(recorded_settings_are_found)
 {
-    (void)state;
     assert_string_equal(tp_torch_recorded("PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64"),
                         "max_split_size_mb:64");
     assert_string_equal(tp_torch_recorded("PYTORCH_ALLOC_CONF is empty: defaults"), "");
@@ -465,31 +445,4 @@ static void recorded_settings_are_found(void **state)
     assert_null(tp_torch_recorded("PYTORCH_CUDA_ALLOC_CONF is set to a long text"));
     assert_null(tp_torch_recorded("=x"));
     assert_null(tp_torch_recorded(NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_from_the_split_limit_on_are_not_split),
-        cmocka_unit_test(what_may_be_left_over_can_be_set),
-        cmocka_unit_test(sizes_are_rounded_to_divisions_of_powers_of_two),
-        cmocka_unit_test(a_list_of_divisions_is_read_from_left_to_right),
-        cmocka_unit_test(settings_that_pytorch_refuses_are_refused),
-        cmocka_unit_test(the_rules_of_older_releases),
-        cmocka_unit_test(a_request_above_the_share_is_rejected),
-        cmocka_unit_test(a_pool_without_splitting),
-        cmocka_unit_test(what_a_new_text_keeps),
-        cmocka_unit_test(a_key_of_a_newer_release),
-        cmocka_unit_test(a_pool_for_a_full_device),
-        cmocka_unit_test(a_spare_block_is_split),
-        cmocka_unit_test(a_second_text_resets_some_keys),
-        cmocka_unit_test(the_rules_of_other_devices),
-        cmocka_unit_test(an_ascend_request_takes_32_bytes_more),
-        cmocka_unit_test(a_large_ascend_request_begins_at_16_kib),
-        cmocka_unit_test(settings_that_are_not_simulated_are_refused),
-        cmocka_unit_test(settings_that_pytorch_takes_are_taken),
-        cmocka_unit_test(a_split_limit_of_a_segment_keeps_whole_ones),
-        cmocka_unit_test(recorded_settings_are_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,9 +75,8 @@ static uint64_t stream_of(size_t block)
     return block < 2 ? 0 : 1;
 }
 
-static void blocks_lie_as_recorded(void **state)
+TEST(blocks_lie_as_recorded)
 {
-    (void)state;
     struct rig *r = open_limited(NULL);
     struct tp_block b[BLOCKS];
     assert_int_equal(r->s->start(r->st, &heap), TP_OK);
@@ -105,9 +104,8 @@ static void blocks_lie_as_recorded(void **state)
 
 /* Of free blocks of one size the one with the lower recorded address serves, whatever the order in
  * which the segments were taken. */
-static void the_order_is_that_of_the_addresses(void **state)
+TEST(the_order_is_that_of_the_addresses)
 {
-    (void)state;
     static const struct tp_heap_segment two[] = {{.base = A, .size = 20 * MIB},
                                                  {.base = B, .size = 40 * MIB, .blocks = 1}};
     static const struct tp_heap_block one[] = {{.at = B, .requested = 20 * MIB}};
@@ -119,9 +117,8 @@ static void the_order_is_that_of_the_addresses(void **state)
 }
 
 /* The bytes of a block that is not recorded follow from what is seen behind it. */
-static void bytes_follow_from_what_lies_behind(void **state)
+TEST(bytes_follow_from_what_lies_behind)
 {
-    (void)state;
     const struct tp_torch_rules *rules = &tp_torch_defaults;
     static const struct {
         uint64_t requested, bytes, behind, end, expected;
@@ -147,9 +144,8 @@ static void bytes_follow_from_what_lies_behind(void **state)
 }
 
 /* Nothing is taken, and the strategy serves as ever. */
-static void what_is_not_known_is_refused(void **state)
+TEST(what_is_not_known_is_refused)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         struct tp_heap_segment s[SEGMENTS];
         struct tp_heap_block b[BLOCKS];
@@ -170,9 +166,8 @@ static void what_is_not_known_is_refused(void **state)
 
 /* On a small device idle segments are left out first; then the blocks of a segment that does not
  * fit have no place. */
-static void short_memory(void **state)
+TEST(short_memory)
 {
-    (void)state;
     struct tp_block b;
     struct rig *r = open_limited("capacity=22MiB");
     assert_int_equal(r->s->start(r->st, &heap), TP_OK);
@@ -190,9 +185,8 @@ static void short_memory(void **state)
 }
 
 /* A request that does not fit its block fails alone. */
-static void other_requests(void **state)
+TEST(other_requests)
 {
-    (void)state;
     struct tp_block b;
     struct rig *r = open_limited(NULL);
     assert_int_equal(r->s->start(r->st, &heap), TP_OK);
@@ -206,9 +200,8 @@ static void other_requests(void **state)
 
 /* Bookkeeping memory fails at the first, second, ... call: nothing leaks, and what failed may be
  * asked again. */
-static void bookkeeping_fails(void **state)
+TEST(bookkeeping_fails)
 {
-    (void)state;
     bool failed = true;
     for (uint64_t n = 1; failed; n++) {
         struct tp_block b;
@@ -228,18 +221,4 @@ static void bookkeeping_fails(void **state)
         free(r);
         assert_true(n < 100);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_lie_as_recorded),
-        cmocka_unit_test(the_order_is_that_of_the_addresses),
-        cmocka_unit_test(bytes_follow_from_what_lies_behind),
-        cmocka_unit_test(what_is_not_known_is_refused),
-        cmocka_unit_test(short_memory),
-        cmocka_unit_test(other_requests),
-        cmocka_unit_test(bookkeeping_fails),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,9 +47,8 @@ static struct rig *open_mixed(const char *options, tp_addr *at)
     return r;
 }
 
-static void blocks_lie_as_recorded(void **state)
+TEST(blocks_lie_as_recorded)
 {
-    (void)state;
     tp_addr at[MIXED];
     struct rig *r = open_mixed(GROWING, at);
     assert_int_equal(at[1], at[0] + UNIT);
@@ -62,9 +61,8 @@ static void blocks_lie_as_recorded(void **state)
 }
 
 /* The smallest free block that fits serves, of whatever kind its segment is. */
-static void what_is_free_serves(void **state)
+TEST(what_is_free_serves)
 {
-    (void)state;
     tp_addr at[MIXED];
     struct rig *r = open_mixed(GROWING, at);
     assert_int_equal(get(r, 0, 15 * MIB), at[0] + 5 * MIB);
@@ -79,9 +77,8 @@ static void what_is_free_serves(void **state)
 
 /* 40 MiB find room from 30 to 96, of which only the hole is mapped; 27 are more than what is left
  * up to 96, and come behind the last stretch. */
-static void segments_grow_on(void **state)
+TEST(segments_grow_on)
 {
-    (void)state;
     tp_addr at[MIXED];
     struct rig *r = open_mixed(GROWING, at);
     assert_int_equal(get(r, 0, 40 * MIB), at[0] + 30 * MIB);
@@ -92,9 +89,8 @@ static void segments_grow_on(void **state)
 }
 
 /* Where segments do not grow any more, only what is free in ordinary ones serves. */
-static void a_setting_that_was_turned_off(void **state)
+TEST(a_setting_that_was_turned_off)
 {
-    (void)state;
     tp_addr at[MIXED];
     struct rig *r = open_mixed(NULL, at);
     assert_int_equal(at[2], at[0] + 96 * MIB);
@@ -110,9 +106,8 @@ static void a_setting_that_was_turned_off(void **state)
 }
 
 /* | 8 live, whose rest of less than 1 MiB is part of it | 11 free | */
-static void a_setting_that_was_turned_on(void **state)
+TEST(a_setting_that_was_turned_on)
 {
-    (void)state;
     static const struct tp_heap_segment one[] = {{.base = Z, .size = UNIT, .blocks = 2}};
     static const struct tp_heap_block two[] = {{.at = Z, .requested = 8 * MIB},
                                                {.at = Z + 9 * MIB, .requested = MIB + 1}};
@@ -131,9 +126,8 @@ static void a_setting_that_was_turned_on(void **state)
 
 /* What lies between two stretches shows that these are of two segments, and so does another stream.
  * Requests find their blocks by the order of the recording. */
-static void what_parts_segments(void **state)
+TEST(what_parts_segments)
 {
-    (void)state;
     static const struct tp_heap_segment s[] = {
         {.base = X, .size = UNIT, .blocks = 1, .flags = GROWS},
         {.base = X + 2 * UNIT, .size = 2 * MIB, .blocks = 1, .flags = SMALL_GROWS},
@@ -158,9 +152,8 @@ static void what_parts_segments(void **state)
 }
 
 /* Stretches of a private pool are of a segment of their own, which serves that pool alone. */
-static void private_pools(void **state)
+TEST(private_pools)
 {
-    (void)state;
     static const struct tp_heap_segment s[] = {
         {.base = X, .size = UNIT, .blocks = 1, .flags = GROWS},
         {.base = X + UNIT, .size = UNIT, .blocks = 1, .pool = {0, 1}, .flags = GROWS},
@@ -183,9 +176,8 @@ static void private_pools(void **state)
 
 /* Two stretches that touch: what is free at the end of one and at the beginning of the other is one
  * block. A stretch beyond the addresses of the device is of another segment. */
-static void stretches_that_touch(void **state)
+TEST(stretches_that_touch)
 {
-    (void)state;
     static const struct tp_heap_segment s[] = {
         {.base = X, .size = UNIT, .blocks = 1, .flags = GROWS},
         {.base = X + UNIT, .size = UNIT, .blocks = 1, .flags = GROWS},
@@ -211,9 +203,8 @@ static void stretches_that_touch(void **state)
 
 /* Units that hold live blocks: 60 MiB of X, 2 of Y; and Z. On a device without room for more idle
  * ones are left out; then the objects that come last have no place. */
-static void short_memory(void **state)
+TEST(short_memory)
 {
-    (void)state;
     static const struct {
         const char *options, *limit;
         uint64_t reserved; /* MiB */
@@ -245,9 +236,8 @@ static void short_memory(void **state)
 }
 
 /* All goes back: nothing is left of the addresses either. */
-static void all_goes_back(void **state)
+TEST(all_goes_back)
 {
-    (void)state;
     tp_addr at[MIXED];
     struct rig *r = open_mixed(GROWING, at);
     for (size_t i = 0; i < MIXED; i++)
@@ -260,9 +250,8 @@ static void all_goes_back(void **state)
 
 /* No whole units of the setting, or of the memory that the device maps, or more than any device
  * has: nothing is taken. */
-static void what_is_not_known_is_refused(void **state)
+TEST(what_is_not_known_is_refused)
 {
-    (void)state;
     for (int i = 0; i < 6; i++) {
         struct tp_heap_segment s[MIXED_SEGMENTS];
         memcpy(s, mixed_segments, sizeof s);
@@ -290,9 +279,8 @@ static void what_is_not_known_is_refused(void **state)
 }
 
 /* Bookkeeping memory fails at the first, second, ... call: nothing leaks. */
-static void bookkeeping_fails(void **state)
+TEST(bookkeeping_fails)
 {
-    (void)state;
     bool failed = true;
     for (uint64_t n = 1; failed; n++) {
         struct rig *r = open_torch(GROWING);
@@ -307,23 +295,4 @@ static void bookkeeping_fails(void **state)
         free(r);
         assert_true(n < 100);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_lie_as_recorded),
-        cmocka_unit_test(what_is_free_serves),
-        cmocka_unit_test(segments_grow_on),
-        cmocka_unit_test(a_setting_that_was_turned_off),
-        cmocka_unit_test(a_setting_that_was_turned_on),
-        cmocka_unit_test(what_parts_segments),
-        cmocka_unit_test(private_pools),
-        cmocka_unit_test(stretches_that_touch),
-        cmocka_unit_test(short_memory),
-        cmocka_unit_test(all_goes_back),
-        cmocka_unit_test(what_is_not_known_is_refused),
-        cmocka_unit_test(bookkeeping_fails),
-    };
-    return cmocka_run_group_tests_name("torch: growing segments at the start", tests, NULL, NULL);
 }

@@ -4,12 +4,9 @@
 #include "alloc/base/tree.h"
 
 #include "alloc/base/random.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 struct item {
     struct tp_tree_node node;
@@ -69,9 +66,8 @@ static void check_order(struct tp_tree_node *root, struct item *items)
     assert_null(n);
 }
 
-static void random_operations(void **state)
+TEST(random_operations)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct item *items = calloc(ITEMS, sizeof *items);
         struct tp_tree_node *root = NULL;
@@ -105,7 +101,7 @@ static void random_operations(void **state)
 
 /* Orders that a trace could choose: up, down, from both ends; and emptied from the middle. All
  * nodes one by one are two steps each at most. */
-static void chosen_orders(void **state)
+TEST(chosen_orders)
 {
     enum { MANY = 1 << 15, LOG2 = 15 };
     (void)state;
@@ -137,11 +133,4 @@ static void chosen_orders(void **state)
         assert_true(steps < 4ull * MANY);
         free(items);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_operations),
-                                       cmocka_unit_test(chosen_orders)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

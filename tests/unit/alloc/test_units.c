@@ -1,11 +1,8 @@
 /* Quantities: what reads, to what, and what must not read. */
 #include "alloc/base/units.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 struct good {
     const char *text;
@@ -104,9 +101,8 @@ static const struct good durations[] = {
 static const char *const bad_durations[] = {"",  "1",    "50", "-1s", "0.5ns",    "1m",
                                             "s", "1sec", "00", "0 ",  "5124096h", "1d"};
 
-static void read_sizes(void **state)
+TEST(read_sizes)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         uint64_t value = 77;
         if (!tp_parse_size(sizes[i].text, &value) || value != sizes[i].value)
@@ -119,9 +115,8 @@ static void read_sizes(void **state)
     }
 }
 
-static void read_durations(void **state)
+TEST(read_durations)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
         uint64_t value = 77;
         if (!tp_parse_duration(durations[i].text, &value) || value != durations[i].value)
@@ -134,9 +129,8 @@ static void read_durations(void **state)
     }
 }
 
-static void read_integers(void **state)
+TEST(read_integers)
 {
-    (void)state;
     uint64_t value = 77;
     assert_true(tp_parse_uint("0", &value) && value == 0);
     assert_true(tp_parse_uint("18446744073709551615", &value) && value == UINT64_MAX);
@@ -156,14 +150,4 @@ static void read_integers(void **state)
         if (tp_parse_uint(bad[i], &value) || value != 77)
             fail_msg("'%s' reads as %llu", bad[i], (unsigned long long)value);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read_sizes),
-        cmocka_unit_test(read_durations),
-        cmocka_unit_test(read_integers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

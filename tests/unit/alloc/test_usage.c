@@ -232,9 +232,8 @@ static void check_device(const struct tp_device_run *d, const struct model_devic
     }
 }
 
-static void it_agrees_with_the_model(void **state)
+TEST_WITH(it_agrees_with_the_model, setup, teardown)
 {
-    (void)state;
     static struct tp_insn insns[INSNS];
     uint32_t most_phases = 0;
     for (uint64_t number = 1; number <= 12; number++) {
@@ -272,9 +271,8 @@ static uint64_t highest(const struct tp_curve *c, int value)
 
 /* Peaks that stand only inside one instruction: both blocks of a realloc by copy, and memory that a
  * call takes and gives back. */
-static void a_moment_is_on_the_curve(void **state)
+TEST_WITH(a_moment_is_on_the_curve, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 2 * PAGE, 0), realloc_insn(0, 3 * PAGE, 0),
                                     FREE_INSN(0, 3 * PAGE, 0), ALLOC_INSN(0, 1, 0)};
     static const struct tp_curve_point points[] = {
@@ -301,9 +299,8 @@ static void a_moment_is_on_the_curve(void **state)
     tp_program_release(p);
 }
 
-static void a_long_prologue_is_one_point(void **state)
+TEST_WITH(a_long_prologue_is_one_point, setup, teardown)
 {
-    (void)state;
     struct tp_insn before[200];
     for (uint32_t i = 0; i < 200; i++)
         before[i] = (struct tp_insn)ALLOC_INSN(i, PAGE, 0);
@@ -319,9 +316,8 @@ static void a_long_prologue_is_one_point(void **state)
 }
 
 /* What a strategy takes before anything happens is a peak, of a device that is never used too. */
-static void what_is_reserved_at_the_start_is_a_peak(void **state)
+TEST_WITH(what_is_reserved_at_the_start_is_a_peak, setup, teardown)
 {
-    (void)state;
     struct tp_insn insns[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 1, 0), mark_insn(0)};
     insns[1].device = 2;
     struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 1, true);
@@ -346,9 +342,8 @@ static void what_is_reserved_at_the_start_is_a_peak(void **state)
 }
 
 /* 100,000 events, peaks at odd places, one of each kind inside an instruction. */
-static void a_long_curve_is_bounded_and_loses_no_peak(void **state)
+TEST_WITH(a_long_curve_is_bounded_and_loses_no_peak, setup, teardown)
 {
-    (void)state;
     enum { EVENTS = 100000 };
     struct tp_insn *insns = calloc(EVENTS, sizeof *insns);
     assert_non_null(insns);
@@ -389,9 +384,8 @@ static void a_long_curve_is_bounded_and_loses_no_peak(void **state)
 }
 
 /* Wherever it may be full: the last sample is the last point. */
-static void a_curve_ends_where_the_program_does(void **state)
+TEST_WITH(a_curve_ends_where_the_program_does, setup, teardown)
 {
-    (void)state;
     static struct tp_curve c, ended;
     uint32_t tried = 0;
     for (uint64_t at = 0; at < 40 * 17000; at++) {
@@ -414,9 +408,8 @@ static void a_curve_ends_where_the_program_does(void **state)
 
 /* ---- phases ---- */
 
-static void a_phase_that_comes_again_adds_to_the_first(void **state)
+TEST_WITH(a_phase_that_comes_again_adds_to_the_first, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 3 * PAGE, 0),
                                     mark_insn(1),
                                     ALLOC_INSN(1, PAGE, 0),
@@ -448,9 +441,8 @@ static void a_phase_that_comes_again_adds_to_the_first(void **state)
 }
 
 /* Later names have no phase of their own, and spoil none. */
-static void only_the_first_names_are_kept(void **state)
+TEST_WITH(only_the_first_names_are_kept, setup, teardown)
 {
-    (void)state;
     struct tp_insn insns[TP_PHASES + 13];
     size_t n = 0;
     insns[n++] = (struct tp_insn)ALLOC_INSN(0, 100, 0);
@@ -493,9 +485,8 @@ static void hear(void *ctx, const char *pass, double fraction)
     h->passes[h->count++] = pass;
 }
 
-static void the_next_pass_has_a_name_of_its_own(void **state)
+TEST_WITH(the_next_pass_has_a_name_of_its_own, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 1, 0), FREE_INSN(0, 1, 0)};
     struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
     struct tp_replay_cfg cfg = on_virtual(p);
@@ -507,21 +498,4 @@ static void the_next_pass_has_a_name_of_its_own(void **state)
     assert_string_equal(heard.passes[0], "memory");
     assert_string_equal(heard.passes[1], "next pass");
     tp_program_release(p);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(it_agrees_with_the_model),
-        TEST(a_moment_is_on_the_curve),
-        TEST(a_long_prologue_is_one_point),
-        TEST(what_is_reserved_at_the_start_is_a_peak),
-        TEST(a_long_curve_is_bounded_and_loses_no_peak),
-        TEST(a_curve_ends_where_the_program_does),
-        TEST(a_phase_that_comes_again_adds_to_the_first),
-        TEST(only_the_first_names_are_kept),
-        TEST(the_next_pass_has_a_name_of_its_own),
-    };
-    return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
 }

@@ -57,9 +57,8 @@ static const struct tp_strategy *const correct[] = {
     &copying,          &resizing,          &moving, &full, &tp_strategy_arena,
     &tp_strategy_bump, &tp_strategy_direct};
 
-static void what_is_correct_is_verified(void **state)
+TEST_WITH(what_is_correct_is_verified, setup, teardown)
 {
-    (void)state;
     for (uint64_t number = 1; number <= 4; number++) {
         struct tp_program *p = random_program(number);
         for (size_t i = 0; i < COUNT(sources) * COUNT(correct); i++) {
@@ -74,9 +73,8 @@ static void what_is_correct_is_verified(void **state)
 }
 
 /* Several capacities: at some, hardly anything is served, at others a few reallocations fail. */
-static void a_full_device_breaks_no_contract(void **state)
+TEST_WITH(a_full_device_breaks_no_contract, setup, teardown)
 {
-    (void)state;
     uint64_t failed = 0;
     for (uint64_t number = 1; number <= 2; number++) {
         struct tp_program *p = random_program(number);
@@ -96,9 +94,8 @@ static void a_full_device_breaks_no_contract(void **state)
     assert_true(failed > 1000);
 }
 
-static void a_real_allocator_is_verified(void **state)
+TEST_WITH(a_real_allocator_is_verified, setup, teardown)
 {
-    (void)state;
     for (uint64_t number = 1; number <= 4; number++) {
         struct tp_program *p = random_program(number);
         struct tp_replay_cfg cfg = on(&tp_source_host, &tp_strategy_system, p);
@@ -108,9 +105,8 @@ static void a_real_allocator_is_verified(void **state)
     }
 }
 
-static void a_program_that_allocates_nothing_is_verified(void **state)
+TEST_WITH(a_program_that_allocates_nothing_is_verified, setup, teardown)
 {
-    (void)state;
     struct tp_program *empty = program_of(NULL, 0, NULL, 0);
     const struct tp_insn only[] = {ALLOC_INSN(0, 5000, 0)};
     struct tp_program *prologue = program_of(only, 1, NULL, 0);
@@ -133,9 +129,8 @@ static struct tp_program *four_blocks(void)
     return program_of(NULL, 0, insns, COUNT(insns));
 }
 
-static void a_wrong_block_is_found_where_it_is_handed_out(void **state)
+TEST_WITH(a_wrong_block_is_found_where_it_is_handed_out, setup, teardown)
 {
-    (void)state;
     static const char foreign[] = "handed out memory that is not within one range of its source";
     static const char overlap[] = "handed out bytes that belong to the block of event 10, which";
     static const struct {
@@ -168,9 +163,8 @@ static void a_wrong_block_is_found_where_it_is_handed_out(void **state)
 }
 
 /* With decorators between: it is the meter on top that knows the ranges. */
-static void a_range_is_known_whatever_lies_below_the_meter(void **state)
+TEST_WITH(a_range_is_known_whatever_lies_below_the_meter, setup, teardown)
 {
-    (void)state;
     static uint64_t room[OPTION_WORDS];
     struct tp_program *p = four_blocks();
     for (size_t i = 0; i < COUNT(sources); i++) {
@@ -189,9 +183,8 @@ static void a_range_is_known_whatever_lies_below_the_meter(void **state)
 }
 
 /* One byte of each is enough; alignment 1 allows it. */
-static void an_overlap_of_one_byte_is_found(void **state)
+TEST_WITH(an_overlap_of_one_byte_is_found, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 4096, 0),
                                     {.op = TP_ALLOC, .slot = 1, .size = 1},
                                     {.op = TP_ALLOC, .slot = 2, .size = 100},
@@ -207,9 +200,8 @@ static void an_overlap_of_one_byte_is_found(void **state)
     tp_program_release(p);
 }
 
-static void a_wrong_block_in_the_prologue_is_found(void **state)
+TEST_WITH(a_wrong_block_in_the_prologue_is_found, setup, teardown)
 {
-    (void)state;
     const struct tp_insn before[] = {ALLOC_INSN(0, 1000, 0), ALLOC_INSN(1, 1000, 0)};
     const struct tp_insn insns[] = {ALLOC_INSN(2, 1000, 0), FREE_INSN(0, 1000, 0)};
     struct tp_program *p = program_of(before, 2, insns, 2);
@@ -222,9 +214,8 @@ static void a_wrong_block_in_the_prologue_is_found(void **state)
     tp_program_release(p);
 }
 
-static void addresses_of_another_device_are_no_overlap(void **state)
+TEST_WITH(addresses_of_another_device_are_no_overlap, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {
         {.op = TP_ALLOC, .align_log2 = 4, .slot = 0, .size = 100, .device = 0},
         {.op = TP_ALLOC, .align_log2 = 4, .slot = 1, .size = 100, .device = 1},
@@ -240,9 +231,8 @@ static void addresses_of_another_device_are_no_overlap(void **state)
 }
 
 /* What was freed or replaced is nobody's: the same bytes may be handed out again. */
-static void what_is_gone_may_be_handed_out_again(void **state)
+TEST_WITH(what_is_gone_may_be_handed_out_again, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {
         ALLOC_INSN(0, 100, 0), {.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 50000},
         ALLOC_INSN(1, 100, 0), FREE_INSN(1, 100, 0),
@@ -256,9 +246,8 @@ static void what_is_gone_may_be_handed_out_again(void **state)
     tp_program_release(p);
 }
 
-static void the_event_is_right_behind_the_first_window(void **state)
+TEST_WITH(the_event_is_right_behind_the_first_window, setup, teardown)
 {
-    (void)state;
     const uint32_t count = TP_WINDOW_MAX + 1000;
     struct tp_insn *insns = calloc(count, sizeof *insns);
     assert_non_null(insns);
@@ -287,9 +276,8 @@ static struct tp_insn realloc_insn(uint32_t slot, uint64_t size)
 }
 
 /* From every size to every other one. */
-static void contents_raise_no_false_alarm(void **state)
+TEST_WITH(contents_raise_no_false_alarm, setup, teardown)
 {
-    (void)state;
     struct tp_insn insns[2 * COUNT(sizes) * COUNT(sizes) + 2];
     size_t n = 0;
     insns[n++] = (struct tp_insn)ALLOC_INSN(0, 5, 0);
@@ -342,9 +330,8 @@ static void expect_write_found(enum fault fault, uint64_t size, struct tp_insn l
     tp_program_release(p);
 }
 
-static void a_write_into_a_live_block_is_found(void **state)
+TEST_WITH(a_write_into_a_live_block_is_found, setup, teardown)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(sizes); i++) {
         const struct tp_insn freed = FREE_INSN(0, sizes[i], 0), other = FREE_INSN(1, 100, 0);
         expect_write_found(WRITE, sizes[i], freed, &copying);
@@ -358,9 +345,8 @@ static void a_write_into_a_live_block_is_found(void **state)
 }
 
 /* The block that another one was written into is found first, before anything else is said. */
-static void a_write_is_found_on_every_device(void **state)
+TEST_WITH(a_write_is_found_on_every_device, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {
         {.op = TP_ALLOC, .align_log2 = 4, .slot = 0, .size = 100, .device = 0},
         {.op = TP_ALLOC, .align_log2 = 4, .slot = 1, .size = 100, .device = 1},
@@ -377,9 +363,8 @@ static void a_write_is_found_on_every_device(void **state)
 }
 
 /* Bytes that are right elsewhere are wrong here. */
-static void the_contents_of_another_block_are_found(void **state)
+TEST_WITH(the_contents_of_another_block_are_found, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 80, 0), ALLOC_INSN(1, 80, 0),
                                     ALLOC_INSN(2, 80, 0), FREE_INSN(0, 80, 0)};
     struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
@@ -415,9 +400,8 @@ static void expect_loss_found(const struct tp_strategy *s, uint64_t from, uint64
     tp_program_release(p);
 }
 
-static void contents_lost_while_the_size_changes_are_found(void **state)
+TEST_WITH(contents_lost_while_the_size_changes_are_found, setup, teardown)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(sizes); i++)
         for (size_t k = 0; k < COUNT(sizes); k++) {
             expect_loss_found(&moving, sizes[i], sizes[k]);
@@ -428,9 +412,8 @@ static void contents_lost_while_the_size_changes_are_found(void **state)
 
 /* ---- calls ---- */
 
-static void a_refused_call_is_found_before_what_follows_from_it(void **state)
+TEST_WITH(a_refused_call_is_found_before_what_follows_from_it, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {
         ALLOC_INSN(0, 100, 0), ALLOC_INSN(1, 100, 0), {.op = TP_RETAIN, .slot = 0},
         FREE_INSN(1, 100, 0),  {.op = TP_RESET},      ALLOC_INSN(1, 100, 0),
@@ -453,9 +436,8 @@ static void a_refused_call_is_found_before_what_follows_from_it(void **state)
 }
 
 /* A reallocation by copy ends with a free of the old block. */
-static void a_refused_free_in_a_reallocation_is_found(void **state)
+TEST_WITH(a_refused_free_in_a_reallocation_is_found, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0), ALLOC_INSN(1, 100, 0),
                                     realloc_insn(0, 200), FREE_INSN(0, 200, 0)};
     static const enum fault faults[] = {REFUSE_FREE, FULL_AT_FREE};
@@ -469,9 +451,8 @@ static void a_refused_free_in_a_reallocation_is_found(void **state)
     tp_program_release(p);
 }
 
-static void a_second_free_that_is_accepted_is_found(void **state)
+TEST_WITH(a_second_free_that_is_accepted_is_found, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0), ALLOC_INSN(1, 100, 0),
                                     FREE_INSN(1, 100, 0), FREE_INSN(0, 100, 0)};
     struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
@@ -487,9 +468,8 @@ static void a_second_free_that_is_accepted_is_found(void **state)
 }
 
 /* It would be accepted, and is not tried. */
-static void a_second_free_is_not_tried_on_an_instance_that_trusts_its_caller(void **state)
+TEST_WITH(a_second_free_is_not_tried_on_an_instance_that_trusts_its_caller, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0), FREE_INSN(0, 100, 0)};
     struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
     for (size_t i = 0; i < COUNT(sources); i++) {
@@ -502,9 +482,8 @@ static void a_second_free_is_not_tried_on_an_instance_that_trusts_its_caller(voi
     tp_program_release(p);
 }
 
-static void arena_without_checks_is_verified(void **state)
+TEST_WITH(arena_without_checks_is_verified, setup, teardown)
 {
-    (void)state;
     for (uint64_t number = 1; number <= 4; number++) {
         struct tp_program *p = random_program(number);
         for (size_t i = 0; i < COUNT(sources); i++) {
@@ -520,9 +499,8 @@ static void arena_without_checks_is_verified(void **state)
 
 /* ---- the strategy's own account ---- */
 
-static void books_that_are_wrong_are_found_at_the_end_of_the_window(void **state)
+TEST_WITH(books_that_are_wrong_are_found_at_the_end_of_the_window, setup, teardown)
 {
-    (void)state;
     static const struct {
         enum fault fault;
         const char *what;
@@ -553,9 +531,8 @@ static int walk_without_the_rest(void *st, tp_walk_fn *fn, void *ctx)
     return TP_OK;
 }
 
-static void bytes_that_no_walk_names_are_found(void **state)
+TEST_WITH(bytes_that_no_walk_names_are_found, setup, teardown)
 {
-    (void)state;
     struct tp_strategy s = copying;
     s.walk = walk_without_the_rest;
     struct tp_program *p = four_blocks();
@@ -565,9 +542,8 @@ static void bytes_that_no_walk_names_are_found(void **state)
 }
 
 /* These have no event: they are found when the strategy is closed. */
-static void what_is_kept_at_the_end_is_found(void **state)
+TEST_WITH(what_is_kept_at_the_end_is_found, setup, teardown)
 {
-    (void)state;
     static const struct {
         enum fault fault;
         const char *what;
@@ -584,36 +560,4 @@ static void what_is_kept_at_the_end_is_found(void **state)
         assert_false(run->flags & TP_RUN_VERIFIED);
     }
     tp_program_release(p);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(what_is_correct_is_verified),
-        TEST(a_full_device_breaks_no_contract),
-        TEST(a_real_allocator_is_verified),
-        TEST(a_program_that_allocates_nothing_is_verified),
-        TEST(a_wrong_block_is_found_where_it_is_handed_out),
-        TEST(a_range_is_known_whatever_lies_below_the_meter),
-        TEST(an_overlap_of_one_byte_is_found),
-        TEST(a_wrong_block_in_the_prologue_is_found),
-        TEST(addresses_of_another_device_are_no_overlap),
-        TEST(what_is_gone_may_be_handed_out_again),
-        TEST(the_event_is_right_behind_the_first_window),
-        TEST(contents_raise_no_false_alarm),
-        TEST(a_write_into_a_live_block_is_found),
-        TEST(a_write_is_found_on_every_device),
-        TEST(the_contents_of_another_block_are_found),
-        TEST(contents_lost_while_the_size_changes_are_found),
-        TEST(a_refused_call_is_found_before_what_follows_from_it),
-        TEST(a_refused_free_in_a_reallocation_is_found),
-        TEST(a_second_free_that_is_accepted_is_found),
-        TEST(a_second_free_is_not_tried_on_an_instance_that_trusts_its_caller),
-        TEST(arena_without_checks_is_verified),
-        TEST(books_that_are_wrong_are_found_at_the_end_of_the_window),
-        TEST(bytes_that_no_walk_names_are_found),
-        TEST(what_is_kept_at_the_end_is_found),
-    };
-    return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
 }

@@ -95,9 +95,8 @@ static struct tp_program *in_turns(void)
     return program_of(NULL, 0, insns, COUNT(insns));
 }
 
-static void what_breaks_beside_other_threads_is_found(void **state)
+TEST_WITH(what_breaks_beside_other_threads_is_found, setup, teardown)
 {
-    (void)state;
     static const struct {
         enum fault fault;
         uint64_t at; /* the call */
@@ -128,9 +127,8 @@ static void what_breaks_beside_other_threads_is_found(void **state)
     tp_program_release(p);
 }
 
-static void what_is_correct_is_verified(void **state)
+TEST_WITH(what_is_correct_is_verified, setup, teardown)
 {
-    (void)state;
     static const struct tp_strategy *const correct[] = {
         &shared,
         &moving, /* has no TP_CAP_THREADS: under the crew's lock */
@@ -151,14 +149,4 @@ static void what_is_correct_is_verified(void **state)
         }
         tp_program_release(p);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(what_breaks_beside_other_threads_is_found),
-        TEST(what_is_correct_is_verified),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

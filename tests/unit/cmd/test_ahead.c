@@ -77,9 +77,8 @@ static uint64_t process_of(int i)
     return set.list[i].run->devices[0].start_bytes;
 }
 
-static void each_is_played_in_a_process_of_its_own_and_says_the_same(void **state)
+TEST_WITH(each_is_played_in_a_process_of_its_own_and_says_the_same, setup, release)
 {
-    (void)state;
     play(2, UINT64_C(1) << 30);
     replay(&set.cfgs[0]);
     for (int i = 0; i < REPLAYS; i++) {
@@ -93,9 +92,8 @@ static void each_is_played_in_a_process_of_its_own_and_says_the_same(void **stat
     }
 }
 
-static void one_core_or_too_little_memory_plays_nothing_ahead(void **state)
+TEST_WITH(one_core_or_too_little_memory_plays_nothing_ahead, setup, release)
 {
-    (void)state;
     play(1, UINT64_C(1) << 30);
     play(2, UINT64_C(1) << 20);
     play(0, UINT64_MAX);
@@ -104,9 +102,8 @@ static void one_core_or_too_little_memory_plays_nothing_ahead(void **state)
 }
 
 /* Whoever plays it then in the usual way is told. */
-static void what_goes_wrong_there_is_left_to_be_played(void **state)
+TEST_WITH(what_goes_wrong_there_is_left_to_be_played, setup, release)
 {
-    (void)state;
     const struct tp_strategy *whole = set.cfgs[1].strategy;
     struct tp_strategy broken = tp_strategy_direct;
     broken.name = NULL;
@@ -124,9 +121,8 @@ static void what_goes_wrong_there_is_left_to_be_played(void **state)
         assert_int_equal(set.list[i].run->passes, 0);
 }
 
-static void who_wants_to_stop_waits_for_none(void **state)
+TEST_WITH(who_wants_to_stop_waits_for_none, setup, release)
 {
-    (void)state;
     const volatile sig_atomic_t stop = 1;
     tp_ahead_play(set.list, REPLAYS, 2, UINT64_C(1) << 30, &stop, NULL, NULL);
     for (int i = 0; i < REPLAYS; i++)
@@ -156,9 +152,8 @@ static pid_t play_in_process(pid_t workers[WORKERS])
     return player;
 }
 
-static void who_plays_ahead_is_stopped_with_tapool(void **state)
+TEST_WITH(who_plays_ahead_is_stopped_with_tapool, setup, release)
 {
-    (void)state;
     pid_t workers[WORKERS];
     pid_t player = play_in_process(workers);
     int how = 0;
@@ -178,9 +173,8 @@ static void who_plays_ahead_is_stopped_with_tapool(void **state)
 }
 
 /* Real memory would be taken twice; and times are never taken beside others. */
-static void only_untimed_passes_on_simulated_memory_are_played_ahead(void **state)
+TEST_WITH(only_untimed_passes_on_simulated_memory_are_played_ahead, setup, release)
 {
-    (void)state;
     struct tp_replay_cfg cfg = set.cfgs[0];
     cfg.passes = TP_PASS_ALL | TP_PASS_FITS | TP_PASS_VERIFY | TP_PASS_COUNT;
     assert_int_equal(tp_ahead_passes(&cfg), TP_PASS_USAGE | TP_PASS_FITS | TP_PASS_VERIFY);
@@ -190,18 +184,4 @@ static void only_untimed_passes_on_simulated_memory_are_played_ahead(void **stat
     assert_int_equal(tp_ahead_passes(&cfg), 0);
     cfg.layer_count = 0; /* a foreign allocator */
     assert_int_equal(tp_ahead_passes(&cfg), 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, release)
-    const struct CMUnitTest tests[] = {
-        TEST(each_is_played_in_a_process_of_its_own_and_says_the_same),
-        TEST(one_core_or_too_little_memory_plays_nothing_ahead),
-        TEST(what_goes_wrong_there_is_left_to_be_played),
-        TEST(who_wants_to_stop_waits_for_none),
-        TEST(who_plays_ahead_is_stopped_with_tapool),
-        TEST(only_untimed_passes_on_simulated_memory_are_played_ahead),
-    };
-    return cmocka_run_group_tests_name("ahead", tests, NULL, NULL);
 }

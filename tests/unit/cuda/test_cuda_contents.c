@@ -36,7 +36,7 @@ static int first_byte(tp_addr addr)
 
 /* ---- plain works ---- */
 
-static void order_decides_what_a_block_holds(void **state)
+TEST_IN_RIG(order_decides_what_a_block_holds)
 {
     for (int is_ordered = 0; is_ordered < 2; is_ordered++) {
         struct cuda_rig *r = cuda_rig_any(state, "clock=real");
@@ -113,9 +113,8 @@ static bool contents_stay(const struct tp_strategy *s, const char *options, bool
     return stay;
 }
 
-static void policies_keep_what_a_stream_wrote(void **state)
+TEST(policies_keep_what_a_stream_wrote)
 {
-    (void)state;
     bool late;
     if (!fake_driver_ready())
         skip();
@@ -127,9 +126,8 @@ static void policies_keep_what_a_stream_wrote(void **state)
 }
 
 /* What a policy without order does is seen. */
-static void a_block_without_order_is_overwritten(void **state)
+TEST(a_block_without_order_is_overwritten)
 {
-    (void)state;
     bool late;
     if (!fake_driver_ready())
         skip();
@@ -139,14 +137,6 @@ static void a_block_without_order_is_overwritten(void **state)
         fake_driver()->cuda.script(FAKE_DRIVER_SCRIPT); /* forgets the violation */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {IN_RIG(order_decides_what_a_block_holds),
-                                       cmocka_unit_test(policies_keep_what_a_stream_wrote),
-                                       cmocka_unit_test(a_block_without_order_is_overwritten)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 #else
-#include "tests/unit/no_toolkit_main.h"
+#include "tests/unit/no_toolkit.h"
 #endif

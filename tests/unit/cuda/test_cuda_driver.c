@@ -30,7 +30,7 @@ static void expect_refusal(const char *words)
     assert_string_equal(err.hint, "");
 }
 
-static void facts_are_told(void **state)
+TEST_IN_RIG(facts_are_told)
 {
     cuda_rig(state, NULL);
     struct tp_cuda *c = open_driver();
@@ -48,7 +48,7 @@ static void facts_are_told(void **state)
     tp_cuda_close(NULL);
 }
 
-static void facts_of_the_fake(void **state)
+TEST_IN_RIG(facts_of_the_fake)
 {
     cuda_rig(state, "devices=3;memory=4GiB;version=12040");
     struct tp_cuda *c = open_driver();
@@ -77,7 +77,7 @@ static const struct {
 
 enum { NAMES = sizeof names / sizeof *names };
 
-static void each_name_may_be_missing(void **state)
+TEST_IN_RIG(each_name_may_be_missing)
 {
     cuda_rig(state, "");
     for (int i = 0; i < NAMES; i++) {
@@ -100,7 +100,7 @@ static void each_name_may_be_missing(void **state)
 }
 
 /* A symbol is not a capability. */
-static void attributes_are_asked(void **state)
+TEST_IN_RIG(attributes_are_asked)
 {
     cuda_rig(state, "pools=0;vmm=0");
     struct tp_cuda *c = open_driver();
@@ -117,7 +117,7 @@ static void attributes_are_asked(void **state)
     tp_cuda_close(c);
 }
 
-static void old_versions(void **state)
+TEST_IN_RIG(old_versions)
 {
     static const int good[] = {11030, 11040, 12000, 12020, 13000, 14000};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -138,7 +138,7 @@ static void old_versions(void **state)
 
 /* A driver of today hands out the function of the version that was asked for: the one of 13.0 takes
  * a context, and would read what was never passed. */
-static void versions_are_asked_for(void **state)
+TEST_IN_RIG(versions_are_asked_for)
 {
     struct cuda_rig *r = cuda_rig(state, "version=14000");
     struct cuda_bench b;
@@ -149,7 +149,7 @@ static void versions_are_asked_for(void **state)
     cuda_bench_close(&b);
 }
 
-static void no_library(void **state)
+TEST_IN_RIG(no_library)
 {
     cuda_rig(state, "");
     setenv("TAPOOL_CUDA_DRIVER", "/nowhere/libcuda.so.1", 1);
@@ -162,7 +162,7 @@ static void no_library(void **state)
     assert_string_equal(b.err.hint, "'--source virtual' replays the same policy without a GPU");
 }
 
-static void no_driver_in_the_library(void **state)
+TEST_IN_RIG(no_driver_in_the_library)
 {
     cuda_rig(state, "");
     char path[] = "/tmp/tapool-test-XXXXXX";
@@ -180,7 +180,7 @@ static void no_driver_in_the_library(void **state)
     expect_refusal("has no cuDriverGetVersion");
 }
 
-static void no_device(void **state)
+TEST_IN_RIG(no_device)
 {
     cuda_rig(state, "devices=0");
     expect_refusal("no CUDA device: ");
@@ -202,7 +202,7 @@ static void no_device(void **state)
 
 /* As many as there can be, unless the user has said another number; said before cuInit, after which
  * a driver does not look again. */
-static void connections_are_asked_for(void **state)
+TEST_IN_RIG(connections_are_asked_for)
 {
     static const struct {
         const char *set;
@@ -223,7 +223,7 @@ static void connections_are_asked_for(void **state)
     unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
 }
 
-static void releases_are_read(void **state)
+TEST(releases_are_read)
 {
     static const struct {
         const char *text, *release;
@@ -250,7 +250,7 @@ static void releases_are_read(void **state)
 }
 
 /* Opportunistic reuse corrupts memory below 470.60; what is not known is not refused. */
-static void old_releases_may_not_reuse_opportunistically(void **state)
+TEST(old_releases_may_not_reuse_opportunistically)
 {
     static const char *const good[] = {"",           "470.60",    "470.60.02",
                                        "470.103.01", "495.29.05", "580.65.06"};
@@ -267,7 +267,7 @@ static void old_releases_may_not_reuse_opportunistically(void **state)
     }
 }
 
-static void a_name_may_be_lacking(void **state)
+TEST_IN_RIG(a_name_may_be_lacking)
 {
     cuda_rig(state, "fail=cuDeviceGetName:*:999");
     struct tp_cuda *c = open_driver();
@@ -275,7 +275,7 @@ static void a_name_may_be_lacking(void **state)
     tp_cuda_close(c);
 }
 
-static void a_held_device_tells_its_memory(void **state)
+TEST_IN_RIG(a_held_device_tells_its_memory)
 {
     struct cuda_rig *r = cuda_rig(state, NULL);
     struct tp_err err = {0};
@@ -294,7 +294,7 @@ static void a_held_device_tells_its_memory(void **state)
     tp_cuda_close(c);
 }
 
-static void holding_may_fail(void **state)
+TEST_IN_RIG(holding_may_fail)
 {
     static const char *const fails[] = {"cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemGetInfo"};
     struct tp_err err = {0};
@@ -318,7 +318,7 @@ static void holding_may_fail(void **state)
 }
 
 /* A source relies on the context that it made current. */
-static void looking_leaves_the_context(void **state)
+TEST_IN_RIG(looking_leaves_the_context)
 {
     cuda_rig(state, "devices=2");
     struct tp_err err = {0};
@@ -338,9 +338,8 @@ static void looking_leaves_the_context(void **state)
     tp_cuda_close(c);
 }
 
-static void maps(void **state)
+TEST(maps)
 {
-    (void)state;
     static const struct {
         const char *map;
         uint16_t device;
@@ -366,36 +365,11 @@ static void maps(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_RIG(facts_are_told),
-        IN_RIG(facts_of_the_fake),
-        IN_RIG(each_name_may_be_missing),
-        IN_RIG(attributes_are_asked),
-        IN_RIG(old_versions),
-        IN_RIG(versions_are_asked_for),
-        IN_RIG(no_library),
-        IN_RIG(no_driver_in_the_library),
-        IN_RIG(no_device),
-        IN_RIG(connections_are_asked_for),
-        cmocka_unit_test(releases_are_read),
-        cmocka_unit_test(old_releases_may_not_reuse_opportunistically),
-        IN_RIG(a_name_may_be_lacking),
-        IN_RIG(a_held_device_tells_its_memory),
-        IN_RIG(holding_may_fail),
-        IN_RIG(looking_leaves_the_context),
-        cmocka_unit_test(maps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 #else
 
 /* Without the toolkit every call says so. */
-static void nothing_is_built(void **state)
+TEST(nothing_is_built)
 {
-    (void)state;
     struct tp_err err = {0};
     struct tp_cuda *c;
     assert_false(tp_cuda_built());
@@ -406,12 +380,6 @@ static void nothing_is_built(void **state)
     assert_int_equal(cuda_bench_open(&b, NULL, NULL), TP_EDEVICE);
     assert_non_null(strstr(b.err.text, "without the CUDA Toolkit"));
     assert_non_null(strstr(b.err.hint, "--source virtual"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_built)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #endif

@@ -101,9 +101,8 @@ static void compare_policy(const char *sample, const struct tp_strategy *s, stru
         compare(sample, s, p, peak / 4 * 3 < 2 * MIB ? 2 * MIB : peak / 4 * 3);
 }
 
-static void on_one_stream_cuda_is_virtual(void **state)
+TEST(on_one_stream_cuda_is_virtual)
 {
-    (void)state;
     if (!fake_driver_ready())
         skip();
     if (fake_driver_is_fake())
@@ -161,9 +160,8 @@ static void change(struct both *b)
 }
 
 /* What `virtual` says that a device gives up is what this driver's free memory sinks by. */
-static void a_virtual_device_gives_up_what_the_driver_gives_up(void **state)
+TEST(a_virtual_device_gives_up_what_the_driver_gives_up)
 {
-    (void)state;
     static struct both b;
     static uint64_t room[OPTION_WORDS];
     const struct tp_source_cfg cfg = {
@@ -195,10 +193,4 @@ static int setup(void **state)
     return new_run();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_one_stream_cuda_is_virtual),
-        cmocka_unit_test(a_virtual_device_gives_up_what_the_driver_gives_up)};
-    return cmocka_run_group_tests_name("cuda equals virtual", tests, setup, teardown);
-}
+GROUP(setup, teardown)

@@ -142,7 +142,7 @@ static int fail_each_call(void **state, const char *name, int code)
     return hits;
 }
 
-static void every_call_may_fail(void **state)
+TEST_IN_RIG(every_call_may_fail)
 {
     /* what `play` does not need, or can do without */
     static const char *const unused[] = {
@@ -161,7 +161,7 @@ static void every_call_may_fail(void **state)
 }
 
 /* Being full is an answer where memory is asked for, and a failure elsewhere. */
-static void out_of_memory_anywhere(void **state)
+TEST_IN_RIG(out_of_memory_anywhere)
 {
     static const char *const asks[] = {"cuMemAlloc", "cuMemAllocFromPoolAsync",
                                        "cuMemAddressReserve", "cuMemCreate"};
@@ -182,7 +182,7 @@ static void out_of_memory_anywhere(void **state)
 }
 
 /* The device goes at the n-th call, whichever that is. */
-static void a_device_is_lost(void **state)
+TEST_IN_RIG(a_device_is_lost)
 {
     for (int n = 1; n < 1300; n += n < 80 || n > 1080 ? 1 : 101) {
         char script[32];
@@ -200,7 +200,7 @@ static void a_device_is_lost(void **state)
 }
 
 /* Work that was queued fails later: whatever is called next tells. */
-static void queued_work_fails(void **state)
+TEST_IN_RIG(queued_work_fails)
 {
     for (int n = 1; n <= 2; n++) {
         char script[48];
@@ -236,7 +236,7 @@ static void queued_work_fails(void **state)
 }
 
 /* What fails while closing is told to whoever asked to know. */
-static void closing_tells(void **state)
+TEST_IN_RIG(closing_tells)
 {
     cuda_rig(state, "async=1:719;step=0");
     struct cuda_bench b;
@@ -262,15 +262,6 @@ static void closing_tells(void **state)
     cuda_rig(state, ""); /* the context took the pool with it */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_RIG(every_call_may_fail), IN_RIG(out_of_memory_anywhere), IN_RIG(a_device_is_lost),
-        IN_RIG(queued_work_fails),   IN_RIG(closing_tells),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 #else
-#include "tests/unit/no_toolkit_main.h"
+#include "tests/unit/no_toolkit.h"
 #endif

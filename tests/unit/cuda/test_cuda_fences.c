@@ -5,7 +5,7 @@
 #ifdef TAPOOL_HAS_CUDA
 #include "cuda/cuda_source.h"
 
-static void a_fence_passes_with_its_stream(void **state)
+TEST_IN_RIG(a_fence_passes_with_its_stream)
 {
     struct cuda_rig *r = cuda_rig(state, "step=0");
     struct cuda_bench b;
@@ -30,7 +30,7 @@ static void a_fence_passes_with_its_stream(void **state)
     cuda_bench_close(&b);
 }
 
-static void waiting_and_synchronising(void **state)
+TEST_IN_RIG(waiting_and_synchronising)
 {
     struct cuda_rig *r = cuda_rig(state, "step=0");
     struct cuda_bench b;
@@ -60,7 +60,7 @@ static void waiting_and_synchronising(void **state)
 }
 
 /* Asked in any order, with at most two queries each, and right each time. */
-static void fences_in_every_order(void **state)
+TEST_IN_RIG(fences_in_every_order)
 {
     enum { COUNT = 40 };
     struct cuda_rig *r = cuda_rig(state, "step=0");
@@ -87,7 +87,7 @@ static void fences_in_every_order(void **state)
 }
 
 /* More fences than events: later than need be, never early; and no event is made. */
-static void more_fences_than_events(void **state)
+TEST_IN_RIG(more_fences_than_events)
 {
     enum { COUNT = 3000 };
     struct cuda_rig *r = cuda_rig(state, "step=0;queue=100000");
@@ -117,7 +117,7 @@ static void more_fences_than_events(void **state)
     cuda_bench_close(&b);
 }
 
-static void one_stream_can_take_every_event(void **state)
+TEST_IN_RIG(one_stream_can_take_every_event)
 {
     struct cuda_rig *r = cuda_rig(state, "step=0;queue=100000");
     for (uint16_t taker = 0; taker < 3; taker++) {
@@ -139,7 +139,7 @@ static void one_stream_can_take_every_event(void **state)
 }
 
 /* A policy may record and never ask: what has passed is found out in few queries. */
-static void to_record_takes_few_queries(void **state)
+TEST_IN_RIG(to_record_takes_few_queries)
 {
     enum { COUNT = 20 * FENCE_EVENTS };
     struct cuda_rig *r = cuda_rig(state, "step=0");
@@ -157,7 +157,7 @@ static void to_record_takes_few_queries(void **state)
 
 /* ---- in real time, as every driver has it ---- */
 
-static void a_stream_passes_its_fence_by_itself(void **state)
+TEST_IN_RIG(a_stream_passes_its_fence_by_itself)
 {
     struct cuda_rig *r = cuda_rig_any(state, "clock=real");
     struct cuda_bench b;
@@ -175,7 +175,7 @@ static void a_stream_passes_its_fence_by_itself(void **state)
     cuda_rig_no_violation(r);
 }
 
-static void a_wait_takes_as_long_as_the_work(void **state)
+TEST_IN_RIG(a_wait_takes_as_long_as_the_work)
 {
     struct cuda_rig *r = cuda_rig_any(state, "clock=real");
     struct cuda_bench b;
@@ -201,7 +201,7 @@ static void a_wait_takes_as_long_as_the_work(void **state)
 }
 
 /* Asked in any order, right each time. */
-static void fences_of_real_time_in_every_order(void **state)
+TEST_IN_RIG(fences_of_real_time_in_every_order)
 {
     enum { FENCES = 8 };
     struct cuda_rig *r = cuda_rig_any(state, "clock=real");
@@ -231,7 +231,7 @@ static void fences_of_real_time_in_every_order(void **state)
 }
 
 /* Far more fences than a source has events, and than a driver's queue has room for. */
-static void fences_of_real_time_without_number(void **state)
+TEST_IN_RIG(fences_of_real_time_without_number)
 {
     enum { FENCES = 3000, OLDEST = 100 };
     struct cuda_rig *r = cuda_rig_any(state, "clock=real");
@@ -277,7 +277,7 @@ static uint64_t reserved_idle(struct cuda_bench *b)
 
 /* All work of a stream, or of all, is waited for, and its fences have passed; a pool above its
  * threshold keeps what it has until the synchronisation itself. */
-static void a_pool_shrinks_in_the_synchronisation_alone(void **state)
+TEST_IN_RIG(a_pool_shrinks_in_the_synchronisation_alone)
 {
     static const uint16_t streams[] = {1, TP_ALL_STREAMS};
     for (size_t i = 0; i < 2; i++) {
@@ -308,7 +308,7 @@ static void a_pool_shrinks_in_the_synchronisation_alone(void **state)
 }
 
 /* Of the stream that is asked about, and of no other. */
-static void one_stream_is_drained_alone(void **state)
+TEST_IN_RIG(one_stream_is_drained_alone)
 {
     struct cuda_rig *r = cuda_rig(state, "step=0");
     struct cuda_bench b;
@@ -330,7 +330,7 @@ static void one_stream_is_drained_alone(void **state)
     cuda_bench_close(&b);
 }
 
-static void draining_notices_a_lost_device(void **state)
+TEST_IN_RIG(draining_notices_a_lost_device)
 {
     cuda_rig(state, "async=1:719");
     struct cuda_bench b;
@@ -342,26 +342,6 @@ static void draining_notices_a_lost_device(void **state)
     cuda_bench_close(&b);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_RIG(a_fence_passes_with_its_stream),
-        IN_RIG(waiting_and_synchronising),
-        IN_RIG(fences_in_every_order),
-        IN_RIG(more_fences_than_events),
-        IN_RIG(one_stream_can_take_every_event),
-        IN_RIG(to_record_takes_few_queries),
-        IN_RIG(a_stream_passes_its_fence_by_itself),
-        IN_RIG(a_wait_takes_as_long_as_the_work),
-        IN_RIG(fences_of_real_time_in_every_order),
-        IN_RIG(fences_of_real_time_without_number),
-        IN_RIG(a_pool_shrinks_in_the_synchronisation_alone),
-        IN_RIG(one_stream_is_drained_alone),
-        IN_RIG(draining_notices_a_lost_device),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 #else
-#include "tests/unit/no_toolkit_main.h"
+#include "tests/unit/no_toolkit.h"
 #endif

@@ -107,9 +107,8 @@ static const char *calls(struct rig *r, size_t *from)
 
 /* ---- which calls ---- */
 
-static void one_call_each_on_one_stream(void **state)
+TEST(one_call_each_on_one_stream)
 {
-    (void)state;
     struct rig *r = open_pool("", NULL);
     size_t seen = 0;
     tp_addr a = get(r, 3, 1000);
@@ -119,9 +118,8 @@ static void one_call_each_on_one_stream(void **state)
     close_pool(r);
 }
 
-static void a_free_waits_for_the_streams_of_the_block(void **state)
+TEST(a_free_waits_for_the_streams_of_the_block)
 {
-    (void)state;
     struct rig *r = open_pool("", NULL);
     size_t seen = 0;
     tp_addr a = get(r, 1, 600), b = get(r, 1, 700);
@@ -143,9 +141,8 @@ static void a_free_waits_for_the_streams_of_the_block(void **state)
 }
 
 /* What was remembered of a block is gone with it, although address and record come again. */
-static void a_new_block_begins_without_streams(void **state)
+TEST(a_new_block_begins_without_streams)
 {
-    (void)state;
     struct rig *r = open_pool("", NULL);
     size_t seen = 0;
     tp_addr a = get(r, 0, 600);
@@ -159,9 +156,8 @@ static void a_new_block_begins_without_streams(void **state)
     close_pool(r);
 }
 
-static void many_streams_are_remembered_once(void **state)
+TEST(many_streams_are_remembered_once)
 {
-    (void)state;
     for (uint16_t most = 1; most < ASYNC_STREAMS; most++) {
         struct rig *r = open_pool("", NULL);
         tp_addr a = get(r, 0, 600);
@@ -175,9 +171,8 @@ static void many_streams_are_remembered_once(void **state)
     }
 }
 
-static void fini_frees_what_is_live_and_closes(void **state)
+TEST(fini_frees_what_is_live_and_closes)
 {
-    (void)state;
     struct rig *r = open_pool("", NULL);
     tp_addr a = get(r, 1, 600), b = get(r, 2, 700);
     get(r, 0, 100);
@@ -186,9 +181,8 @@ static void fini_frees_what_is_live_and_closes(void **state)
     close_pool(r); /* the double complains of what is left, unordered or not closed */
 }
 
-static void a_failing_put_does_not_keep_fini_from_closing(void **state)
+TEST(a_failing_put_does_not_keep_fini_from_closing)
 {
-    (void)state;
     struct rig *r = open_pool("", "put_at=1");
     get(r, 1, 600);
     r->s->fini(r->st);
@@ -205,9 +199,8 @@ static void a_failing_put_does_not_keep_fini_from_closing(void **state)
     free(r);
 }
 
-static void trim_is_the_pools(void **state)
+TEST(trim_is_the_pools)
 {
-    (void)state;
     struct rig *r = open_pool("", NULL);
     size_t seen = 0;
     calls(r, &seen);
@@ -221,9 +214,8 @@ static void trim_is_the_pools(void **state)
 
 /* ---- wrong calls and failures ---- */
 
-static void wrong_calls_change_nothing(void **state)
+TEST(wrong_calls_change_nothing)
 {
-    (void)state;
     struct rig *r = open_pool("", NULL);
     struct tp_block block;
     static const struct tp_req bad[] = {{.size = 0, .align = 16},
@@ -253,9 +245,8 @@ static void wrong_calls_change_nothing(void **state)
     close_pool(r);
 }
 
-static void no_device_is_that_large(void **state)
+TEST(no_device_is_that_large)
 {
-    (void)state;
     struct rig *r = open_pool("", NULL);
     struct tp_block b;
     assert_int_equal(try_get(r, 0, UINT64_MAX, 1, &b), TP_EOOM);
@@ -266,9 +257,8 @@ static void no_device_is_that_large(void **state)
 }
 
 /* Out of memory is the driver's last word: nothing is tried behind its back. */
-static void out_of_memory_is_passed_on(void **state)
+TEST(out_of_memory_is_passed_on)
 {
-    (void)state;
     struct rig *r = open_pool("", "capacity=1000");
     struct tp_block b;
     size_t seen = 0;
@@ -282,9 +272,8 @@ static void out_of_memory_is_passed_on(void **state)
     close_pool(r);
 }
 
-static void a_refused_free_leaves_the_block_live(void **state)
+TEST(a_refused_free_leaves_the_block_live)
 {
-    (void)state;
     static const char *const sources[] = {"put_at=1", "follow_at=2", "follow_at=3"};
     for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
         struct rig *r = open_pool("", sources[i]);
@@ -325,9 +314,8 @@ static bool program(struct rig *r)
     return failed;
 }
 
-static void each_failing_call_is_survived(void **state)
+TEST(each_failing_call_is_survived)
 {
-    (void)state;
     for (int meta = 0; meta < 2; meta++) {
         bool hit = true;
         uint64_t n = 0;
@@ -352,9 +340,8 @@ static void each_failing_call_is_survived(void **state)
 }
 
 /* Records and table are kept: what was reached once is served without a call for memory. */
-static void the_steady_state_takes_no_memory(void **state)
+TEST(the_steady_state_takes_no_memory)
 {
-    (void)state;
     struct rig *r = open_pool("", NULL);
     program(r);
     uint64_t before = 0;
@@ -375,9 +362,8 @@ static void the_steady_state_takes_no_memory(void **state)
 
 /* ---- alignment ---- */
 
-static void any_alignment_is_honoured(void **state)
+TEST(any_alignment_is_honoured)
 {
-    (void)state;
     static const char *const sources[] = {"align=512", "align=256", "align=16"};
     for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
         struct rig *r = open_pool("", sources[i]);
@@ -395,9 +381,8 @@ static void any_alignment_is_honoured(void **state)
 }
 
 /* What the driver gives anyway is not paid for; beyond it, no more than is needed. */
-static void alignment_costs_what_it_must(void **state)
+TEST(alignment_costs_what_it_must)
 {
-    (void)state;
     struct rig *r = open_pool("", NULL);
     struct tp_block b;
     size_t seen = 0;
@@ -424,9 +409,8 @@ static struct tp_pool_cfg cfg_of(const char *options)
     return cfg;
 }
 
-static void options_reach_the_pool(void **state)
+TEST(options_reach_the_pool)
 {
-    (void)state;
     struct tp_pool_cfg c = cfg_of("");
     assert_true(!c.own && !c.max_size && !c.release_threshold);
     assert_true(c.reuse_follow_event_dependencies && c.reuse_allow_opportunistic &&
@@ -448,9 +432,8 @@ static void options_reach_the_pool(void **state)
                 !c.reuse_allow_internal_dependencies);
 }
 
-static void preload_is_one_allocation_and_one_free(void **state)
+TEST(preload_is_one_allocation_and_one_free)
 {
-    (void)state;
     struct rig *r = open_pool("preload=5MiB", NULL);
     size_t seen = 0;
     assert_string_equal(calls(r, &seen), "open; get 0 5242880; put 0");
@@ -469,9 +452,8 @@ static void init_fails(const char *options, const char *source, int status, cons
     free(r);
 }
 
-static void init_says_what_is_wrong(void **state)
+TEST(init_says_what_is_wrong)
 {
-    (void)state;
     init_fails("", "open_status=8", TP_EDEVICE, "the double has no pool");
     init_fails("max_size=2MiB", NULL, TP_EUSAGE,
                "strategy 'cudaMallocAsync': 'max_size' is for a pool of its own, the device's "
@@ -480,9 +462,8 @@ static void init_says_what_is_wrong(void **state)
                "strategy 'cudaMallocAsync': there is no room for 'preload=2MiB'");
 }
 
-static void a_failing_preload_closes_the_pool(void **state)
+TEST(a_failing_preload_closes_the_pool)
 {
-    (void)state;
     struct rig *r = calloc(1, sizeof *r);
     struct tp_err err;
     assert_non_null(r);
@@ -506,9 +487,8 @@ static void a_failing_preload_closes_the_pool(void **state)
     free(r);
 }
 
-static void it_fits_sources_with_a_pool(void **state)
+TEST(it_fits_sources_with_a_pool)
 {
-    (void)state;
     struct tp_err err;
     assert_int_equal(tp_source_check(&async_double, &err), TP_OK);
     assert_int_equal(tp_strategy_check(&tp_strategy_cuda_malloc_async, &err), TP_OK);
@@ -516,31 +496,4 @@ static void it_fits_sources_with_a_pool(void **state)
     assert_int_equal(tp_strategy_fits(&tp_strategy_cuda_malloc_async, &tp_source_virtual, &err),
                      TP_EUSAGE);
     assert_non_null(strstr(err.hint, "stream-pool"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_call_each_on_one_stream),
-        cmocka_unit_test(a_free_waits_for_the_streams_of_the_block),
-        cmocka_unit_test(a_new_block_begins_without_streams),
-        cmocka_unit_test(many_streams_are_remembered_once),
-        cmocka_unit_test(fini_frees_what_is_live_and_closes),
-        cmocka_unit_test(a_failing_put_does_not_keep_fini_from_closing),
-        cmocka_unit_test(trim_is_the_pools),
-        cmocka_unit_test(wrong_calls_change_nothing),
-        cmocka_unit_test(no_device_is_that_large),
-        cmocka_unit_test(out_of_memory_is_passed_on),
-        cmocka_unit_test(a_refused_free_leaves_the_block_live),
-        cmocka_unit_test(each_failing_call_is_survived),
-        cmocka_unit_test(the_steady_state_takes_no_memory),
-        cmocka_unit_test(any_alignment_is_honoured),
-        cmocka_unit_test(alignment_costs_what_it_must),
-        cmocka_unit_test(options_reach_the_pool),
-        cmocka_unit_test(preload_is_one_allocation_and_one_free),
-        cmocka_unit_test(init_says_what_is_wrong),
-        cmocka_unit_test(a_failing_preload_closes_the_pool),
-        cmocka_unit_test(it_fits_sources_with_a_pool),
-    };
-    return cmocka_run_group_tests_name("cudaMallocAsync", tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #ifdef TAPOOL_HAS_CUDA
 #include "cuda/cuda_source.h"
 
-static void occupying(void **state)
+TEST_IN_RIG(occupying)
 {
     struct cuda_rig *r = cuda_rig_any(state, "step=0");
     struct cuda_bench b;
@@ -31,7 +31,7 @@ static void occupying(void **state)
     cuda_bench_close(&b);
 }
 
-static void without_kernels_a_memset_occupies(void **state)
+TEST_IN_RIG(without_kernels_a_memset_occupies)
 {
     cuda_rig(state, "missing=cuLaunchKernel");
     struct cuda_bench b;
@@ -44,7 +44,7 @@ static void without_kernels_a_memset_occupies(void **state)
 }
 
 /* No more works are pending in a stream than leave its queue room for what is timed. */
-static void a_queue_does_not_fill_up(void **state)
+TEST_IN_RIG(a_queue_does_not_fill_up)
 {
     enum { WORKS = 600 };
     struct cuda_rig *r = cuda_rig(state, "step=0;queue=300");
@@ -64,7 +64,7 @@ static void a_queue_does_not_fill_up(void **state)
 }
 
 /* The stream of the most work counts, with what launching its kernels adds. */
-static void busy_time_is_asked_and_spent(void **state)
+TEST_IN_RIG(busy_time_is_asked_and_spent)
 {
     enum { KERNELS = 10, MS = 1000000 };
     cuda_rig(state, "clock=real;launch=1000000");
@@ -92,7 +92,7 @@ static void busy_time_is_asked_and_spent(void **state)
 
 /* A driver that is older than the toolkit refuses what that compiled, and takes the text; one that
  * refuses both, or fails otherwise, is heard. */
-static void an_old_driver_compiles_the_kernel(void **state)
+TEST_IN_RIG(an_old_driver_compiles_the_kernel)
 {
     static const struct {
         const char *script;
@@ -117,18 +117,6 @@ static void an_old_driver_compiles_the_kernel(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_RIG(occupying),
-        IN_RIG(without_kernels_a_memset_occupies),
-        IN_RIG(a_queue_does_not_fill_up),
-        IN_RIG(busy_time_is_asked_and_spent),
-        IN_RIG(an_old_driver_compiles_the_kernel),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 #else
-#include "tests/unit/no_toolkit_main.h"
+#include "tests/unit/no_toolkit.h"
 #endif

@@ -80,7 +80,7 @@ static struct tp_trace open_sample(const char *name)
 
 /* ---- in order ---- */
 
-static void samples_replay_in_order_under_load(void **state)
+TEST_WITH(samples_replay_in_order_under_load, setup, end)
 {
     static const char *const samples[] = {"sample:training-step", "sample:llm-decode"};
     for (size_t i = 0; i < COUNT(samples); i++)
@@ -119,7 +119,7 @@ static struct tp_program *two_streams(void)
     return test_program(insns, COUNT(insns), true);
 }
 
-static void the_order_of_the_program_is_enough(void **state)
+TEST_WITH(the_order_of_the_program_is_enough, setup, end)
 {
     struct cuda_rig *r = cuda_rig_any(state, "step=0");
     struct tp_program *p = two_streams();
@@ -133,7 +133,7 @@ static void the_order_of_the_program_is_enough(void **state)
 }
 
 /* A replay that waits for the device longer than min_time takes, with calls that do not. */
-static void waiting_makes_no_time_a_cold_one(void **state)
+TEST_WITH(waiting_makes_no_time_a_cold_one, setup, end)
 {
     enum { PAIRS = 30, WORK = TP_OCCUPY_MAX_NS };
     struct tp_insn insns[2 * PAIRS];
@@ -155,7 +155,7 @@ static void waiting_makes_no_time_a_cold_one(void **state)
     tp_program_release(p);
 }
 
-static void reuse_without_order_is_caught(void **state)
+TEST_WITH(reuse_without_order_is_caught, setup, end)
 {
     struct cuda_rig *r = cuda_rig(state, "step=0");
     struct tp_program *p = two_streams();
@@ -167,7 +167,7 @@ static void reuse_without_order_is_caught(void **state)
 
 /* ---- what goes wrong ---- */
 
-static void a_lost_device_ends_the_replay(void **state)
+TEST_WITH(a_lost_device_ends_the_replay, setup, end)
 {
     struct cuda_rig *r = cuda_rig(state, ""); /* skips before there is anything to give back */
     struct tp_program *p = two_streams();
@@ -191,7 +191,7 @@ static void a_lost_device_ends_the_replay(void **state)
 
 /* It is known with the first call after the work was due, and named with that event. The first two
  * load the kernel, for the empty strategy and for this one. */
-static void work_that_fails_is_reported_with_an_event(void **state)
+TEST_WITH(work_that_fails_is_reported_with_an_event, setup, end)
 {
     struct cuda_rig *r = cuda_rig(state, "async=4:700;step=1000000");
     struct tp_program *p = two_streams();
@@ -206,7 +206,7 @@ static void work_that_fails_is_reported_with_an_event(void **state)
     tp_program_release(p);
 }
 
-static void without_a_kernel_only_memset_keeps_it_busy(void **state)
+TEST_WITH(without_a_kernel_only_memset_keeps_it_busy, setup, end)
 {
     struct cuda_rig *r = cuda_rig(state, "missing=cuLaunchKernel");
     struct tp_program *p = two_streams();
@@ -233,7 +233,7 @@ static uint64_t free_bytes(void)
 }
 
 /* Of blocks of five eighths of the device the second finds no room. */
-static void a_full_device_is_data(void **state)
+TEST_WITH(a_full_device_is_data, setup, end)
 {
     cuda_rig_any(state, "memory=64MiB");
     const uint64_t left = free_bytes(), size = left / (8 * MIB) * (5 * MIB);
@@ -255,7 +255,7 @@ static void a_full_device_is_data(void **state)
     tp_program_release(p);
 }
 
-static void two_devices_of_a_trace_are_two_devices(void **state)
+TEST_WITH(two_devices_of_a_trace_are_two_devices, setup, end)
 {
     struct cuda_rig *r = cuda_rig_any(state, "devices=2");
     struct tp_insn insns[] = {INSN(TP_ALLOC, 0, 0, 4096, 0), INSN(TP_ALLOC, 1, 1, 8192, 100),
@@ -292,7 +292,7 @@ static uint64_t release_threshold(void)
     return threshold;
 }
 
-static void a_default_pool_of_two_devices_is_left_as_it_was(void **state)
+TEST_WITH(a_default_pool_of_two_devices_is_left_as_it_was, setup, end)
 {
     struct cuda_rig *r = cuda_rig_any(state, "threshold=3MiB");
     struct tp_insn insns[] = {INSN(TP_ALLOC, 0, 0, 4096, 0), INSN(TP_ALLOC, 1, 1, 8192, 100)};
@@ -315,9 +315,8 @@ static void a_default_pool_of_two_devices_is_left_as_it_was(void **state)
     tp_program_release(p);
 }
 #else
-static void a_default_pool_of_two_devices_is_left_as_it_was(void **state)
+TEST_WITH(a_default_pool_of_two_devices_is_left_as_it_was, setup, end)
 {
-    (void)state;
     skip();
 }
 #endif
@@ -330,7 +329,7 @@ static void stop_now(void *ctx, const char *pass, double fraction)
     flag = 1;
 }
 
-static void an_interrupted_replay_gives_everything_back(void **state)
+TEST_WITH(an_interrupted_replay_gives_everything_back, setup, end)
 {
     struct cuda_rig *r = cuda_rig(state, NULL);
     struct tp_program *p = two_streams();
@@ -349,21 +348,4 @@ static void an_interrupted_replay_gives_everything_back(void **state)
     tp_program_release(p);
 }
 
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, end)
-    const struct CMUnitTest tests[] = {
-        TEST(samples_replay_in_order_under_load),
-        TEST(the_order_of_the_program_is_enough),
-        TEST(waiting_makes_no_time_a_cold_one),
-        TEST(reuse_without_order_is_caught),
-        TEST(a_lost_device_ends_the_replay),
-        TEST(work_that_fails_is_reported_with_an_event),
-        TEST(without_a_kernel_only_memset_keeps_it_busy),
-        TEST(a_full_device_is_data),
-        TEST(two_devices_of_a_trace_are_two_devices),
-        TEST(a_default_pool_of_two_devices_is_left_as_it_was),
-        TEST(an_interrupted_replay_gives_everything_back),
-    };
-    return cmocka_run_group_tests(tests, calibrate, NULL);
-}
+GROUP(calibrate, NULL)

@@ -8,15 +8,14 @@
 
 /* ---- ranges ---- */
 
-static void its_table_is_sound(void **state)
+TEST_IN_RIG(its_table_is_sound)
 {
-    (void)state;
     struct tp_err err;
     assert_int_equal(tp_source_check(&tp_source_cuda, &err), TP_OK);
     assert_true(tp_source_cuda.flags & TP_SRC_DEVICE);
 }
 
-static void put_takes_exactly_what_get_gave(void **state)
+TEST_IN_RIG(put_takes_exactly_what_get_gave)
 {
     cuda_rig(state, NULL);
     struct cuda_bench b;
@@ -34,7 +33,7 @@ static void put_takes_exactly_what_get_gave(void **state)
     cuda_bench_close(&b);
 }
 
-static void alignment_is_honoured(void **state)
+TEST_IN_RIG(alignment_is_honoured)
 {
     struct cuda_rig *r = cuda_rig(state, NULL);
     struct cuda_bench b;
@@ -57,7 +56,7 @@ static void alignment_is_honoured(void **state)
     cuda_bench_close(&b);
 }
 
-static void a_full_device_is_data(void **state)
+TEST_IN_RIG(a_full_device_is_data)
 {
     struct cuda_rig *r = cuda_rig_any(state, "memory=64MiB");
     struct cuda_bench b;
@@ -81,7 +80,7 @@ static void a_full_device_is_data(void **state)
 }
 
 /* A driver may answer such a size with something else than out of memory, which would lose it. */
-static void more_than_a_device_has_is_out_of_memory(void **state)
+TEST_IN_RIG(more_than_a_device_has_is_out_of_memory)
 {
     struct cuda_rig *r = cuda_rig(state, "memory=64MiB");
     const struct tp_pool_cfg pool = {.own = true};
@@ -105,7 +104,7 @@ static void more_than_a_device_has_is_out_of_memory(void **state)
 }
 
 /* What the driver takes for streams, and for the kernel of --occupy spin, no policy can have. */
-static void the_capacity_is_what_is_left(void **state)
+TEST_IN_RIG(the_capacity_is_what_is_left)
 {
     cuda_rig(state, "memory=64MiB;own=2MiB");
     struct cuda_bench b;
@@ -126,7 +125,7 @@ static void the_capacity_is_what_is_left(void **state)
     assert_non_null(strstr(b.err.text, "cuMemGetInfo failed"));
 }
 
-static void what_is_held_goes_back(void **state)
+TEST_IN_RIG(what_is_held_goes_back)
 {
     struct cuda_rig *r = cuda_rig(state, NULL);
     struct cuda_bench b;
@@ -149,7 +148,7 @@ static uint64_t syncs_of(struct cuda_bench *b)
 
 /* The driver's own free need not wait. A stream whose work has been waited for is not waited for
  * again. */
-static void a_put_waits_for_work(void **state)
+TEST_IN_RIG(a_put_waits_for_work)
 {
     struct cuda_rig *r = cuda_rig_any(state, "step=0");
     struct cuda_bench b;
@@ -178,7 +177,7 @@ static void a_put_waits_for_work(void **state)
     cuda_bench_close(&b);
 }
 
-static void follow_orders_streams(void **state)
+TEST_IN_RIG(follow_orders_streams)
 {
     struct cuda_rig *r = cuda_rig(state, "step=0");
     struct cuda_bench b;
@@ -202,7 +201,7 @@ static void follow_orders_streams(void **state)
 
 /* Streams wait in a row, each behind the last. On the legacy default stream this is so without a
  * word: others wait for it, and it for them. */
-static void streams_in_a_row_take_their_times_together(void **state)
+TEST_IN_RIG(streams_in_a_row_take_their_times_together)
 {
     static const char *const specs[] = {NULL, "streams=default"};
     static const uint16_t rows[2][3] = {{0, 1, 2}, {1, 0, 2}};
@@ -228,7 +227,7 @@ static void streams_in_a_row_take_their_times_together(void **state)
 }
 
 /* What the fake is for: without the order that `follow` makes it complains. */
-static void missing_order_is_caught(void **state)
+TEST_IN_RIG(missing_order_is_caught)
 {
     struct cuda_rig *r = cuda_rig(state, "step=0");
     struct cuda_bench b;
@@ -253,7 +252,7 @@ static void missing_order_is_caught(void **state)
     cuda_bench_close(&b);
 }
 
-static void kinds_of_streams(void **state)
+TEST_IN_RIG(kinds_of_streams)
 {
     static const struct {
         const char *spec;
@@ -280,7 +279,7 @@ static void kinds_of_streams(void **state)
 }
 
 /* On the legacy default stream others wait for it, and it for them. */
-static void the_default_stream_orders_others(void **state)
+TEST_IN_RIG(the_default_stream_orders_others)
 {
     struct cuda_rig *r = cuda_rig(state, "step=0");
     struct cuda_bench b;
@@ -295,7 +294,7 @@ static void the_default_stream_orders_others(void **state)
 
 /* ---- the driver's pool ---- */
 
-static void a_pool_serves(void **state)
+TEST_IN_RIG(a_pool_serves)
 {
     cuda_rig(state, NULL);
     for (int own = 0; own < 2; own++) {
@@ -339,7 +338,7 @@ static void a_pool_serves(void **state)
     }
 }
 
-static void an_old_release_may_not_reuse_opportunistically(void **state)
+TEST_IN_RIG(an_old_release_may_not_reuse_opportunistically)
 {
     struct tp_pool_cfg cfg = {.own = true, .reuse_allow_opportunistic = true};
     cuda_rig(state, "");
@@ -376,7 +375,7 @@ static void read_default_pool(cuuint64_t *threshold, int flags[3])
     tp_cuda_driver_unload(&d);
 }
 
-static void the_default_pool_is_left_as_it_was(void **state)
+TEST_IN_RIG(the_default_pool_is_left_as_it_was)
 {
     cuda_rig_any(state, "threshold=3MiB");
     struct tp_err err = {0};
@@ -407,7 +406,7 @@ static void the_default_pool_is_left_as_it_was(void **state)
     tp_cuda_close(c);
 }
 
-static void a_pool_has_a_limit(void **state)
+TEST_IN_RIG(a_pool_has_a_limit)
 {
     cuda_rig_any(state, "memory=256MiB");
     const struct tp_pool_cfg cfg = {.own = true, .max_size = 64 * MIB};
@@ -423,7 +422,7 @@ static void a_pool_has_a_limit(void **state)
     cuda_bench_close(&b);
 }
 
-static void an_old_driver_limits_no_pool(void **state)
+TEST_IN_RIG(an_old_driver_limits_no_pool)
 {
     cuda_rig(state, "version=12010");
     const struct tp_pool_cfg cfg = {.own = true, .max_size = 64 * MIB};
@@ -435,7 +434,7 @@ static void an_old_driver_limits_no_pool(void **state)
     cuda_bench_close(&b);
 }
 
-static void a_foreign_address_is_refused(void **state)
+TEST_IN_RIG(a_foreign_address_is_refused)
 {
     struct cuda_rig *r = cuda_rig(state, "");
     const struct tp_pool_cfg cfg = {.own = true};
@@ -450,7 +449,7 @@ static void a_foreign_address_is_refused(void **state)
     cuda_bench_close(&b);
 }
 
-static void a_device_without_pools(void **state)
+TEST_IN_RIG(a_device_without_pools)
 {
     static const char *const scripts[][2] = {
         {"pools=0", "device 0 (Simulated GPU) has no stream-ordered pools: the device does not "
@@ -473,7 +472,7 @@ static void a_device_without_pools(void **state)
 
 /* ---- several devices ---- */
 
-static void memory_is_mapped_in_units(void **state)
+TEST_IN_RIG(memory_is_mapped_in_units)
 {
     struct cuda_rig *r = cuda_rig_any(state, "memory=64MiB");
     struct cuda_bench b;
@@ -504,7 +503,7 @@ static void memory_is_mapped_in_units(void **state)
     cuda_rig_balance(r);
 }
 
-static void a_device_that_maps_nothing(void **state)
+TEST_IN_RIG(a_device_that_maps_nothing)
 {
     struct cuda_rig *r = cuda_rig(state, "vmm=0");
     struct cuda_bench b;
@@ -517,7 +516,7 @@ static void a_device_that_maps_nothing(void **state)
     cuda_rig_no_violation(r);
 }
 
-static void devices_are_mapped(void **state)
+TEST_IN_RIG(devices_are_mapped)
 {
     static const struct {
         const char *spec;
@@ -555,7 +554,7 @@ static void devices_are_mapped(void **state)
 }
 
 /* The context is set when another device's turn comes, and only then. */
-static void devices_share_a_thread(void **state)
+TEST_IN_RIG(devices_share_a_thread)
 {
     struct cuda_rig *r = cuda_rig(state, "devices=2");
     void *current = NULL;
@@ -584,7 +583,7 @@ static void devices_share_a_thread(void **state)
     cuda_rig_no_violation(r);
 }
 
-static void without_a_word_to_share(void **state)
+TEST_IN_RIG(without_a_word_to_share)
 {
     struct cuda_rig *r = cuda_rig(state, "devices=2");
     struct tp_source src[2];
@@ -610,7 +609,7 @@ static void without_a_word_to_share(void **state)
 
 /* ---- counts ---- */
 
-static void calls_are_counted(void **state)
+TEST_IN_RIG(calls_are_counted)
 {
     cuda_rig(state, NULL);
     for (int timed = 0; timed < 2; timed++) {
@@ -639,39 +638,6 @@ static void calls_are_counted(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_RIG(its_table_is_sound),
-        IN_RIG(put_takes_exactly_what_get_gave),
-        IN_RIG(alignment_is_honoured),
-        IN_RIG(a_full_device_is_data),
-        IN_RIG(more_than_a_device_has_is_out_of_memory),
-        IN_RIG(the_capacity_is_what_is_left),
-        IN_RIG(what_is_held_goes_back),
-        IN_RIG(a_put_waits_for_work),
-        IN_RIG(follow_orders_streams),
-        IN_RIG(missing_order_is_caught),
-        IN_RIG(kinds_of_streams),
-        IN_RIG(the_default_stream_orders_others),
-        IN_RIG(streams_in_a_row_take_their_times_together),
-        IN_RIG(a_pool_serves),
-        IN_RIG(an_old_release_may_not_reuse_opportunistically),
-        IN_RIG(the_default_pool_is_left_as_it_was),
-        IN_RIG(a_pool_has_a_limit),
-        IN_RIG(an_old_driver_limits_no_pool),
-        IN_RIG(a_foreign_address_is_refused),
-        IN_RIG(a_device_without_pools),
-        IN_RIG(memory_is_mapped_in_units),
-        IN_RIG(a_device_that_maps_nothing),
-        IN_RIG(devices_are_mapped),
-        IN_RIG(devices_share_a_thread),
-        IN_RIG(without_a_word_to_share),
-        IN_RIG(calls_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 #else
-#include "tests/unit/no_toolkit_main.h"
+#include "tests/unit/no_toolkit.h"
 #endif

@@ -92,26 +92,17 @@ static void each_policy(const char *format)
             lose_everywhere(tp_strategies[i], format);
 }
 
-static void a_device_that_is_lost(void **state)
+TEST(a_device_that_is_lost)
 {
-    (void)state;
     each_policy("step=0;lost=%llu");
 }
 
 /* 700: an illegal address. Policies that know no streams are given no work, and meet none. */
-static void work_that_fails(void **state)
+TEST(work_that_fails)
 {
-    (void)state;
     if (!fake_driver_is_fake())
         skip();
     lose_everywhere(&tp_strategy_stream_pool, "step=100;async=%llu:700");
     lose_everywhere(&tp_strategy_lru, "step=100;async=%llu:700");
     lose_everywhere(&tp_strategy_cuda_malloc_async, "step=100;async=%llu:700");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_device_that_is_lost),
-                                       cmocka_unit_test(work_that_fails)};
-    return cmocka_run_group_tests_name("a lost device", tests, NULL, NULL);
 }

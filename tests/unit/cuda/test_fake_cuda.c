@@ -1,13 +1,9 @@
 /* The fake CUDA driver against its contract, tests/fake_libcuda/fake_libcuda.h: memory, order,
  * contexts. Beside each violation stands the same program in order, which is none. With `step=0`
  * nothing is complete by itself. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #ifdef TAPOOL_FAKE_CUDA_PATH
 #include "tests/unit/fake_cuda_rig.h"
@@ -18,9 +14,8 @@ enum { MIB = 1 << 20 };
 
 /* --- ranges ----------------------------------------------------------------------------------- */
 
-static void test_ranges_share_granules(void **state)
+TEST(test_ranges_share_granules)
 {
-    (void)state;
     CUdeviceptr small[3];
     begin("memory=64MiB");
     for (int i = 0; i < 3; i++)
@@ -39,9 +34,8 @@ static void test_ranges_share_granules(void **state)
     end(0);
 }
 
-static void test_ranges_run_out(void **state)
+TEST(test_ranges_run_out)
 {
-    (void)state;
     CUdeviceptr p = 1;
     begin("memory=8MiB");
     CUdeviceptr a = range(6 * MIB), b = range(1000);
@@ -59,9 +53,8 @@ static void test_ranges_run_out(void **state)
     end(0);
 }
 
-static void test_frees_of_what_was_not_given(void **state)
+TEST(test_frees_of_what_was_not_given)
 {
-    (void)state;
     begin(NULL);
     CUdeviceptr a = range(4096), b = block(4096, NULL);
     says(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree(a + 512));
@@ -79,9 +72,8 @@ static void test_frees_of_what_was_not_given(void **state)
 
 /* --- work on bytes ---------------------------------------------------------------------------- */
 
-static void test_work_on_live_bytes_only(void **state)
+TEST(test_work_on_live_bytes_only)
 {
-    (void)state;
     begin(NULL);
     CUdeviceptr a = range(4096);
     fill(a, 4096, NULL);
@@ -98,9 +90,8 @@ static void test_work_on_live_bytes_only(void **state)
     end(3);
 }
 
-static void test_free_of_a_range_waits_for_nothing(void **state)
+TEST(test_free_of_a_range_waits_for_nothing)
 {
-    (void)state;
     begin("step=0");
     CUstream s = other_stream();
     CUdeviceptr a = range(4096), b = range(4096);
@@ -158,9 +149,8 @@ static void put_in_order(enum order_by how, CUstream earlier, CUstream later, CU
     }
 }
 
-static void test_races(void **state)
+TEST(test_races)
 {
-    (void)state;
     for (int how = NOT_AT_ALL; how <= BY_QUERY_STREAM; how++) {
         begin("step=0");
         CUstream a = other_stream(), b = other_stream();
@@ -180,9 +170,8 @@ static void test_races(void **state)
     }
 }
 
-static void test_races_are_of_bytes(void **state)
+TEST(test_races_are_of_bytes)
 {
-    (void)state;
     begin("step=0");
     CUstream a = other_stream(), b = other_stream();
     CUdeviceptr p = range(8192);
@@ -206,9 +195,8 @@ static void test_races_are_of_bytes(void **state)
 }
 
 /* Many uses of one range: what is known to be complete is forgotten, the rest is not. */
-static void test_many_uses(void **state)
+TEST(test_many_uses)
 {
-    (void)state;
     enum { N = 500 };
     begin("step=0");
     CUstream a = other_stream(), b = other_stream();
@@ -228,9 +216,8 @@ static void test_many_uses(void **state)
 }
 
 /* That the time has passed is not order. */
-static void test_luck_is_no_order(void **state)
+TEST(test_luck_is_no_order)
 {
-    (void)state;
     begin(NULL);
     CUstream a = other_stream(), b = other_stream();
     CUdeviceptr p = range(4096);
@@ -245,9 +232,8 @@ static void test_luck_is_no_order(void **state)
 }
 
 /* An event holds what was before its record, not what came after. */
-static void test_an_event_is_a_moment(void **state)
+TEST(test_an_event_is_a_moment)
 {
-    (void)state;
     begin("step=0");
     CUstream a = other_stream(), b = other_stream(), c = other_stream();
     CUevent e = event(), f = event();
@@ -280,9 +266,8 @@ static void test_an_event_is_a_moment(void **state)
 }
 
 /* Recorded again, it holds nothing of the first time. */
-static void test_an_event_recorded_again(void **state)
+TEST(test_an_event_recorded_again)
 {
-    (void)state;
     begin("step=0");
     CUstream a = other_stream(), b = other_stream(), c = other_stream();
     CUevent e = event();
@@ -303,9 +288,8 @@ static void test_an_event_recorded_again(void **state)
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-static void test_blocks_after_their_allocation(void **state)
+TEST(test_blocks_after_their_allocation)
 {
-    (void)state;
     begin("step=0");
     CUstream a = other_stream(), b = other_stream();
     CUdeviceptr p = block(4096, a), q = block(4096, a);
@@ -326,9 +310,8 @@ static void test_blocks_after_their_allocation(void **state)
     end(2);
 }
 
-static void test_blocks_before_their_free(void **state)
+TEST(test_blocks_before_their_free)
 {
-    (void)state;
     begin("step=0");
     CUstream a = other_stream(), b = other_stream();
     CUdeviceptr p = block(4096, a), q = block(4096, a);
@@ -348,9 +331,8 @@ static void test_blocks_before_their_free(void **state)
 }
 
 /* cuMemFree of a block waits for nothing. */
-static void test_plain_free_of_a_block(void **state)
+TEST(test_plain_free_of_a_block)
 {
-    (void)state;
     begin("step=0");
     CUdeviceptr p = block(4096, NULL), q = block(4096, NULL);
     fill(p, 4096, NULL);
@@ -365,9 +347,8 @@ static void test_plain_free_of_a_block(void **state)
 /* --- default streams -------------------------------------------------------------------------- */
 
 /* The legacy stream and blocking ones wait for each other; non-blocking ones do not. */
-static void test_legacy_stream(void **state)
+TEST(test_legacy_stream)
 {
-    (void)state;
     begin("step=0");
     CUstream blocking = stream(CU_STREAM_DEFAULT), apart = other_stream();
     CUdeviceptr p = range(4096);
@@ -399,9 +380,8 @@ static void *fill_per_thread(void *at)
     return NULL;
 }
 
-static void test_stream_per_thread(void **state)
+TEST(test_stream_per_thread)
 {
-    (void)state;
     pthread_t thread;
     begin("step=0");
     CUdeviceptr p = range(4096);
@@ -435,9 +415,8 @@ static CUresult spin(CUfunction f, CUdeviceptr p, uint64_t bytes, uint64_t ns, C
     return cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, params, NULL);
 }
 
-static void test_destroying_what_is_pending(void **state)
+TEST(test_destroying_what_is_pending)
 {
-    (void)state;
     CUfunction f;
     for (int synced = 0; synced < 2; synced++) {
         begin("step=0");
@@ -465,9 +444,8 @@ static void test_destroying_what_is_pending(void **state)
 }
 
 /* A stream that was destroyed too early leaves nothing behind for the next one. */
-static void test_after_a_destroyed_stream(void **state)
+TEST(test_after_a_destroyed_stream)
 {
-    (void)state;
     begin("step=0");
     CUstream a = other_stream();
     CUdeviceptr p = range(4096), q = block(4096, a);
@@ -489,9 +467,8 @@ static void test_after_a_destroyed_stream(void **state)
 
 /* --- kernels ---------------------------------------------------------------------------------- */
 
-static void test_kernels(void **state)
+TEST(test_kernels)
 {
-    (void)state;
     CUmodule module;
     CUfunction f, none;
     begin("step=0");
@@ -521,9 +498,8 @@ static void test_kernels(void **state)
 
 /* --- contexts --------------------------------------------------------------------------------- */
 
-static void test_contexts(void **state)
+TEST(test_contexts)
 {
-    (void)state;
     CUcontext context, again;
     CUdeviceptr p;
     begin(NULL);
@@ -552,9 +528,8 @@ static void test_contexts(void **state)
 }
 
 /* What a context still held when it went counts as not given back. */
-static void test_context_takes_all_with_it(void **state)
+TEST(test_context_takes_all_with_it)
 {
-    (void)state;
     begin("memory=64MiB");
     CUstream s = other_stream();
     CUevent e = event();
@@ -578,9 +553,8 @@ static void test_context_takes_all_with_it(void **state)
     end(1);
 }
 
-static void test_two_devices(void **state)
+TEST(test_two_devices)
 {
-    (void)state;
     CUcontext context[2];
     CUdeviceptr p[2];
     CUstream s[2];
@@ -621,9 +595,8 @@ static void test_two_devices(void **state)
 /* --- many ------------------------------------------------------------------------------------- */
 
 /* What is complete is forgotten, what is pending costs no more each time. */
-static void test_a_hundred_thousand(void **state)
+TEST(test_a_hundred_thousand)
 {
-    (void)state;
     enum { N = 12500 };
     static CUdeviceptr held[N];
     for (int step = 0; step < 2; step++) {
@@ -676,9 +649,8 @@ static void *churn(void *unused)
     return unused;
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
-    (void)state;
     pthread_t threads[4];
     begin(NULL);
     for (int i = 0; i < 4; i++)
@@ -689,38 +661,9 @@ static void test_threads(void **state)
     end(0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges_share_granules),
-        cmocka_unit_test(test_ranges_run_out),
-        cmocka_unit_test(test_frees_of_what_was_not_given),
-        cmocka_unit_test(test_work_on_live_bytes_only),
-        cmocka_unit_test(test_free_of_a_range_waits_for_nothing),
-        cmocka_unit_test(test_races),
-        cmocka_unit_test(test_races_are_of_bytes),
-        cmocka_unit_test(test_many_uses),
-        cmocka_unit_test(test_luck_is_no_order),
-        cmocka_unit_test(test_an_event_is_a_moment),
-        cmocka_unit_test(test_an_event_recorded_again),
-        cmocka_unit_test(test_blocks_after_their_allocation),
-        cmocka_unit_test(test_blocks_before_their_free),
-        cmocka_unit_test(test_plain_free_of_a_block),
-        cmocka_unit_test(test_legacy_stream),
-        cmocka_unit_test(test_stream_per_thread),
-        cmocka_unit_test(test_destroying_what_is_pending),
-        cmocka_unit_test(test_after_a_destroyed_stream),
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_contexts),
-        cmocka_unit_test(test_context_takes_all_with_it),
-        cmocka_unit_test(test_two_devices),
-        cmocka_unit_test(test_a_hundred_thousand),
-        cmocka_unit_test(test_threads),
-    };
-    open_driver();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GROUP(open_driver, NULL)
 
 #else
-#include "tests/unit/no_toolkit_main.h"
+#include "tests/unit/no_toolkit.h"
+#include "tests/unit/test.h"
 #endif

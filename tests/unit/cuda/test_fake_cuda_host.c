@@ -1,12 +1,8 @@
 /* The fake CUDA driver and the process that calls it: how the host waits, and what a fork may do.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #ifdef TAPOOL_FAKE_CUDA_PATH
 #include "tests/unit/fake_cuda_rig.h"
@@ -14,9 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void test_a_full_queue_waits(void **state)
+TEST(test_a_full_queue_waits)
 {
-    (void)state;
     begin("step=0;queue=4");
     CUstream s = other_stream(), other = other_stream();
     CUdeviceptr a = range(16 * 1024);
@@ -34,9 +29,8 @@ static void test_a_full_queue_waits(void **state)
     end(1);
 }
 
-static void test_who_asks_on_has_waited(void **state)
+TEST(test_who_asks_on_has_waited)
 {
-    (void)state;
     int asked = 0;
     begin("step=0");
     CUstream s = other_stream();
@@ -50,9 +44,8 @@ static void test_who_asks_on_has_waited(void **state)
     end(0);
 }
 
-static void test_real_time(void **state)
+TEST(test_real_time)
 {
-    (void)state;
     begin("clock=real");
     CUstream s = other_stream();
     CUdeviceptr a = range(64u << 20);
@@ -68,9 +61,8 @@ static void test_real_time(void **state)
 }
 
 /* A child that calls the driver after its parent did, and what each call answered there. */
-static void test_a_fork_cannot_use_it(void **state)
+TEST(test_a_fork_cannot_use_it)
 {
-    (void)state;
     begin(NULL);
     CUdeviceptr a = range(4096), b = 0;
     int status = 0;
@@ -88,18 +80,9 @@ static void test_a_fork_cannot_use_it(void **state)
     end(0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_full_queue_waits),
-        cmocka_unit_test(test_who_asks_on_has_waited),
-        cmocka_unit_test(test_real_time),
-        cmocka_unit_test(test_a_fork_cannot_use_it),
-    };
-    open_driver();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GROUP(open_driver, NULL)
 
 #else
-#include "tests/unit/no_toolkit_main.h"
+#include "tests/unit/no_toolkit.h"
+#include "tests/unit/test.h"
 #endif

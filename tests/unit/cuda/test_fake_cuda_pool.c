@@ -1,12 +1,8 @@
 /* The stream-ordered pools of the fake CUDA driver: which freed memory is taken again, and when it
  * goes back to the device. With `step=0` nothing is complete by itself. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #ifdef TAPOOL_FAKE_CUDA_PATH
 #include "tests/unit/fake_cuda_rig.h"
@@ -80,9 +76,8 @@ static void drop(CUdeviceptr p, CUstream s)
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
-static void test_marks(void **state)
+TEST(test_marks)
 {
-    (void)state;
     begin("memory=256MiB");
     CUmemoryPool pool = own_pool(0);
     CUdeviceptr a = from_pool(pool, 1000, NULL), b = from_pool(pool, 40 * MIB + 1, NULL);
@@ -110,9 +105,8 @@ static void test_marks(void **state)
 }
 
 /* Each chunk has 8 MiB left, and none has 9. */
-static void test_chunks_fragment(void **state)
+TEST(test_chunks_fragment)
 {
-    (void)state;
     begin("memory=96MiB;step=0");
     CUmemoryPool pool = own_pool(0);
     CUdeviceptr p[3], q;
@@ -129,9 +123,8 @@ static void test_chunks_fragment(void **state)
     end(0);
 }
 
-static void test_attributes_that_cannot_be(void **state)
+TEST(test_attributes_that_cannot_be)
 {
-    (void)state;
     cuuint64_t one = 1;
     begin(NULL);
     CUmemoryPool pool = default_pool();
@@ -146,9 +139,8 @@ static void test_attributes_that_cannot_be(void **state)
 
 /* --- going back to the device ----------------------------------------------------------------- */
 
-static void test_release_threshold(void **state)
+TEST(test_release_threshold)
 {
-    (void)state;
     begin("step=0;threshold=64MiB");
     CUmemoryPool pool = default_pool();
     CUdeviceptr p[4];
@@ -180,9 +172,8 @@ static void test_release_threshold(void **state)
 }
 
 /* What the host does not know to be free stays, and so does a chunk with a block in it. */
-static void test_trim(void **state)
+TEST(test_trim)
 {
-    (void)state;
     begin("step=0");
     CUmemoryPool pool = own_pool(0);
     set_number(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, UINT64_MAX);
@@ -203,9 +194,8 @@ static void test_trim(void **state)
 
 /* --- reuse ------------------------------------------------------------------------------------ */
 
-static void test_same_stream_at_once(void **state)
+TEST(test_same_stream_at_once)
 {
-    (void)state;
     begin("step=0");
     CUmemoryPool pool = default_pool();
     CUstream a = other_stream();
@@ -222,9 +212,8 @@ static void test_same_stream_at_once(void **state)
 }
 
 /* Two neighbours that the stream freed serve one block. */
-static void test_neighbours_are_joined(void **state)
+TEST(test_neighbours_are_joined)
 {
-    (void)state;
     begin("step=0");
     CUstream a = other_stream(), b = other_stream();
     CUdeviceptr p[4];
@@ -254,9 +243,8 @@ static void test_neighbours_are_joined(void **state)
 }
 
 /* What is joined is free when the last of it is. */
-static void test_joined_neighbours_count_from_the_last(void **state)
+TEST(test_joined_neighbours_count_from_the_last)
 {
-    (void)state;
     begin("step=0");
     CUmemoryPool pool = own_pool(32 * MIB);
     CUstream a = other_stream(), b = other_stream();
@@ -320,9 +308,8 @@ static bool reused(int follow, int opportunistic, int between)
     return p == q;
 }
 
-static void test_reuse_by_others(void **state)
+TEST(test_reuse_by_others)
 {
-    (void)state;
     assert_false(reused(1, 1, UNORDERED));
     assert_true(reused(1, 0, AFTER_EVENT));
     assert_false(reused(0, 1, AFTER_EVENT));
@@ -332,9 +319,8 @@ static void test_reuse_by_others(void **state)
 }
 
 /* Where there is no other memory, the pool may let a stream wait for the free on another. */
-static void test_internal_dependencies(void **state)
+TEST(test_internal_dependencies)
 {
-    (void)state;
     CUdeviceptr q;
     begin("step=0");
     CUmemoryPool pool = own_pool(32 * MIB);
@@ -359,9 +345,8 @@ static void test_internal_dependencies(void **state)
 }
 
 /* What orders the reuse orders nothing else. */
-static void test_reuse_is_no_order_for_others(void **state)
+TEST(test_reuse_is_no_order_for_others)
 {
-    (void)state;
     begin("step=0");
     CUstream a = other_stream(), b = other_stream();
     CUdeviceptr r = range(4096), p = block(20 * MIB, a);
@@ -380,9 +365,8 @@ static void test_reuse_is_no_order_for_others(void **state)
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
-static void test_pools_run_out(void **state)
+TEST(test_pools_run_out)
 {
-    (void)state;
     CUdeviceptr p;
     begin("memory=64MiB");
     CUmemoryPool pool = own_pool(40 * MIB);
@@ -407,9 +391,8 @@ static void test_pools_run_out(void **state)
 }
 
 /* Idle chunks of the pool make room before it says that there is none. */
-static void test_idle_chunks_make_room(void **state)
+TEST(test_idle_chunks_make_room)
 {
-    (void)state;
     begin("memory=64MiB");
     CUmemoryPool pool = default_pool();
     set_number(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, UINT64_MAX);
@@ -423,9 +406,8 @@ static void test_idle_chunks_make_room(void **state)
 
 /* --- pools ------------------------------------------------------------------------------------ */
 
-static void test_pool_of_a_device(void **state)
+TEST(test_pool_of_a_device)
 {
-    (void)state;
     CUmemoryPool now;
     begin(NULL);
     CUmemoryPool pool = own_pool(0);
@@ -448,9 +430,8 @@ static void test_pool_of_a_device(void **state)
     end(2);
 }
 
-static void test_pools_that_cannot_be(void **state)
+TEST(test_pools_that_cannot_be)
 {
-    (void)state;
     CUmemoryPool pool;
     CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
                             .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1}};
@@ -465,9 +446,8 @@ static void test_pools_that_cannot_be(void **state)
     end(0);
 }
 
-static void test_destroying_a_pool_in_use(void **state)
+TEST(test_destroying_a_pool_in_use)
 {
-    (void)state;
     begin("step=0");
     CUmemoryPool pool = own_pool(0), pending = own_pool(0);
     CUdeviceptr p = from_pool(pool, 512, NULL);
@@ -483,30 +463,9 @@ static void test_destroying_a_pool_in_use(void **state)
     end(3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_chunks_fragment),
-        cmocka_unit_test(test_attributes_that_cannot_be),
-        cmocka_unit_test(test_release_threshold),
-        cmocka_unit_test(test_trim),
-        cmocka_unit_test(test_same_stream_at_once),
-        cmocka_unit_test(test_neighbours_are_joined),
-        cmocka_unit_test(test_joined_neighbours_count_from_the_last),
-        cmocka_unit_test(test_reuse_by_others),
-        cmocka_unit_test(test_internal_dependencies),
-        cmocka_unit_test(test_reuse_is_no_order_for_others),
-        cmocka_unit_test(test_pools_run_out),
-        cmocka_unit_test(test_idle_chunks_make_room),
-        cmocka_unit_test(test_pool_of_a_device),
-        cmocka_unit_test(test_pools_that_cannot_be),
-        cmocka_unit_test(test_destroying_a_pool_in_use),
-    };
-    open_driver();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+GROUP(open_driver, NULL)
 
 #else
-#include "tests/unit/no_toolkit_main.h"
+#include "tests/unit/no_toolkit.h"
+#include "tests/unit/test.h"
 #endif

@@ -3,7 +3,7 @@
 
 #include "traces/formats/tpt/crc32c_tables.h"
 
-#include "tests/unit/test_main.h"
+#include "tests/unit/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +26,8 @@ static void vectors(uint32_t (*crc)(uint32_t, const void *, size_t))
     assert_int_equal(crc(0, bytes, sizeof bytes), 0x113fdb5c);
 }
 
-static void test_vectors(void **state)
+TEST(test_vectors)
 {
-    (void)state;
     vectors(tp_tpt_crc32c);
     vectors(tp_tpt_crc32c_plain);
 }
@@ -45,9 +44,8 @@ static uint32_t slow(const unsigned char *at, size_t size)
     return ~crc;
 }
 
-static void test_lengths_and_pieces(void **state)
+TEST(test_lengths_and_pieces)
 {
-    (void)state;
     unsigned char bytes[200];
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)(i * 151 + 7);
@@ -67,9 +65,8 @@ static void test_lengths_and_pieces(void **state)
     }
 }
 
-static void test_tables(void **state)
+TEST(test_tables)
 {
-    (void)state;
     for (unsigned byte = 0; byte < 256; byte++) {
         uint32_t crc = byte;
         for (int bit = 0; bit < 8; bit++)
@@ -81,6 +78,3 @@ static void test_tables(void **state)
         }
     }
 }
-
-TESTS(cmocka_unit_test(test_vectors), cmocka_unit_test(test_lengths_and_pieces),
-      cmocka_unit_test(test_tables))

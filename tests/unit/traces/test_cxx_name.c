@@ -2,7 +2,7 @@
 #include "alloc/base/str.h"
 #include "traces/symbols/symbols.h"
 
-#include "tests/unit/test_main.h"
+#include "tests/unit/test.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { ROOM = 5000 };
 
-static void usual_names(void **state)
+TEST(usual_names)
 {
     static const struct {
         const char *name, *words;
@@ -61,7 +61,7 @@ static void pairs_of_pairs(struct tp_str *name, unsigned levels)
 }
 
 /* The words of each level are twice those of the one before; the bound is never below them. */
-static void bound_holds(void **state)
+TEST(bound_holds)
 {
     char name[ROOM];
     struct tp_cxx_names names = {0};
@@ -84,7 +84,7 @@ static void bound_holds(void **state)
 
 /* Nothing of these is written out: packs in packs, what only one mention each doubles, and
  * arguments that lie behind. */
-static void other_growth(void **state)
+TEST(other_growth)
 {
     static const char *const beginnings[] = {"_Z1fIJiiiiEEv", "_Z1fIiE", "_ZZ1fIiEvvENcvT_I"};
     static const char *const parts[] = {"Dp", "T_", "sZT_", "DpT_"};
@@ -105,7 +105,7 @@ static void other_growth(void **state)
 }
 
 /* The second ends in no time that was waited for. */
-static void packs_stay_as_they_are(void **state)
+TEST(packs_stay_as_they_are)
 {
     static const char *const packs[] = {
         "_ZNSt6vectorISt4pairIilESaIS1_EE17_M_realloc_insertIJRiRlEEEv"
@@ -120,7 +120,7 @@ static void packs_stay_as_they_are(void **state)
     tp_cxx_close(&names);
 }
 
-static void deep_and_long(void **state)
+TEST(deep_and_long)
 {
     static const char codes[] = "PKRONSIFXLJZDAMUE0";
     char name[ROOM];
@@ -140,7 +140,7 @@ static void deep_and_long(void **state)
 }
 
 /* Many names that are dear one by one end at some time, and those behind stay as they are. */
-static void all_of_them(void **state)
+TEST(all_of_them)
 {
     struct tp_cxx_names names = {0};
     (void)state;
@@ -151,7 +151,3 @@ static void all_of_them(void **state)
     assert_ptr_equal(tp_cxx_words(&names, name), name);
     tp_cxx_close(&names);
 }
-
-TESTS(cmocka_unit_test(usual_names), cmocka_unit_test(bound_holds), cmocka_unit_test(other_growth),
-      cmocka_unit_test(packs_stay_as_they_are), cmocka_unit_test(deep_and_long),
-      cmocka_unit_test(all_of_them))

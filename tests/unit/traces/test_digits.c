@@ -1,7 +1,7 @@
 /* Digits eight at a time against one at a time: all lengths, ends of memory and bytes behind. */
 #include "traces/input/digits.h"
 
-#include "tests/unit/test_main.h"
+#include "tests/unit/test.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -30,9 +30,8 @@ static void same(const char *text, size_t size)
     free(exact);
 }
 
-static void test_lengths(void **state)
+TEST(test_lengths)
 {
-    (void)state;
     static const char digits[] = "918273645546372819109876";
     for (size_t size = 0; size <= ROOM; size++)
         for (size_t count = 0; count <= size; count++) {
@@ -42,9 +41,8 @@ static void test_lengths(void **state)
         }
 }
 
-static void test_bytes(void **state)
+TEST(test_bytes)
 {
-    (void)state;
     for (int byte = 0; byte < 256; byte++)
         for (size_t at = 0; at < ROOM; at++) {
             char text[] = "999999999999999999999999";
@@ -55,5 +53,3 @@ static void test_bytes(void **state)
             same(text, ROOM);
         }
 }
-
-TESTS(cmocka_unit_test(test_lengths), cmocka_unit_test(test_bytes))

@@ -1,7 +1,7 @@
 /* What was mapped at the start, where thousands of events are about the same pages: the reader is
  * compiled into this test, so that its steps are counted. */
 #include "tests/unit/counted_steps.h"
-#include "tests/unit/test_main.h"
+#include "tests/unit/test.h"
 
 #include "traces/formats/pytorch/pytorch_growing.c"
 
@@ -60,9 +60,8 @@ static void end(struct recording *r)
 }
 
 /* Each begins one page later than the one before, and all end together. */
-static void pages_that_were_seen_are_stepped_over(void **state)
+TEST(pages_that_were_seen_are_stepped_over)
 {
-    (void)state;
     struct recording *r = begin();
     for (uint64_t i = 0; i < EVENTS; i++)
         add(r, TP_PYTORCH_SEGMENT_UNMAP, 100 + i, PAGES - i);
@@ -74,9 +73,8 @@ static void pages_that_were_seen_are_stepped_over(void **state)
 }
 
 /* Pages 10 to 19 come with a map first, and so were not there; 30 is between what was seen. */
-static void only_new_pages_are_kept(void **state)
+TEST(only_new_pages_are_kept)
 {
-    (void)state;
     struct recording *r = begin();
     add(r, TP_PYTORCH_SEGMENT_MAP, 10, 10);
     add(r, TP_PYTORCH_SEGMENT_UNMAP, 5, 20);
@@ -89,6 +87,3 @@ static void only_new_pages_are_kept(void **state)
     is_stretch(r, 1, 20, 21);
     end(r);
 }
-
-TESTS(cmocka_unit_test(pages_that_were_seen_are_stepped_over),
-      cmocka_unit_test(only_new_pages_are_kept))

@@ -19,7 +19,7 @@ static const struct importer_row a_block_of_0_bytes_is_dirty_input[] = {
     {INTERPRETED, .strict = true, .error_part = "allocates 0 bytes"},
 };
 
-static void both_forms_say_the_same(void **state)
+TEST(both_forms_say_the_same)
 {
     static const struct importer_row forms[] = {
         {RAW, .name = "./program two", .capture = "heaptrack recording"},
@@ -96,9 +96,8 @@ static void place_of(const char *text, uint64_t event, const char *place)
     forget(&r);
 }
 
-static void places(void **state)
+TEST(places)
 {
-    (void)state;
 #define NAMES                                                                                      \
     HEAD "s 9 /bin/prog\ns c /lib/libc.so\ns 4 main\ns 8 /src/a.c\ns f operator new(n)\n"          \
          "i 100 1 3 4 2a\ni 200 2 5\ni 300 2\ni 400 2 3\n"
@@ -118,9 +117,8 @@ static void places(void **state)
 }
 
 /* What is kept of a file fits into the memory that reading may take. */
-static void memory(void **state)
+TEST(memory)
 {
-    (void)state;
     static char text[400000];
     static const char *const kept[] = {"a 8 0\n", "i 1 1\n", "t 1 1\n", "s 1 x\n"};
     for (size_t k = 0; k < COUNT(kept); k++) {
@@ -143,6 +141,5 @@ static const struct importer_score scores[] = {
     SCORE("", 0),
 };
 
-TESTS(ROWS(heaptrack, a_block_of_0_bytes_is_dirty_input), cmocka_unit_test(both_forms_say_the_same),
-      ROWS(heaptrack, lines), ROWS(heaptrack, what_is_none), ROWS(heaptrack, commands_and_clock),
-      SCORES(heaptrack, scores), cmocka_unit_test(places), cmocka_unit_test(memory))
+TESTS(ROWS(heaptrack, a_block_of_0_bytes_is_dirty_input), ROWS(heaptrack, lines),
+      ROWS(heaptrack, what_is_none), ROWS(heaptrack, commands_and_clock), SCORES(heaptrack, scores))

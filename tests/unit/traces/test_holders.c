@@ -60,9 +60,8 @@ static void expect(const struct tp_holder *row, const char *place, double bytes,
 
 /* What is freed before the peak, or comes after it, holds nothing; a realloc takes the block over.
  */
-static void exact(void **state)
+TEST(exact)
 {
-    (void)state;
     struct tp_holders *h = find(
         ALLOC(1, 5000, "gone") FREE(1) ALLOC(2, 100, "a") ALLOC(3, 300, "b") PLAIN(4, 50)
             ALLOC(5, 200, "a") ALLOC(
@@ -83,9 +82,8 @@ static void exact(void **state)
 
 /* Of the class 64 to 127, 400 bytes live and 200 have places: each stands for two. Of 32 to 63 none
  * has one. From 1,000 bytes on, what has a place stands for itself. */
-static void estimated(void **state)
+TEST(estimated)
 {
-    (void)state;
     struct tp_holders *h = find(ALLOC(1, 100, "a") PLAIN(2, 100) ALLOC(3, 100, "b") PLAIN(4, 100)
                                     PLAIN(5, 40) ALLOC(6, 1000, "b") PLAIN(7, 1010),
                                 (struct tp_place_sampling){.size = 1000, .every = 10}, false);
@@ -99,9 +97,8 @@ static void estimated(void **state)
     tp_holders_free(h);
 }
 
-static void callers(void **state)
+TEST(callers)
 {
-    (void)state;
     struct tp_holders *h =
         find(ALLOC(1, 100, "a") PLAIN(2, 10) PLAIN(3, 300), (struct tp_place_sampling){0}, true);
     assert_non_null(h);
@@ -115,9 +112,8 @@ static void callers(void **state)
 }
 
 /* Four callers of one place, none of more than half: the three largest. Of two, one has more. */
-static void no_caller_of_most(void **state)
+TEST(no_caller_of_most)
 {
-    (void)state;
     static const char *const names[] = {"p", "q", "r", "s"};
     struct reading r = read_text(&tp_format_jsonl,
                                  "{\"format\":\"tapool-trace\",\"version\":1}\n" PLAIN(1, 50)
@@ -150,9 +146,8 @@ static void no_caller_of_most(void **state)
     tp_holders_free(h);
 }
 
-static void none(void **state)
+TEST(none)
 {
-    (void)state;
     assert_null(find(PLAIN(1, 100), (struct tp_place_sampling){0}, false));
     assert_null(
         find(ALLOC(1, 100, "a") FREE(1) PLAIN(2, 500), (struct tp_place_sampling){0}, false));
@@ -161,9 +156,8 @@ static void none(void **state)
 #define MARK(name) "{\"op\":\"mark\",\"name\":\"" name "\"}\n"
 
 /* Event 6 frees what is largest; what comes behind the event does not count. */
-static void at_an_event(void **state)
+TEST(at_an_event)
 {
-    (void)state;
     static const char events[] = ALLOC(1, 5000, "gone") ALLOC(2, 100, "a") ALLOC(3, 300, "b")
         ALLOC(4, 200, "a") ALLOC(5, 7, "c") FREE(1) ALLOC(6, 9000, "late");
     const struct tp_place_sampling all = {0};
@@ -182,9 +176,8 @@ static void at_an_event(void **state)
     assert_null(find_as(events, all, false, &(struct tp_holders_cfg){.at = 0}));
 }
 
-static void by_phase_age_and_size(void **state)
+TEST(by_phase_age_and_size)
 {
-    (void)state;
     static const char events[] = PLAIN(1, 64) MARK("load") PLAIN(2, 127) PLAIN(3, 128) MARK("run")
         PLAIN(4, 1) MARK("load") PLAIN(5, 40) MARK("(none)") PLAIN(6, 1000) MARK("end");
     const struct tp_place_sampling all = {0};
@@ -211,9 +204,8 @@ static void by_phase_age_and_size(void **state)
 }
 
 /* With two places the callers tell rows apart; the stacks hold what their rows do. */
-static void by_two_places(void **state)
+TEST(by_two_places)
 {
-    (void)state;
     static const char events[] = ALLOC(1, 100, "b") PLAIN(2, 10) PLAIN(3, 300);
     struct tp_holders *h = find_as(events, (struct tp_place_sampling){0}, true,
                                    &(struct tp_holders_cfg){.at = TP_AT_PEAK, .depth = 2});
@@ -231,7 +223,3 @@ static void by_two_places(void **state)
     expect(&h->rows[0], "b", 400, 2);
     tp_holders_free(h);
 }
-
-TESTS(cmocka_unit_test(exact), cmocka_unit_test(estimated), cmocka_unit_test(callers),
-      cmocka_unit_test(no_caller_of_most), cmocka_unit_test(none), cmocka_unit_test(at_an_event),
-      cmocka_unit_test(by_phase_age_and_size), cmocka_unit_test(by_two_places))

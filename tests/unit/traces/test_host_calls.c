@@ -370,9 +370,8 @@ static void check_calls(const struct row *row, const struct call_format *format,
     forget(&r);
 }
 
-static void the_same_calls_are_one_program(void **state)
+TEST(the_same_calls_are_one_program)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint8_t first[TP_HASH_SIZE], hash[TP_HASH_SIZE];
         size_t asked = 0;
@@ -389,7 +388,7 @@ static void the_same_calls_are_one_program(void **state)
 
 /* Where records have no certain order, the first free after an address was used again is the late
  * one. */
-static void a_late_free_is_not_that_of_the_new_block(void **state)
+TEST(a_late_free_is_not_that_of_the_new_block)
 {
     static const struct call calls[CALLS] = {MALLOC(A, 24), MALLOC(B, 9),  REALLOC(B, A, 48),
                                              FREE(A),       MALLOC(B, 10), FREE(A)};
@@ -411,6 +410,3 @@ static void a_late_free_is_not_that_of_the_new_block(void **state)
         forget(&r);
     }
 }
-
-TESTS(cmocka_unit_test(the_same_calls_are_one_program),
-      cmocka_unit_test(a_late_free_is_not_that_of_the_new_block))

@@ -14,9 +14,8 @@ static void must_fail(const char *path, const char *text)
     assert_null(in);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     must_fail("/nonexistent/x.json", "/nonexistent/x.json: no such file");
     must_fail("/tmp", "/tmp is a directory");
     must_fail("/nonexistent/\x1b[31m\xff.json", "/nonexistent/?[31m?.json: no such file");
@@ -27,18 +26,16 @@ static void test_refusals(void **state)
     unlink(path);
 }
 
-static void test_empty_memory(void **state)
+TEST(test_empty_memory)
 {
-    (void)state;
     struct tp_input *in = NULL;
     struct tp_err err = {0};
     assert_int_equal(tp_input_memory("m", "", 0, 0, &in, &err), TP_EINPUT);
     assert_string_equal(err.text, "m: empty: no trace in it");
 }
 
-static void test_positions(void **state)
+TEST(test_positions)
 {
-    (void)state;
     struct tp_input *in = NULL;
     const unsigned char *data = NULL;
     size_t got = 0;
@@ -64,9 +61,8 @@ static void test_positions(void **state)
     tp_input_close(in);
 }
 
-static void test_file(void **state)
+TEST(test_file)
 {
-    (void)state;
     char path[] = RIG_FILE;
     struct bytes all = make_pattern(MANY);
     make_file(path, all.data, all.size);
@@ -83,9 +79,8 @@ static void test_file(void **state)
     free(all.data);
 }
 
-static void test_stdin_pipe(void **state)
+TEST(test_stdin_pipe)
 {
-    (void)state;
     struct bytes all = make_pattern(MANY);
     struct feeder f;
     feed(&f, all.data, all.size);
@@ -99,9 +94,8 @@ static void test_stdin_pipe(void **state)
 }
 
 /* A look ahead waits for all that it was asked for, however small the pieces come. */
-static void test_peek_waits(void **state)
+TEST(test_peek_waits)
 {
-    (void)state;
     int ends[2], status = 0;
     char path[64];
     struct tp_input *in = NULL;
@@ -131,9 +125,8 @@ static void test_peek_waits(void **state)
     close(ends[0]);
 }
 
-static void test_read_error(void **state)
+TEST(test_read_error)
 {
-    (void)state;
     /* a directory is seen on opening; memory of the own process fails only in read(2) */
     struct tp_input *in = NULL;
     struct tp_err err = {0};
@@ -148,9 +141,8 @@ static void check_clean(const char *in, size_t size, const char *expected)
     assert_string_equal(out, expected);
 }
 
-static void test_clean(void **state)
+TEST(test_clean)
 {
-    (void)state;
     check_clean("plain", 64, "plain");
     check_clean(NULL, 64, "");
     check_clean("a\x1b[0m\n\x7f", 64, "a?[0m??");
@@ -168,9 +160,8 @@ static void test_clean(void **state)
 }
 
 /* What a service that runs jobs would do on reading it in their output. */
-static void test_clean_commands(void **state)
+TEST(test_clean_commands)
 {
-    (void)state;
     check_clean("::error::x", 64, "?:error::x");
     check_clean("  ::add-mask::x", 64, "  ?:add-mask::x");
     check_clean("a\n::error::x", 64, "a?::error::x");
@@ -188,17 +179,10 @@ static void test_clean_commands(void **state)
     check_clean("##", 64, "##");
 }
 
-static void test_grouped(void **state)
+TEST(test_grouped)
 {
-    (void)state;
     assert_string_equal(tp_count(0).s, "0");
     assert_string_equal(tp_count(999).s, "999");
     assert_string_equal(tp_count(1000).s, "1,000");
     assert_string_equal(tp_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
 }
-
-TESTS(cmocka_unit_test(test_refusals), cmocka_unit_test(test_empty_memory),
-      cmocka_unit_test(test_positions), cmocka_unit_test(test_file),
-      cmocka_unit_test(test_stdin_pipe), cmocka_unit_test(test_peek_waits),
-      cmocka_unit_test(test_read_error), cmocka_unit_test(test_clean),
-      cmocka_unit_test(test_clean_commands), cmocka_unit_test(test_grouped))

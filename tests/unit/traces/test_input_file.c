@@ -94,17 +94,15 @@ static void check_bytes(struct bytes b, bool packed)
     unlink(path);
 }
 
-static void test_plain(void **state)
+TEST(test_plain)
 {
-    (void)state;
     struct bytes all = make_pattern(MANY);
     check_bytes(all, false);
     free(all.data);
 }
 
-static void test_packed(void **state)
+TEST(test_packed)
 {
-    (void)state;
     struct bytes all = make_pattern(MANY);
     for (size_t i = 0; i < PACKERS; i++) {
         struct bytes packed = packers[i].pack(all.data, all.size);
@@ -115,9 +113,8 @@ static void test_packed(void **state)
 }
 
 /* An unpacked file is not copied: not even $TMPDIR is needed. */
-static void test_in_place(void **state)
+TEST(test_in_place)
 {
-    (void)state;
     char path[] = RIG_FILE;
     struct bytes all = make_pattern(MANY);
     struct stat own, got;
@@ -135,9 +132,8 @@ static void test_in_place(void **state)
     free(all.data);
 }
 
-static void test_pipe(void **state)
+TEST(test_pipe)
 {
-    (void)state;
     struct bytes all = make_pattern(MANY);
     for (size_t i = 0; i <= PACKERS; i++) {
         struct bytes b = i < PACKERS ? packers[i].pack(all.data, all.size) : make_pattern(MANY);
@@ -162,9 +158,8 @@ static void test_pipe(void **state)
 }
 
 /* stdin may be a file of which a part was taken by others: what is left of it is the input. */
-static void test_stdin_file(void **state)
+TEST(test_stdin_file)
 {
-    (void)state;
     char path[] = RIG_FILE;
     struct bytes all = make_pattern(MANY);
     int saved = dup(STDIN_FILENO), fd = -1;
@@ -184,9 +179,8 @@ static void test_stdin_file(void **state)
 }
 
 /* Damage behind the first block is found while copying, and stays. */
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
-    (void)state;
     struct bytes all = make_pattern(MANY), packed = pack_gzip(all.data, all.size);
     struct tp_err err = {0};
     int fd = -1;
@@ -205,9 +199,8 @@ static void test_damaged(void **state)
     free(all.data);
 }
 
-static void test_no_room(void **state)
+TEST(test_no_room)
 {
-    (void)state;
     struct bytes all = make_pattern(MANY), packed = pack_gzip(all.data, all.size);
     const char *before = getenv("TMPDIR");
     char saved[256];
@@ -228,7 +221,3 @@ static void test_no_room(void **state)
     free(packed.data);
     free(all.data);
 }
-
-TESTS(cmocka_unit_test(test_plain), cmocka_unit_test(test_packed), cmocka_unit_test(test_in_place),
-      cmocka_unit_test(test_pipe), cmocka_unit_test(test_stdin_file),
-      cmocka_unit_test(test_damaged), cmocka_unit_test(test_no_room))

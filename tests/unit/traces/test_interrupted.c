@@ -71,7 +71,7 @@ static struct tp_program *one_window(void)
     return p;
 }
 
-static void passes_end_within_a_part(void **state)
+TEST(passes_end_within_a_part)
 {
     static const unsigned passes[] = {TP_PASS_USAGE, TP_PASS_THROUGHPUT, TP_PASS_LATENCY,
                                       TP_PASS_COUNT, TP_PASS_FITS};
@@ -117,9 +117,8 @@ static uint64_t done_after(struct tp_program *p, unsigned pass, double ns_per_ti
 
 /* A machine that is busy makes parts slow: a pass whose instructions are counted plays the same
  * ones all the same. */
-static void a_slow_machine_cuts_no_other_parts(void **state)
+TEST(a_slow_machine_cuts_no_other_parts)
 {
-    (void)state;
     struct tp_program *p = one_window();
     uint64_t fast = done_after(p, TP_PASS_COUNT, 1e-9), slow = done_after(p, TP_PASS_COUNT, 1e12);
     assert_true(fast > 100);
@@ -137,9 +136,8 @@ static int stop(struct tp_err *e)
     return ++asked >= stop_at ? tp_fail(e, TP_EIO, "stopped by signal 15") : TP_OK;
 }
 
-static void lowering_asks_now_and_then(void **state)
+TEST(lowering_asks_now_and_then)
 {
-    (void)state;
     const struct tp_lower_cfg cfg = {.path = "x.json", .stop = stop};
     const struct tp_event ev = {.op = TP_EV_SYNC};
     struct tp_lower *lo = NULL;
@@ -155,9 +153,8 @@ static void lowering_asks_now_and_then(void **state)
 }
 
 /* A pipe to which nobody writes. */
-static void waiting_for_bytes_ends(void **state)
+TEST(waiting_for_bytes_ends)
 {
-    (void)state;
     struct tp_input *in = NULL;
     int ends[2], before = dup(STDIN_FILENO);
     assert_int_equal(pipe(ends), 0);
@@ -178,11 +175,4 @@ static int setup(void **state)
     return new_run();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(passes_end_within_a_part),
-                                       cmocka_unit_test(a_slow_machine_cuts_no_other_parts),
-                                       cmocka_unit_test(lowering_asks_now_and_then),
-                                       cmocka_unit_test(waiting_for_bytes_ends)};
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+GROUP(setup, teardown)

@@ -37,9 +37,8 @@ static void check_same(const char *text, size_t size, bool one_line)
 
 /* ---- by hand ---- */
 
-static void test_good(void **state)
+TEST(test_good)
 {
-    (void)state;
     static const char *const texts[] = {
         "{\"op\":\"reset\"}",
         ("{\"t\": 0, \"op\": \"alloc\", \"id\": 1, \"size\": 4096, \"align\": 64, \"thread\": 0, "
@@ -131,9 +130,8 @@ static const char *const bad[] = {
     "{\"op\":\"sync\",\v\"t\":1}",
 };
 
-static void test_bad(void **state)
+TEST(test_bad)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         if (*bad[i] && is_event(bad[i], false))
             fail_msg("taken: %s", bad[i]);
@@ -142,9 +140,8 @@ static void test_bad(void **state)
     }
 }
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
-    (void)state;
     static const char text[] =
         "\n {\"t\": 12, \"op\": \"realloc\", \"id\": 3, \"size\": 80, \"free\": 5}\n, 7";
     for (size_t n = 0; n < sizeof text; n++) {
@@ -154,9 +151,8 @@ static void test_cut(void **state)
 }
 
 /* Blanks may make an event as long as it may be, and no longer. */
-static void test_long(void **state)
+TEST(test_long)
 {
-    (void)state;
     enum { LIMIT = 64 << 10 };
     static char text[LIMIT + 1];
     static const char head[] = "{\"op\":\"sync\"";
@@ -295,9 +291,8 @@ static void mutate(struct chance *c, struct text *t)
     }
 }
 
-static void test_random(void **state)
+TEST(test_random)
 {
-    (void)state;
     enum { ROUNDS = 60000 };
     const uint64_t seed = 20250311;
     struct chance c = {seed};
@@ -317,9 +312,8 @@ static void test_random(void **state)
 /* ---- in a file ---- */
 
 /* Texts with escapes are kept behind each other, also those of an event that comes in pieces. */
-static void test_texts(void **state)
+TEST(test_texts)
 {
-    (void)state;
     struct tp_json_scan scan = {.one_line = true};
     struct tp_event ev;
     uint64_t used = 0;
@@ -342,9 +336,8 @@ static void test_texts(void **state)
 }
 
 /* The input's buffer ends at every byte of the events: what lies in two pieces is read as well. */
-static void test_split(void **state)
+TEST(test_split)
 {
-    (void)state;
     enum { BUFFER = 256 << 10 }; /* of an input */
     static const char events[] = "{\"t\":1,\"op\":\"alloc\",\"id\":1,\"size\":80}\n,"
                                  "{\"t\":2,\"op\":\"free\",\"id\":1}]}";
@@ -377,9 +370,8 @@ static void test_split(void **state)
 }
 
 /* Events have lines, also behind events of several lines. */
-static void test_lines(void **state)
+TEST(test_lines)
 {
-    (void)state;
     struct reading r = read_text(&tp_format_json,
                                  HEAD ",\"events\":[\n{\"op\":\n\"alloc\",\n\"id\":1,\"size\":8},\n"
                                       "{\"op\":\"sync\"}, {\"op\":\"mark\",\n\"name\":\"x\"},\n"
@@ -389,7 +381,3 @@ static void test_lines(void **state)
     assert_string_equal(r.err.text,
                         "x.json:7: event 4 allocates id 1, which is live since event 1 (line 2)");
 }
-
-TESTS(cmocka_unit_test(test_good), cmocka_unit_test(test_bad), cmocka_unit_test(test_cut),
-      cmocka_unit_test(test_long), cmocka_unit_test(test_random), cmocka_unit_test(test_texts),
-      cmocka_unit_test(test_split), cmocka_unit_test(test_lines))

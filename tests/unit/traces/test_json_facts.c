@@ -147,9 +147,8 @@ static const struct importer_row texts[] = {
 
 /* ---- note ---- */
 
-static void test_every_note(void **state)
+TEST(test_every_note)
 {
-    (void)state;
     for (int i = 0; i < TP_NOTE_COUNT; i++) {
         char text[256], expected[128];
         snprintf(text, sizeof text,
@@ -301,7 +300,7 @@ static const struct importer_row recorded_refused[] = {
             "x.json:1: 'recorded' is not valid JSON near '01}'"),
 };
 
-static void test_many_devices(void **state)
+TEST(test_many_devices)
 {
     char text[6000] = RECORDED("{\"by\":\"x\",\"devices\":[{}");
     (void)state;
@@ -313,7 +312,6 @@ static void test_many_devices(void **state)
 }
 
 TESTS(ALL_WAYS(initial), ALL_WAYS(initial_facts), ALL_WAYS(initial_refused),
-      ROWS(forms[0], initial_of_no_size), ALL_WAYS(numbers), ROWS(json, texts),
-      cmocka_unit_test(test_every_note), ALL_WAYS(notes), ALL_WAYS(oom), ALL_WAYS(free_requested),
-      ALL_WAYS(notes_refused), ALL_WAYS(recorded), ALL_WAYS(recorded_refused),
-      cmocka_unit_test(test_many_devices))
+      ROWS(forms[0], initial_of_no_size), ALL_WAYS(numbers), ROWS(json, texts), ALL_WAYS(notes),
+      ALL_WAYS(oom), ALL_WAYS(free_requested), ALL_WAYS(notes_refused), ALL_WAYS(recorded),
+      ALL_WAYS(recorded_refused))

@@ -84,9 +84,8 @@ static void hash_of(const struct tp_format *format, const char *text, uint8_t *h
 }
 
 /* The hash is of the program: neither the form, nor blanks, nor names count; a size does. */
-static void test_hash(void **state)
+TEST(test_hash)
 {
-    (void)state;
     static const uint8_t zero[TP_HASH_SIZE];
     uint8_t first[TP_HASH_SIZE], other[TP_HASH_SIZE];
     hash_of(&tp_format_json, DOC(ALLOC "," FREE), first);
@@ -321,9 +320,8 @@ static void check_blown(const struct importer *of, const char *frame, const char
     free(text);
 }
 
-static void test_nesting(void **state)
+TEST(test_nesting)
 {
-    (void)state;
     check_blown(&json, DOC("*"), "[", 100000, "x.json:3: event 1 is nested deeper than 64 levels");
     check_blown(&json, DOC("{\"op\":\"sync\",\"x\":*"), "{\"a\":", 100000,
                 "x.json:3: event 1 is nested deeper than 64 levels");
@@ -340,9 +338,8 @@ static void test_nesting(void **state)
                 "x.json:2: event 1 is nested deeper than 64 levels");
 }
 
-static void test_lengths(void **state)
+TEST(test_lengths)
 {
-    (void)state;
     check_blown(&json, DOC("{\"op\":\"sync\",\"x\":\"*\"}"), "y", 70000,
                 "x.json:3: event 1 is longer than 64 KiB");
     check_blown(&json, DOC("{\"op\":\"sync\",\"x\":\"*\"}"), "y", 65000, NULL);
@@ -363,9 +360,8 @@ static void test_lengths(void **state)
 }
 
 /* More members, streams and devices than there may be. */
-static void test_counts(void **state)
+TEST(test_counts)
 {
-    (void)state;
     static char text[2 << 20];
     size_t used = (size_t)snprintf(text, sizeof text, "%s", HEAD);
     for (int i = 0; i < 70; i++)
@@ -407,6 +403,7 @@ static struct reading read_long_line(const char *frame, char filler)
     struct tp_input *in = NULL;
     struct rusage before, after;
     assert_int_equal(pipe(ends), 0);
+    signal(SIGPIPE, SIG_IGN); /* for the writer */
     getrusage(RUSAGE_SELF, &before);
     pid_t child = fork();
     if (child == 0) {
@@ -425,9 +422,8 @@ static struct reading read_long_line(const char *frame, char filler)
     return r;
 }
 
-static void test_long_line(void **state)
+TEST(test_long_line)
 {
-    (void)state;
     struct reading r = read_long_line(HEAD ",\"events\":[{\"op\":\"*\"}]}", 'a');
     assert_int_equal(r.rc, TP_EINPUT);
     assert_non_null(strstr(r.err.text, ":1: event 1 is longer than 64 KiB"));
@@ -444,9 +440,8 @@ static void test_long_line(void **state)
     forget(&r);
 }
 
-static void test_truncated(void **state)
+TEST(test_truncated)
 {
-    (void)state;
     static const char text[] =
         HEAD ", \"meta\": {\"name\": \"x\", \"kind\": \"host\"},\n"
              "\"streams\": [{\"id\": 0, \"device\": 0}], \"x\": [1, \"a\\\"]\"], \"y\": true,\n"
@@ -473,9 +468,8 @@ static void test_truncated(void **state)
 }
 
 /* JSON Lines: a cut between two lines leaves a shorter trace that is whole; no other cut does. */
-static void test_truncated_lines(void **state)
+TEST(test_truncated_lines)
 {
-    (void)state;
     static const char text[] = HEAD ",\"meta\":{\"name\":\"x\"}}\n" ALLOC "\n" FREE "\n";
     size_t size = sizeof text - 1;
     for (size_t n = 1; n <= size; n++) {
@@ -495,9 +489,8 @@ static uint64_t random_next(uint64_t *x)
 }
 
 /* Random bytes, and a valid trace with some bytes changed: no crash, and an error is a sentence. */
-static void test_garbage(void **state)
+TEST(test_garbage)
 {
-    (void)state;
     static const char text[] =
         HEAD ",\"meta\":{\"kind\":\"device\"},\"streams\":[{\"id\":0},{\"id\":1}],"
              "\"events\":[" ALLOC ",{\"op\":\"use\",\"id\":1,\"stream\":1},"
@@ -523,28 +516,6 @@ static void test_garbage(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ROWS(json, every_op),
-        ROWS(json, layouts),
-        ROWS(json, integers),
-        ROWS(json, meta),
-        cmocka_unit_test(test_hash),
-        ROWS(json, bad_header),
-        ROWS(json, bad_events),
-        ROWS(json, bad_integers),
-        ROWS(json, odd_numbers),
-        ROWS(jsonl, layouts_of_lines),
-        ROWS(jsonl, bad_lines),
-        cmocka_unit_test(test_nesting),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_truncated_lines),
-        cmocka_unit_test(test_garbage),
-    };
-    signal(SIGPIPE, SIG_IGN); /* the writers of long lines */
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS(ROWS(json, every_op), ROWS(json, layouts), ROWS(json, integers), ROWS(json, meta),
+      ROWS(json, bad_header), ROWS(json, bad_events), ROWS(json, bad_integers),
+      ROWS(json, odd_numbers), ROWS(jsonl, layouts_of_lines), ROWS(jsonl, bad_lines))

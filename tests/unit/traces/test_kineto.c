@@ -176,9 +176,8 @@ static const struct importer_row shapes[] = {
 };
 
 /* Elements across windows, and one that is longer than a window. */
-static void test_windows(void **state)
+TEST(test_windows)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -258,9 +257,8 @@ static struct tp_span span(const char *text)
     return (struct tp_span){text, strlen(text)};
 }
 
-static void test_thousandths(void **state)
+TEST(test_thousandths)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool right;
@@ -292,9 +290,8 @@ static void test_thousandths(void **state)
     assert_false(tp_span_thousandths((struct tp_span){0}, &value));
 }
 
-static void test_span_ends(void **state)
+TEST(test_span_ends)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t size;
@@ -349,9 +346,8 @@ static char *unpack(const char *name, size_t *size)
     return text;
 }
 
-static void test_real_traces(void **state)
+TEST(test_real_traces)
 {
-    (void)state;
     static const struct {
         const char *file, *space, *left_out;
         uint64_t events, peak, live_at_end, start_reserved;
@@ -398,6 +394,4 @@ static void test_real_traces(void **state)
 TESTS(ROWS(kineto, blocks_and_times), ROWS(kineto, order), ROWS(kineto, live_before),
       ROWS(kineto, without_addresses), ROWS(kineto, devices), ROWS(kineto, reserved),
       ROWS(kineto, out_of_memory_and_nothing), ROWS(kineto, shapes), ROWS(kineto, refusals),
-      cmocka_unit_test(test_windows), CUTS(kineto, whole, sizeof whole - 1, sizeof whole - 1),
-      SCORES(kineto, scores), cmocka_unit_test(test_thousandths), cmocka_unit_test(test_span_ends),
-      cmocka_unit_test(test_real_traces))
+      CUTS(kineto, whole, sizeof whole - 1, sizeof whole - 1), SCORES(kineto, scores))

@@ -30,9 +30,8 @@ static void join_lines(const char *text, size_t size, char *out)
     tp_input_close(in);
 }
 
-static void test_ends_of_lines(void **state)
+TEST(test_ends_of_lines)
 {
-    (void)state;
     static const struct {
         const char *text, *lines;
     } rows[] = {
@@ -83,9 +82,8 @@ static void check_long(size_t length, const char *end, bool fits)
     free(text);
 }
 
-static void test_limit(void **state)
+TEST(test_limit)
 {
-    (void)state;
     static const char *const ends[] = {"\n", "\r\n", ""};
     for (int i = 0; i < 3; i++) {
         check_long(TP_LINE_MAX - 1, ends[i], true);
@@ -98,9 +96,8 @@ static void test_limit(void **state)
 }
 
 /* A file of several blocks: every line is whole, wherever a block ends. */
-static void test_blocks(void **state)
+TEST(test_blocks)
 {
-    (void)state;
     char path[] = "/tmp/tapool-lines-XXXXXX";
     enum { LINES = 60000 };
     int fd = mkstemp(path);
@@ -133,9 +130,8 @@ static bool take(int kind, struct tp_cut *c, uint64_t *v)
                            : tp_cut_pointer(c, v);
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-    (void)state;
     static const struct {
         int kind;
         const char *text;
@@ -178,9 +174,8 @@ static void test_numbers(void **state)
     }
 }
 
-static void test_fields(void **state)
+TEST(test_fields)
 {
-    (void)state;
     static const char text[] = "\xef\xbb\xbf"
                                "a,,b\r\nlast";
     struct tp_cut all = tp_cut_start((const unsigned char *)text, sizeof text - 1), line;
@@ -196,9 +191,8 @@ static void test_fields(void **state)
     assert_false(tp_cut_line(&all, &line));
 }
 
-static void test_quotes(void **state)
+TEST(test_quotes)
 {
-    (void)state;
     char out[TP_CUT_SHOWN];
     static const char nul[] = "a\0b\x1b";
     static const char text[] = "0123456789012345678901234567890123456789+";
@@ -209,7 +203,3 @@ static void test_quotes(void **state)
                         "0123456789012345678901234567890123456...");
     assert_string_equal(tp_cut_show((struct tp_cut){text, text}, out), "");
 }
-
-TESTS(cmocka_unit_test(test_ends_of_lines), cmocka_unit_test(test_limit),
-      cmocka_unit_test(test_blocks), cmocka_unit_test(test_numbers), cmocka_unit_test(test_fields),
-      cmocka_unit_test(test_quotes))

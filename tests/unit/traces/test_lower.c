@@ -57,9 +57,8 @@ static const struct importer_row references[] = {
 };
 
 /* Against a plain model: many ids, hash collisions and deletions included. */
-static void test_many_ids(void **state)
+TEST(test_many_ids)
 {
-    (void)state;
     enum { IDS = 3000, ROUNDS = 60000 };
     static bool live[IDS];
     uint64_t x = 88172645463325252u, count = 0;
@@ -111,9 +110,8 @@ static const struct importer_row thread_comes_back[] = {
        .facts = "threads=1 recorded_threads=3 "),
 };
 
-static void test_too_many_threads(void **state)
+TEST(test_too_many_threads)
 {
-    (void)state;
     struct tp_err err = {0};
     struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "m"});
     for (uint64_t i = 0; i < TP_MAX_THREADS; i++) {
@@ -171,7 +169,7 @@ static const struct importer_row reset[] = {
 };
 
 /* What is said of every device is said once, however many there are. */
-static void test_all_devices(void **state)
+TEST(test_all_devices)
 {
     enum { DEVICES = 256, EVENTS = 500 };
     (void)state;
@@ -283,9 +281,8 @@ static const struct importer_row time_backwards[] = {
 };
 
 /* What no repair can mend is refused either way, and front ends without lines say no line. */
-static void test_refused_always(void **state)
+TEST(test_refused_always)
 {
-    (void)state;
     static const struct {
         struct tp_event event;
         const char *text;
@@ -313,9 +310,8 @@ static void test_refused_always(void **state)
 }
 
 /* 2^61 bytes live at once: the builder's error gets file, line and event. */
-static void test_live_bytes(void **state)
+TEST(test_live_bytes)
 {
-    (void)state;
     struct tp_err err = {0};
     struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "m", .strict = true});
     int rc = TP_OK;
@@ -330,9 +326,8 @@ static void test_live_bytes(void **state)
     tp_lower_free(lo);
 }
 
-static void test_declarations(void **state)
+TEST(test_declarations)
 {
-    (void)state;
     struct tp_err err = {0};
     struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "m", .strict = true});
     assert_int_equal(tp_lower_kind(lo, TP_KIND_DEVICE, &err), TP_OK);
@@ -350,10 +345,7 @@ static void test_declarations(void **state)
     tp_lower_free(lo);
 }
 
-TESTS(ROWS(json, slots), ROWS(json, alignment), ROWS(json, references),
-      cmocka_unit_test(test_many_ids), ROWS(json, threads), cmocka_unit_test(test_too_many_threads),
-      ROWS(json, thread_comes_back), ROWS(json, streams), ROWS(json, reset),
-      cmocka_unit_test(test_all_devices), ROWS(json, times), ROWS(json, idle),
-      ROWS(json, unknown_free), ROWS(json, double_alloc), ROWS(json, zero_size),
-      ROWS(json, resizing), ROWS(json, time_backwards), cmocka_unit_test(test_refused_always),
-      cmocka_unit_test(test_live_bytes), cmocka_unit_test(test_declarations))
+TESTS(ROWS(json, slots), ROWS(json, alignment), ROWS(json, references), ROWS(json, threads),
+      ROWS(json, thread_comes_back), ROWS(json, streams), ROWS(json, reset), ROWS(json, times),
+      ROWS(json, idle), ROWS(json, unknown_free), ROWS(json, double_alloc), ROWS(json, zero_size),
+      ROWS(json, resizing), ROWS(json, time_backwards))

@@ -63,9 +63,8 @@ static int never(struct tp_err *err)
     return TP_OK;
 }
 
-static void from_json(void **state)
+TEST(from_json)
 {
-    (void)state;
     struct reading r = read_sound();
     is_sound(r.program);
     forget(&r);
@@ -91,9 +90,8 @@ static void through_json(const struct tp_trace_writer *writer, const struct tp_f
     free(text);
 }
 
-static void there_and_back(void **state)
+TEST(there_and_back)
 {
-    (void)state;
     through_json(&tp_writer_json, &tp_format_json);
     through_json(&tp_writer_jsonl, &tp_format_jsonl);
     struct reading r = read_sound();
@@ -114,9 +112,8 @@ static void there_and_back(void **state)
 }
 
 /* A piece that begins later has no heap; leaving out what was live leaves out the heap. */
-static void pieces(void **state)
+TEST(pieces)
 {
-    (void)state;
     struct reading r = read_sound();
     for (int i = 0; i < 4; i++) {
         struct tp_lower *lo =
@@ -163,9 +160,8 @@ static const struct {
      "'size' twice"},
 };
 
-static void refusals(void **state)
+TEST(refusals)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(refused); i++) {
         struct reading r = read_text(&tp_format_json, refused[i].text, true);
         if (r.rc != TP_EINPUT || !strstr(r.err.text, refused[i].sentence))
@@ -177,9 +173,8 @@ static void refusals(void **state)
 
 /* Imported captures are played without a heap that contradicts itself, and the reader is told why.
  */
-static void repaired(void **state)
+TEST(repaired)
 {
-    (void)state;
     struct tp_err err = {0};
     const struct tp_heap_segment s = {.base = 4096, .size = 512};
     const struct tp_event ev = {
@@ -216,9 +211,8 @@ static size_t find_heap(const struct tpt_bytes *b)
 }
 
 /* Every bit of the heap, with good checksums: refused, or another heap that is sound. */
-static void damaged(void **state)
+TEST(damaged)
 {
-    (void)state;
     struct reading r = read_sound();
     struct tpt_bytes b = tpt_write(r.program, NULL, false);
     size_t heap = find_heap(&b), refusals_seen = 0;
@@ -248,9 +242,8 @@ static void damaged(void **state)
 }
 
 /* Lies of the block's header. */
-static void wrong_headers(void **state)
+TEST(wrong_headers)
 {
-    (void)state;
     static const struct {
         size_t at;
         uint32_t value;
@@ -278,7 +271,3 @@ static void wrong_headers(void **state)
     free(b.data);
     forget(&r);
 }
-
-TESTS(cmocka_unit_test(from_json), cmocka_unit_test(there_and_back), cmocka_unit_test(pieces),
-      cmocka_unit_test(refusals), cmocka_unit_test(repaired), cmocka_unit_test(damaged),
-      cmocka_unit_test(wrong_headers))

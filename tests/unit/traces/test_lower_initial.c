@@ -78,9 +78,8 @@ static const struct tp_lower_cfg repair = {0}, strict = {.strict = true},
 
 /* ---- the prologue ---- */
 
-static void test_prologue(void **state)
+TEST(test_prologue)
 {
-    (void)state;
     static const struct tp_event events[] = {
         {.op = TP_EV_INITIAL, .id = 7, .size = 1000, .thread = 3, .has_time = true, .time_ns = 99},
         {.op = TP_EV_INITIAL,
@@ -108,18 +107,16 @@ static void test_prologue(void **state)
 }
 
 /* A heap and nothing that happened. */
-static void test_prologue_alone(void **state)
+TEST(test_prologue_alone)
 {
-    (void)state;
     static const struct tp_event events[] = {INITIAL(1, 8), INITIAL(2, 9)};
     expect_row(
         strict, events, COUNT(events),
         (struct importer_row){.facts = "events=0 prologue=2 live_at_end_bytes=17 time_known=0 "});
 }
 
-static void test_late_or_twice(void **state)
+TEST(test_late_or_twice)
 {
-    (void)state;
     static const struct tp_event late[] = {ALLOC(1, 8),
                                            {.op = TP_EV_INITIAL, .id = 2, .size = 8, .line = 17}};
     refuse(repair, late, COUNT(late),
@@ -137,9 +134,8 @@ static void test_late_or_twice(void **state)
     tp_lower_free(l.lo);
 }
 
-static void test_initial_of_nothing(void **state)
+TEST(test_initial_of_nothing)
 {
-    (void)state;
     static const struct tp_event events[] = {INITIAL(5, 0), FREE(5)};
     refuse(strict, events, COUNT(events), "m: before event 1 places 0 bytes (id 5)");
     expect(repair, events, COUNT(events), "zero_size=1 ");
@@ -180,9 +176,8 @@ static bool concerns_initial(const struct tp_event *ev)
     return ev->id == 100 || ev->id == 101;
 }
 
-static void test_dropped(void **state)
+TEST(test_dropped)
 {
-    (void)state;
     expect(drop, mixed, COUNT(mixed),
            "alloc 0 10 a8 @1; alloc 1 20 a8 t1 @9; free 1 20 a8 t1 @10; free 0 10 a8 @11; ");
     /* the same program as that of the events that stay, under the same numbers */
@@ -211,9 +206,8 @@ static void test_dropped(void **state)
 }
 
 /* Once freed, an id is as unknown as any other. */
-static void test_dropped_once(void **state)
+TEST(test_dropped_once)
 {
-    (void)state;
     static const struct tp_event events[] = {INITIAL(5, 64), FREE(5), FREE(5)};
     refuse(drop, events, COUNT(events), "m: event 2 frees id 5, which is not live");
     static const struct tp_event resized[] = {
@@ -227,9 +221,8 @@ static void test_dropped_once(void **state)
 
 /* ---- notes ---- */
 
-static void test_free_requested(void **state)
+TEST(test_free_requested)
 {
-    (void)state;
     static const struct tp_event events[] = {
         ALLOC(1, 10),
         {.op = TP_EV_ALLOC, .id = 2, .size = 20, .has_stream = true, .stream = 1},
@@ -253,9 +246,8 @@ static void test_free_requested(void **state)
            "m: event 2 notes 281,474,976,710,657 bytes; the limit is 2^48");
 }
 
-static void test_oom(void **state)
+TEST(test_oom)
 {
-    (void)state;
     static const struct tp_event events[] = {
         {.op = TP_EV_NOTE, .note = TP_NOTE_OOM, .size = 4096, .has_time = true, .time_ns = 9},
         {.op = TP_EV_NOTE,
@@ -293,9 +285,8 @@ static void test_oom(void **state)
 /* ---- threads ---- */
 
 /* Marks, notes and syncs belong to nobody: a thread with nothing else gets no number. */
-static void test_threads_of_nothing(void **state)
+TEST(test_threads_of_nothing)
 {
-    (void)state;
     static const struct tp_event events[] = {
         {.op = TP_EV_MARK, .name = "a", .thread = 40},
         {.op = TP_EV_SYNC, .thread = 41, .has_stream = true},
@@ -316,9 +307,8 @@ static void test_threads_of_nothing(void **state)
 
 /* ---- numbers and limits ---- */
 
-static void test_skip(void **state)
+TEST(test_skip)
 {
-    (void)state;
     static const struct tp_event events[] = {ALLOC(1, 8), FREE(1)};
     struct lowered l = start((struct tp_lower_cfg){.event_limit = 4}, TP_KIND_DEVICE);
     assert_int_equal(tp_lower_skip(l.lo, &l.err), TP_OK);
@@ -342,9 +332,8 @@ static void test_skip(void **state)
 }
 
 /* Many at once are counted, not gone through, and end at the limit. */
-static void test_skip_many(void **state)
+TEST(test_skip_many)
 {
-    (void)state;
     static const struct tp_event event = ALLOC(1, 8);
     struct lowered l = start((struct tp_lower_cfg){0}, TP_KIND_DEVICE);
     assert_int_equal(tp_lower_skip_many(l.lo, UINT64_C(1) << 61, &l.err), TP_OK);
@@ -362,9 +351,8 @@ static void test_skip_many(void **state)
 }
 
 /* Readers ask what is live: an object that was left out has no bytes to tell. */
-static void test_left_out_is_not_live(void **state)
+TEST(test_left_out_is_not_live)
 {
-    (void)state;
     static const struct tp_event events[] = {INITIAL(5, 64), ALLOC(6, 32)};
     uint64_t size = 0;
     struct lowered l = start(drop, TP_KIND_DEVICE);
@@ -378,9 +366,8 @@ static void test_left_out_is_not_live(void **state)
 }
 
 /* A trace that is all skipped has events, and a program without instructions. */
-static void test_skip_all(void **state)
+TEST(test_skip_all)
 {
-    (void)state;
     struct lowered l = start(repair, TP_KIND_DEVICE);
     for (int i = 0; i < 3; i++)
         assert_int_equal(tp_lower_skip(l.lo, &l.err), TP_OK);
@@ -406,9 +393,8 @@ static void expect_bounded(struct tp_lower_cfg cfg, struct tp_event ev, const ch
     tp_lower_free(l.lo);
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     expect_bounded(repair, (struct tp_event)ALLOC(0, 8), "m: event ");
     expect_bounded(repair, (struct tp_event)INITIAL(0, 8), "m: before event 1: ");
     expect_bounded(drop, (struct tp_event)INITIAL(0, 8), "m: before event 1: ");
@@ -454,9 +440,8 @@ static void json_way(const struct tp_event *events, size_t count, bool lines,
     free(text);
 }
 
-static void test_json(void **state)
+TEST(test_json)
 {
-    (void)state;
     struct tp_event events[COUNT(mixed) + 3];
     memcpy(events, mixed, sizeof mixed);
     for (size_t i = 0; i < COUNT(mixed); i++)
@@ -486,11 +471,3 @@ static void test_json(void **state)
     json_way(events, n, true, tp_program_facts(r.program));
     forget(&r);
 }
-
-TESTS(cmocka_unit_test(test_prologue), cmocka_unit_test(test_prologue_alone),
-      cmocka_unit_test(test_late_or_twice), cmocka_unit_test(test_initial_of_nothing),
-      cmocka_unit_test(test_dropped), cmocka_unit_test(test_dropped_once),
-      cmocka_unit_test(test_free_requested), cmocka_unit_test(test_oom),
-      cmocka_unit_test(test_threads_of_nothing), cmocka_unit_test(test_skip),
-      cmocka_unit_test(test_skip_many), cmocka_unit_test(test_left_out_is_not_live),
-      cmocka_unit_test(test_skip_all), cmocka_unit_test(test_memory), cmocka_unit_test(test_json))

@@ -55,7 +55,7 @@ static const struct importer_row calls[] = {
 
 /* Fields beside the lines, as later versions may have them: of every form, longer than what is
  * looked at once, and longer than the file. */
-static void test_unknown_fields(void **state)
+TEST(test_unknown_fields)
 {
     static char text[3000] = MALLOC_0_64 "\x1a\xdc\x0b"; /* field 3, 1,500 bytes */
     static const size_t at = sizeof MALLOC_0_64 + 2;
@@ -87,7 +87,7 @@ static void test_unknown_fields(void **state)
 }
 
 /* Cut anywhere, it is repaired. */
-static void test_lengths(void **state)
+TEST(test_lengths)
 {
     static const char all[] = MALLOC_0_64 LINE(MALLOC, 4, "\x08\1\x10\x40") FREE_0;
     (void)state;
@@ -129,5 +129,4 @@ static const struct importer_score scores[] = {
     SCORE("\n\4\x08\1\x10\2\n\4\x08\3\x10\4", 0), /* of pprof */
 };
 
-TESTS(ROWS(bench, calls), cmocka_unit_test(test_unknown_fields), cmocka_unit_test(test_lengths),
-      ROWS(bench, refusals), SCORES(bench, scores))
+TESTS(ROWS(bench, calls), ROWS(bench, refusals), SCORES(bench, scores))

@@ -237,9 +237,8 @@ static const struct importer_row limits[] = {
 
 static const struct record to_cut[] = {START, {MALLOC, 0, A, 24, 0, 1}, {FREE, A, 0, 0, 0, 1}};
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
-    (void)state;
     const struct file f = write_records(to_cut, COUNT(to_cut));
     const struct importer as_it_is = {.format = &tp_format_malloc_raw};
     for (size_t size = 1; size < 192; size++) {
@@ -254,9 +253,8 @@ static void test_cut(void **state)
 }
 
 /* Addresses that are only in the reader's own table must not take all memory either. */
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     enum { COUNTED = 100000 };
     unsigned char *bytes = calloc(COUNTED, 64);
     assert_non_null(bytes);
@@ -282,9 +280,8 @@ static int probe_records(const struct record *records, size_t count)
     return tp_format_malloc_raw.probe(f.bytes, f.size);
 }
 
-static void test_probe(void **state)
+TEST(test_probe)
 {
-    (void)state;
     static const struct record magic[] = {START, {77, 0, 0, 0, 0, 0}};
     static const struct record plain[] = {{MALLOC, 0, A, 24, 0, 11}, {0}, {FREE, A, 0, 0, 0, 11}};
     static const struct record type[] = {{MALLOC, 0, A, 24, 0, 1}, {9, 0, 0, 0, 0, 1}};
@@ -303,9 +300,8 @@ static void test_probe(void **state)
 }
 
 /* The other file of that tool chain is told apart by what it is. */
-static void test_workload(void **state)
+TEST(test_workload)
 {
-    (void)state;
     static const unsigned char workload[] = {10, 1, 8, 3, 9, 0x81, 0, 11, 9, 1, 2, 1, 24, 5, 1, 1};
     assert_int_equal(tp_format_malloc_raw.probe(workload, sizeof workload), 60);
     struct reading r = read_bytes(&tp_format_malloc_raw, workload, sizeof workload, false);
@@ -318,5 +314,4 @@ static void test_workload(void **state)
 
 TESTS(ROWS(raw, calls), ROWS(raw, meta), ROWS(raw, moves), ROWS(raw, failed), ROWS(raw, unknown),
       ROWS(raw, reused_early), ROWS(raw, unused), ROWS(raw, no_magic), ROWS(raw, refusals),
-      ROWS(raw, limits), cmocka_unit_test(test_cut), cmocka_unit_test(test_memory),
-      cmocka_unit_test(test_probe), cmocka_unit_test(test_workload))
+      ROWS(raw, limits))

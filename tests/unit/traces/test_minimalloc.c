@@ -57,16 +57,14 @@ static void check_file(const struct file_row *f)
     forget(&r);
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         check_file(&files[i]);
 }
 
-static void test_large_files(void **state)
+TEST(test_large_files)
 {
-    (void)state;
     static const struct file_row large[] = {
         {"bert_base.csv", 5620, 15734934689, 56392198611, 785},
         {"pangu_2.6B.csv", 18692, 5530099775, 276636552888, 1104}};
@@ -204,9 +202,8 @@ static const struct importer_row refusals[] = {
 };
 
 /* A line without an end, and more rows than the memory for reading holds. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     size_t size = (size_t)3 << 20;
     char *text = malloc(size);
     assert_non_null(text);
@@ -277,9 +274,8 @@ static void expect_csv(const char *head, const char *events, int64_t device, con
     "{\"op\":\"adopt\",\"id\":2,\"size\":5},{\"op\":\"free\",\"id\":1},"                           \
     "{\"op\":\"free\",\"id\":9},{\"op\":\"sync\"}"
 
-static void test_write(void **state)
+TEST(test_write)
 {
-    (void)state;
     expect_csv("", EVERY, ANY, "id,lower,upper,size\n0,1,4,10\n1,4,7,300\n2,0,8,100\n3,6,10,5\n");
     expect_csv("", "{\"op\":\"sync\"}", ANY, "id,lower,upper,size\n");
 }
@@ -287,9 +283,8 @@ static void test_write(void **state)
 #define STREAMS        ",\"streams\":[{\"id\":0,\"device\":5},{\"id\":1,\"device\":7}]"
 #define ON(id, stream) "{\"op\":\"alloc\",\"id\":" #id ",\"size\":" #id ",\"stream\":" #stream "}"
 
-static void test_write_devices(void **state)
+TEST(test_write_devices)
 {
-    (void)state;
     static const char events[] = ON(1, 0) "," ON(2, 1) "," ON(3, 1) ",{\"op\":\"reset\","
                                                                     "\"stream\":1}," ON(4, 1);
     expect_csv(STREAMS, events, 0, "id,lower,upper,size\n0,1,6,1\n");
@@ -309,9 +304,8 @@ static void test_write_devices(void **state)
     forget(&r);
 }
 
-static void test_full(void **state)
+TEST(test_full)
 {
-    (void)state;
     FILE *full = fopen("/dev/full", "w");
     if (!full)
         skip();
@@ -371,9 +365,8 @@ static void there_and_back(struct tp_program *p, bool all_freed)
     free(csv.text);
 }
 
-static void test_there_and_back(void **state)
+TEST(test_there_and_back)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (files[i].buffers > 1000)
             continue;
@@ -393,9 +386,6 @@ static void test_there_and_back(void **state)
     }
 }
 
-TESTS(cmocka_unit_test(test_files), cmocka_unit_test(test_large_files), ROWS(minimalloc, order),
-      ROWS(minimalloc, columns), SCORES(minimalloc, scores), ROWS(minimalloc, end),
-      ROWS(minimalloc, gaps), ROWS(minimalloc, remarks), ROWS(minimalloc, both_ends),
-      ROWS(minimalloc, refusals), cmocka_unit_test(test_limits), cmocka_unit_test(test_write),
-      cmocka_unit_test(test_write_devices), cmocka_unit_test(test_full),
-      cmocka_unit_test(test_there_and_back))
+TESTS(ROWS(minimalloc, order), ROWS(minimalloc, columns), SCORES(minimalloc, scores),
+      ROWS(minimalloc, end), ROWS(minimalloc, gaps), ROWS(minimalloc, remarks),
+      ROWS(minimalloc, both_ends), ROWS(minimalloc, refusals))

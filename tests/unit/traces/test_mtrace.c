@@ -92,9 +92,8 @@ static const struct importer_score scores[] = {
 };
 
 /* Addresses of several spaces: ids are one's own, and memory is bounded for all of them. */
-static void test_pointers(void **state)
+TEST(test_pointers)
 {
-    (void)state;
     struct tp_budget budget = {.limit = 4096};
     uint32_t objects = 0;
     struct tp_pointers a, b;
@@ -121,4 +120,4 @@ static void test_pointers(void **state)
 }
 
 TESTS(ROWS(mtrace, real_file), ROWS(mtrace, calls), ROWS(mtrace, repairs), ROWS(mtrace, refusals),
-      CUTS(mtrace, whole, 0, 0), SCORES(mtrace, scores), cmocka_unit_test(test_pointers))
+      CUTS(mtrace, whole, 0, 0), SCORES(mtrace, scores))

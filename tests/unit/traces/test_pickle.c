@@ -3,7 +3,7 @@
 #include "traces/input/pickle.h"
 
 #include "tests/unit/pickle_text.h"
-#include "tests/unit/test_main.h"
+#include "tests/unit/test.h"
 
 #include <inttypes.h>
 
@@ -123,9 +123,8 @@ static void expect_error(const char *pickle, const char *expected)
 
 /* ---- what is read ---- */
 
-static void test_values(void **state)
+TEST(test_values)
 {
-    (void)state;
     expect("} ( 'a' 5 'b' -7 u .", "TOP( a=5 b=-7 ) ");
     expect("} ( 'a' $4bff 'b' $4dffff u .", "TOP( a=255 b=65535 ) ");
     expect("} ( 'a' T 'b' F 'c' N u .", "TOP( a=1 b=0 c=None ) ");
@@ -142,9 +141,8 @@ static void test_values(void **state)
     expect("} . trailing", "TOP( ) ");
 }
 
-static void test_long_numbers(void **state)
+TEST(test_long_numbers)
 {
-    (void)state;
     expect("} ( 'a' $8a00 'b' $8a01ff u .", "TOP( a=0 b=-1 ) ");
     expect("} ( 'a' $8a0600f0debc9a78 u .", "TOP( a=132605989023744 ) ");
     expect("} ( 'a' $8a08ffffffffffffff7f u .", "TOP( a=9223372036854775807 ) ");
@@ -156,9 +154,8 @@ static void test_long_numbers(void **state)
 }
 
 /* Containers in the list: by APPENDS, by APPEND, in pieces, and nested. */
-static void test_records(void **state)
+TEST(test_records)
 {
-    (void)state;
     expect("} ( 'items' ] ( } ( 'a' 1 u } ( 'a' 2 u e u .",
            "TOP( ITEMS( ITEM( a=1 ) ITEM( a=2 ) ) items=a list ) ");
     expect("} 'items' ] } 'a' 1 s a s .", "TOP( ITEMS( ITEM( a=1 ) ) items=a list ) ");
@@ -172,9 +169,8 @@ static void test_records(void **state)
 }
 
 /* `] ]` is a list in a list, or two neighbours: what the outer ones hold decides. */
-static void test_lists_of_lists(void **state)
+TEST(test_lists_of_lists)
 {
-    (void)state;
     expect("} ( 'lists' ] ] } 'a' 1 s a a u .",
            "TOP( LISTS( LIST( LEAF( a=1 ) ) ) lists=a list ) ");
     expect("} ( 'lists' ] ( ] ] ( } 'a' 1 s } 'a' 2 s e ] e u .",
@@ -182,9 +178,8 @@ static void test_lists_of_lists(void **state)
 }
 
 /* What has no role is stepped over, and its memo entries count. */
-static void test_stepped_over(void **state)
+TEST(test_stepped_over)
 {
-    (void)state;
     expect("} ( 'x' ] m ( } m ( 'b' m 1 u } h1 2 s 'v' e 'a' h2 h2 1 u .",
            "TOP( x=a list a='b' b=1 ) ");
     expect("} m ( 'a' m ] m ( ] m ( ] m ( 5 6 e e } ( 'q' 7 u ( 1 2 3 4 t 'last' m e h1 h5 u .",
@@ -192,9 +187,8 @@ static void test_stepped_over(void **state)
     expect("} ( 'other' } ( 'items' ] ( } ( 'a' 1 u e u u .", "TOP( other=a dict ) ");
 }
 
-static void test_memo(void **state)
+TEST(test_memo)
 {
-    (void)state;
     expect("} m ( 'a' m 'a' m h1 h2 'b' j1 u .", "TOP( a='a' a='a' b='a' ) ");
     expect("} q0 ( 'a' q1 'b' r2 h1 h2 u .", "TOP( a='b' a='b' ) ");
     expect("} ( 'abcdef' q9 5 'b' q4 h9 u .", "TOP( abcdef=5 b='abcdef' ) ");
@@ -217,9 +211,8 @@ static void test_memo(void **state)
 }
 
 /* A list in itself, an item that refers back to the list around it. */
-static void test_recursion(void **state)
+TEST(test_recursion)
 {
-    (void)state;
     expect("} ( 'x' ] m ( h0 h0 e u .", "TOP( x=a list ) ");
     expect("} ( 'x' ] m h0 a u .", "TOP( x=a list ) ");
     expect("} m ( 'a' h0 u .", "TOP( a=shared a dict ) ");
@@ -233,7 +226,7 @@ static void test_recursion(void **state)
 
 /* ---- what is refused ---- */
 
-static void test_code_is_refused(void **state)
+TEST(test_code_is_refused)
 {
     static const struct {
         const char *bytes, *name;
@@ -253,7 +246,7 @@ static void test_code_is_refused(void **state)
     }
 }
 
-static void test_code_is_named(void **state)
+TEST(test_code_is_named)
 {
     static struct pickle_bytes bytes;
     static struct log log;
@@ -273,9 +266,8 @@ static void test_code_is_named(void **state)
     assert_string_equal(err.hint, "data only");
 }
 
-static void test_foreign_opcodes(void **state)
+TEST(test_foreign_opcodes)
 {
-    (void)state;
     expect_error("} $30 .", "x: byte 3: POP is in no memory snapshot");
     expect_error("} ( $32 .", "x: byte 4: DUP is in no memory snapshot");
     expect_error("} ( 'x' ] ( $32 e u .", "x: byte 9: DUP is in no memory snapshot");
@@ -284,9 +276,8 @@ static void test_foreign_opcodes(void **state)
     expect_error("$00", "x: byte 2: 0x00 is no opcode of a pickle");
 }
 
-static void test_structure(void **state)
+TEST(test_structure)
 {
-    (void)state;
     expect_error(". ", "x: byte 2: STOP finds values that no pickler leaves there");
     expect_error("} } .", "x: byte 4: STOP finds values that no pickler leaves there");
     expect_error("} ( .", "x: byte 4: STOP finds values that no pickler leaves there");
@@ -313,7 +304,7 @@ static void test_structure(void **state)
     expect_error("} $8004 .", "x: byte 3: PROTO stands in the middle of a pickle");
 }
 
-static void test_protocols(void **state)
+TEST(test_protocols)
 {
     static const struct {
         const char *bytes, *error;
@@ -337,9 +328,8 @@ static void test_protocols(void **state)
     }
 }
 
-static void test_frames(void **state)
+TEST(test_frames)
 {
-    (void)state;
     expect("$950b00000000000000 } ( 'a' 1 u .", "TOP( a=1 ) ");
     expect("$950200000000000000 } ( $950900000000000000 'a' 1 u .", "TOP( a=1 ) ");
     expect("} ( 'x' ] ( $950300000000000000 5 e u .", "TOP( x=a list ) ");
@@ -351,9 +341,8 @@ static void test_frames(void **state)
     expect_error("$9500", "x: byte 4: the file ends before the pickle does");
 }
 
-static void test_lengths(void **state)
+TEST(test_lengths)
 {
-    (void)state;
     expect_error("} ( $58ffffffff6162", "x: byte 11: the file ends before the pickle does");
     expect_error("} ( $8dffffffffffffffff6162", "x: byte 15: the file ends before the pickle does");
     expect_error("} ( $8cff6162", "x: byte 8: the file ends before the pickle does");
@@ -362,7 +351,7 @@ static void test_lengths(void **state)
     expect_error("} ( 'x' ] ( $58ffffffff6162", "x: byte 16: the file ends before the pickle does");
 }
 
-static void test_depth(void **state)
+TEST(test_depth)
 {
     static struct pickle_bytes bytes;
     static struct log log;
@@ -387,7 +376,7 @@ static void test_depth(void **state)
 }
 
 /* Many items pass, many memo entries do not. */
-static void test_memory(void **state)
+TEST(test_memory)
 {
     static struct pickle_bytes bytes;
     static struct log log;
@@ -433,15 +422,14 @@ static void jump(size_t size, uint32_t first)
     assert_string_equal(log.text, "TOP( ?=None ) ");
 }
 
-static void test_memo_jumps(void **state)
+TEST(test_memo_jumps)
 {
-    (void)state;
     static const uint32_t ends[] = {63, 64, 127, 65535, 131071, 262143, 8388607};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         jump((size_t)ends[i] + 1000, ends[i] - 1);
 }
 
-static void test_many_texts(void **state)
+TEST(test_many_texts)
 {
     struct tp_words w;
     char text[32];
@@ -469,7 +457,7 @@ static void test_many_texts(void **state)
 }
 
 /* Cut at every byte: an error of one kind, and never the records of the whole. */
-static void test_truncated(void **state)
+TEST(test_truncated)
 {
     static struct pickle_bytes bytes;
     static struct log log;
@@ -490,13 +478,3 @@ static void test_truncated(void **state)
         free(copy);
     }
 }
-
-TESTS(cmocka_unit_test(test_values), cmocka_unit_test(test_long_numbers),
-      cmocka_unit_test(test_records), cmocka_unit_test(test_lists_of_lists),
-      cmocka_unit_test(test_stepped_over), cmocka_unit_test(test_memo),
-      cmocka_unit_test(test_recursion), cmocka_unit_test(test_code_is_refused),
-      cmocka_unit_test(test_code_is_named), cmocka_unit_test(test_foreign_opcodes),
-      cmocka_unit_test(test_structure), cmocka_unit_test(test_protocols),
-      cmocka_unit_test(test_frames), cmocka_unit_test(test_lengths), cmocka_unit_test(test_depth),
-      cmocka_unit_test(test_memory), cmocka_unit_test(test_many_texts),
-      cmocka_unit_test(test_truncated), cmocka_unit_test(test_memo_jumps))

@@ -55,9 +55,8 @@ static void expect_all(const struct tp_places *got)
     }
 }
 
-static void test_table(void **state)
+TEST(test_table)
 {
-    (void)state;
     struct tp_places places = {0};
     struct tp_place_table *t = NULL, *from = gathered();
     struct tp_place_cursor c = {.table = from};
@@ -85,9 +84,8 @@ static void test_table(void **state)
 }
 
 /* Through blocks: the same places, whatever lies between them. */
-static void test_finding_one(void **state)
+TEST(test_finding_one)
 {
-    (void)state;
     struct tp_place_table *t = gathered(), *empty = NULL;
     struct tp_place_item item;
     char want[1][TP_PLACE_TEXT];
@@ -106,7 +104,7 @@ static void test_finding_one(void **state)
     tp_place_table_free(t);
 }
 
-static void test_split(void **state)
+TEST(test_split)
 {
     static const struct {
         const char *text, *file;
@@ -149,9 +147,8 @@ static void test_split(void **state)
     }
 }
 
-static void test_blocks(void **state)
+TEST(test_blocks)
 {
-    (void)state;
     struct tp_place_table *from = gathered();
     struct tp_places places = {0};
     struct tp_tpt_places_writer w = {.cursor = {.table = from}};
@@ -245,9 +242,8 @@ static void expect_same(const struct tp_place_table *a, const struct tp_place_ta
     assert_int_equal(tp_place_table_sampling(a).every, tp_place_table_sampling(b).every);
 }
 
-static void test_stacks_are_gathered(void **state)
+TEST(test_stacks_are_gathered)
 {
-    (void)state;
     struct tp_places places = {0};
     struct tp_place_table *t = NULL, *all = NULL, *later = NULL, *some = NULL;
     const uint64_t events[] = {1, 33, 34, 300};
@@ -270,9 +266,8 @@ static void test_stacks_are_gathered(void **state)
 }
 
 /* Through blocks; and blocks that are cut or changed are refused, or have other places. */
-static void test_stack_blocks(void **state)
+TEST(test_stack_blocks)
 {
-    (void)state;
     struct tp_place_table *from = called_table();
     struct tp_places places = {0};
     struct tp_tpt_places_writer w = {.cursor = {.table = from}};
@@ -318,7 +313,7 @@ static void test_stack_blocks(void **state)
 }
 
 /* What a STAK block may not say. A number n below 128 is the byte 2 n + 1. */
-static void test_wrong_stacks(void **state)
+TEST(test_wrong_stacks)
 {
 #define N(n) (char)(2 * (n) + 1)
     static const struct {
@@ -370,9 +365,8 @@ static void test_wrong_stacks(void **state)
 }
 
 /* A stack of any length keeps its outer 64 places, and no more work than they are. */
-static void test_long_stacks(void **state)
+TEST(test_long_stacks)
 {
-    (void)state;
     struct tp_place_table *t = NULL;
     uint32_t text = 0, stack = 0;
     assert_int_equal(tp_place_table_new(&t, NULL), TP_OK);
@@ -410,9 +404,8 @@ static void refuse(uint64_t first, uint32_t count, const char *bytes, size_t siz
 }
 
 /* Numbers of one byte are value << 1 | 1. */
-static void test_damage(void **state)
+TEST(test_damage)
 {
-    (void)state;
     refuse(10, 3, "\3a\0\5\1\3", 6, NULL); /* a, the same, none */
     refuse(9, 3, "\3a\0\5\1\3", 6, "its events are out of order");
     refuse(10, 3, "\3a\0\7\1\3", 6, "the code place of an event is wrong");
@@ -447,7 +440,7 @@ static void test_damage(void **state)
 
 static const struct importer jsonl = {.format = &tp_format_jsonl, .input = "x"};
 
-static void test_json(void **state)
+TEST(test_json)
 {
     static const struct importer_row row = READS(
         HEAD(",\"repairs\":{\"double_alloc\":3,\"of_later\":\"x\"}") "{\"op\":\"alloc\",\"id\":1,"
@@ -486,8 +479,4 @@ static const struct importer_row json_wrong[] = {
           "x:1: 'repairs' has 'zero_size' twice"),
 };
 
-TESTS(cmocka_unit_test(test_table), cmocka_unit_test(test_finding_one),
-      cmocka_unit_test(test_split), cmocka_unit_test(test_blocks),
-      cmocka_unit_test(test_stacks_are_gathered), cmocka_unit_test(test_stack_blocks),
-      cmocka_unit_test(test_long_stacks), cmocka_unit_test(test_wrong_stacks),
-      cmocka_unit_test(test_damage), cmocka_unit_test(test_json), ROWS(jsonl, json_wrong))
+TESTS(ROWS(jsonl, json_wrong))

@@ -273,9 +273,8 @@ static uint64_t activations(struct model m, uint64_t length)
 static const struct model small = {3, 256, 2};
 static const char small_text[] = "count=4,layers=3,hidden=256,batch=2";
 
-static void test_training_live(void **state)
+TEST(test_training_live)
 {
-    (void)state;
     struct watch *w = watch(&tp_profile_training_step, small_text, 1, 0);
     uint64_t weights = 2 * values(small), kept = 12 * values(small) + 4 * tensors(small);
     uint64_t inputs = small.batch * 1024 * 2 * 8;
@@ -296,9 +295,8 @@ static void test_training_live(void **state)
     free(w);
 }
 
-static void test_training_order(void **state)
+TEST(test_training_order)
 {
-    (void)state;
     struct watch *w = watch(&tp_profile_training_step, small_text, 1, 0);
     assert_int_equal(w->far_frees, 0);
     assert_true(w->deepest > 0); /* workspaces and products go, and nothing else */
@@ -309,9 +307,8 @@ static void test_training_order(void **state)
     free(w);
 }
 
-static void test_training_steps_are_alike(void **state)
+TEST(test_training_steps_are_alike)
 {
-    (void)state;
     static const char *const names[] = {"forward", "backward", "optimizer"};
     struct watch *w = watch(&tp_profile_training_step, small_text, 1, 0);
     for (int i = 0; i < 3; i++) {
@@ -325,9 +322,8 @@ static void test_training_steps_are_alike(void **state)
     free(w);
 }
 
-static void test_training_lengths(void **state)
+TEST(test_training_lengths)
 {
-    (void)state;
     static const char text[] = "count=12,layers=3,hidden=256,batch=2,lengths=mixed";
     struct watch *w = watch(&tp_profile_training_step, text, 1, 0);
     uint64_t seen[12], distinct = 0;
@@ -349,9 +345,8 @@ static void test_training_lengths(void **state)
     free(w);
 }
 
-static void test_training_streams(void **state)
+TEST(test_training_streams)
 {
-    (void)state;
     struct watch *w =
         watch(&tp_profile_training_step, "count=4,layers=3,hidden=256,batch=2,streams=3", 1, 0);
     assert_int_equal(w->ops[TP_EV_USE], 4 * 5); /* embedding, three layers, head */
@@ -394,22 +389,19 @@ static void test_decode(const char *text, uint64_t requests)
     free(w);
 }
 
-static void test_decode_paged(void **state)
+TEST(test_decode_paged)
 {
-    (void)state;
     test_decode("count=1000,live=16,layers=3,hidden=256", 1000);
 }
 
-static void test_decode_contiguous(void **state)
+TEST(test_decode_contiguous)
 {
-    (void)state;
     test_decode("count=1000,live=16,layers=3,hidden=256,kv=contiguous", 1000);
 }
 
 /* One at a time, with quiet in between. */
-static void test_decode_alone(void **state)
+TEST(test_decode_alone)
 {
-    (void)state;
     struct watch *w = watch(&tp_profile_llm_decode, "count=50,live=1,layers=1,hidden=64", 3, 1024);
     assert_int_equal(w->most_running, 1);
     assert_int_equal(w->ended, 50);
@@ -438,9 +430,8 @@ static void hash_of(const struct tp_profile *p, const char *text, uint64_t seed,
 }
 
 /* The same options and seed are the same program in every version and on every machine. */
-static void test_pinned(void **state)
+TEST(test_pinned)
 {
-    (void)state;
     static const struct {
         const struct tp_profile *profile;
         const char *text;
@@ -465,9 +456,8 @@ static void test_pinned(void **state)
 }
 
 /* The largest models are programs, too: nothing overflows, no limit of a program is met. */
-static void test_largest(void **state)
+TEST(test_largest)
 {
-    (void)state;
     char hash[32];
     hash_of(&tp_profile_training_step, "count=2,layers=1024,hidden=65536,batch=1024,streams=16", 1,
             hash);
@@ -486,9 +476,8 @@ static int count_marks(void *ctx, const struct tp_event *ev, struct tp_err *err)
     return TP_OK;
 }
 
-static void test_step_names(void **state)
+TEST(test_step_names)
 {
-    (void)state;
     uint64_t named = 0;
     const struct tp_event_sink sink = {count_marks, &named};
     void *opts = options(&tp_profile_training_step, "count=3100,layers=1,hidden=64,batch=1");
@@ -496,10 +485,3 @@ static void test_step_names(void **state)
     assert_int_equal(named, 1000 + 2);
     tp_profile_opts_free(&tp_profile_training_step, opts);
 }
-
-TESTS(cmocka_unit_test(test_training_live), cmocka_unit_test(test_training_order),
-      cmocka_unit_test(test_training_steps_are_alike), cmocka_unit_test(test_training_lengths),
-      cmocka_unit_test(test_training_streams), cmocka_unit_test(test_decode_paged),
-      cmocka_unit_test(test_decode_contiguous), cmocka_unit_test(test_decode_alone),
-      cmocka_unit_test(test_pinned), cmocka_unit_test(test_largest),
-      cmocka_unit_test(test_step_names))

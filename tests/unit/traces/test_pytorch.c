@@ -270,7 +270,7 @@ static void check_ring(int count, bool unseen, const char *event, const char *la
 }
 
 /* A ring buffer shows in a round number of events that begin with frees of what is not known. */
-static void test_wrapped(void **state)
+TEST(test_wrapped)
 {
     static const struct {
         int count;
@@ -357,7 +357,7 @@ static const struct importer_row wrong_containers[] = {
 };
 
 /* More blocks and addresses than fit into the memory that is allowed. */
-static void test_memory(void **state)
+TEST(test_memory)
 {
     static char pickle[1 << 16];
     static struct pickle_bytes bytes;
@@ -376,7 +376,7 @@ static void test_memory(void **state)
                              .error = "x: more addresses than the memory for reading holds"});
 }
 
-static void test_probe(void **state)
+TEST(test_probe)
 {
     static struct pickle_bytes bytes;
     (void)state;
@@ -392,9 +392,8 @@ static void test_probe(void **state)
 }
 
 /* Segments keep their private pool: torch, which simulates none, does not begin with them. */
-static void test_private_pools(void **state)
+TEST(test_private_pools)
 {
-    (void)state;
     struct reading r = read_pickle("} (" SEGMENTS(
         " } ( 'device' 0 'address' 4096 'total_size' 2097152 'stream' 0 'segment_type' "
         "'small' 'segment_pool_id' 3 1 %2 'is_expandable' F 'frames' ] 'blocks' ] ( e u" SEGMENT(
@@ -411,7 +410,7 @@ static void test_private_pools(void **state)
 }
 
 /* Cut at every byte, and with each byte turned: never more than a sentence. */
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
     static struct pickle_bytes bytes;
     (void)state;
@@ -448,7 +447,5 @@ TESTS(ROWS(pytorch, events), ROWS(pytorch, empty_cache), ROWS(pytorch, dirty_eve
       ROWS(pytorch, skip_actions), ROWS(pytorch, initial), ROWS(pytorch, old_blocks),
       ROWS(pytorch, devices), ROWS(pytorch, streams), ROWS(pytorch, annotations),
       ROWS(pytorch, recorded), ROWS(pytorch, largest_piece), ROWS(pytorch, request_too_large),
-      ROWS(pytorch, no_events), ROWS(pytorch, settings), cmocka_unit_test(test_wrapped),
-      ROWS(pytorch, wrong_members), ROWS(pytorch, wrong_state), ROWS(pytorch, wrong_containers),
-      cmocka_unit_test(test_memory), cmocka_unit_test(test_probe), cmocka_unit_test(test_damaged),
-      cmocka_unit_test(test_private_pools))
+      ROWS(pytorch, no_events), ROWS(pytorch, settings), ROWS(pytorch, wrong_members),
+      ROWS(pytorch, wrong_state), ROWS(pytorch, wrong_containers))

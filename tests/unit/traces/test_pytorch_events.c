@@ -1,12 +1,12 @@
 /* Which stack frame is shown. */
 #include "traces/formats/pytorch/pytorch_frame.h"
 
-#include "tests/unit/test_main.h"
+#include "tests/unit/test.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void test_frames(void **state)
+TEST(test_frames)
 {
     static const struct {
         const char *file, *function, *text;
@@ -45,5 +45,3 @@ static void test_frames(void **state)
         assert_string_equal(text, cases[i].text);
     }
 }
-
-TESTS(cmocka_unit_test(test_frames))

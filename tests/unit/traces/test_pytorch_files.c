@@ -1,7 +1,7 @@
 /* Real snapshots, against figures that were counted by other means. Some are in tests/data, the
  * others beside the repository: where they are not, they are left out with a word. */
 #include "tests/unit/snapshot_files.h"
-#include "tests/unit/test_main.h"
+#include "tests/unit/test.h"
 #include "traces/trace.h"
 
 #include <stdio.h>
@@ -81,7 +81,7 @@ static void check_inside(const struct figures *f, const struct tp_trace *t)
     assert_int_equal(tp_program_demand(t->program, 0)->bytes, f->peak_inside);
 }
 
-static void test_figures(void **state)
+TEST(test_figures)
 {
     size_t seen = 0;
     (void)state;
@@ -103,7 +103,7 @@ static void test_figures(void **state)
     assert_true(seen >= 2);
 }
 
-static void test_state_only(void **state)
+TEST(test_state_only)
 {
     static const struct {
         const char *name;
@@ -136,7 +136,7 @@ static void test_state_only(void **state)
 }
 
 /* What UX shows of one real file: peak, place, phase, what is idle at the end. */
-static void test_training_step(void **state)
+TEST(test_training_step)
 {
     static const uint64_t events[] = {1, 1844, 6486};
     char path[4096], places[3][TP_PLACE_TEXT];
@@ -161,7 +161,7 @@ static void test_training_step(void **state)
 }
 
 /* The same in three protocols, and as C++ writes it, is the same program, with the same places. */
-static void test_protocols(void **state)
+TEST(test_protocols)
 {
     static const char *const forms[] = {"p2", "p4", "p5", "cpp"};
     static const uint64_t events[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
@@ -199,6 +199,3 @@ static void test_protocols(void **state)
         tp_trace_close(&t);
     }
 }
-
-TESTS(cmocka_unit_test(test_figures), cmocka_unit_test(test_state_only),
-      cmocka_unit_test(test_training_step), cmocka_unit_test(test_protocols))

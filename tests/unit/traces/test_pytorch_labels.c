@@ -29,9 +29,8 @@ static void expect_labels(const char *pickle, unsigned events, const char *expec
     forget(&r);
 }
 
-static void an_allocation_has_the_text_that_was_set(void **state)
+TEST(an_allocation_has_the_text_that_was_set)
 {
-    (void)state;
     expect_labels("} (" TRACES(TRACE(ALLOC(512, "'weights'") ALLOC(1024, "''")
                                          ALLOC(1536, "'weights'"))) " u .",
                   4, "weights||weights||");
@@ -40,9 +39,8 @@ static void an_allocation_has_the_text_that_was_set(void **state)
                   2, "[tag]|w [tag]|");
 }
 
-static void annotations_of_a_live_block_are_added(void **state)
+TEST(annotations_of_a_live_block_are_added)
 {
-    (void)state;
     expect_labels("} (" TRACES(TRACE(ALLOC(512, "'a'") NOTE(512, "'b'") NOTE(512, "'c'"))) " u .",
                   3, "a; b; c|b|c|");
     /* of a block that is not there, and of one whose address was used again */
@@ -63,9 +61,8 @@ static const struct importer_row an_annotation_is_known_and_changes_no_memory[] 
                      "1 annotation of live blocks (annotate), without effect on memory."),
 };
 
-static void a_file_without_metadata_has_no_labels(void **state)
+TEST(a_file_without_metadata_has_no_labels)
 {
-    (void)state;
     struct reading r = read_pickle("} (" TRACES(TRACE(ALLOC(512, "''") ALLOC(1024, "''"))) " u .");
     assert_int_equal(r.rc, TP_OK);
     assert_null(r.places.label);
@@ -74,9 +71,8 @@ static void a_file_without_metadata_has_no_labels(void **state)
 }
 
 /* What is no text is nothing; a text that is too long to be kept says so. */
-static void odd_metadata_do_no_harm(void **state)
+TEST(odd_metadata_do_no_harm)
 {
-    (void)state;
 #define TEN     "0123456789"
 #define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
     expect_labels("} (" TRACES(TRACE(ALLOC(512, "7") ALLOC(1024, "N") ALLOC(1536, "] ( 1 2 e")
@@ -91,9 +87,8 @@ static void odd_metadata_do_no_harm(void **state)
 
 /* A block that is annotated again and again has a label of bounded length, and labels are bounded.
  */
-static void many_annotations_are_cut(void **state)
+TEST(many_annotations_are_cut)
 {
-    (void)state;
     static char pickle[1 << 20];
     size_t length =
         (size_t)snprintf(pickle, sizeof pickle, "} ( 'device_traces' ] ( ] (%s", ALLOC(512, "'a'"));
@@ -113,8 +108,4 @@ static void many_annotations_are_cut(void **state)
     forget(&r);
 }
 
-TESTS(cmocka_unit_test(an_allocation_has_the_text_that_was_set),
-      cmocka_unit_test(annotations_of_a_live_block_are_added),
-      ROWS(pytorch, an_annotation_is_known_and_changes_no_memory),
-      cmocka_unit_test(a_file_without_metadata_has_no_labels),
-      cmocka_unit_test(odd_metadata_do_no_harm), cmocka_unit_test(many_annotations_are_cut))
+TESTS(ROWS(pytorch, an_annotation_is_known_and_changes_no_memory))

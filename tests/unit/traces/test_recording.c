@@ -26,9 +26,8 @@ static void refuse(struct file *f, bool strict, const char *sentence)
 
 /* ---- one thread ---- */
 
-static void every_event(void **state)
+TEST(every_event)
 {
-    (void)state;
     struct file *f = begin_file(1);
     alloc(f, 0, 1000, A, 24);
     alloc(f, 0, 1007, B + 3, 1); /* decodes to a multiple of 8 in this form of the code */
@@ -53,7 +52,7 @@ static void every_event(void **state)
 
 /* A body is passed over whatever is in it; one that is longer than it may be, or of a kind that
  * there is not, ends the thread. */
-static void bodies(void **state)
+TEST(bodies)
 {
     static const struct {
         unsigned kind;
@@ -86,9 +85,8 @@ static void bodies(void **state)
 }
 
 /* An address that is no multiple of 8 is coded in bytes, and so is the way back from it. */
-static void odd_addresses(void **state)
+TEST(odd_addresses)
 {
-    (void)state;
     struct file *f = begin_file(1);
     alloc(f, 0, 1000, A, 24);
     put_token(f, 0, TP_REC_FREE | TP_REC_BYTES, 1001);
@@ -101,9 +99,8 @@ static void odd_addresses(void **state)
            "frees of blocks that were there before the recording are left out: 1");
 }
 
-static void blocks_from_before(void **state)
+TEST(blocks_from_before)
 {
-    (void)state;
     struct file *f = begin_file(1);
     release(f, 0, 1000, A);
     move(f, 0, 1010, 5, B, C, 70);
@@ -116,9 +113,8 @@ static void blocks_from_before(void **state)
 
 /* ---- several ---- */
 
-static void threads_are_merged_by_time(void **state)
+TEST(threads_are_merged_by_time)
 {
-    (void)state;
     struct file *f = begin_file(2);
     alloc(f, 0, 1000, A, 10);
     alloc(f, 1, 1005, B, 20);
@@ -131,9 +127,8 @@ static void threads_are_merged_by_time(void **state)
            NULL);
 }
 
-static void at_one_time_frees_come_first(void **state)
+TEST(at_one_time_frees_come_first)
 {
-    (void)state;
     struct file *f = begin_file(2);
     alloc(f, 0, 1000, A, 10);
     alloc(f, 0, 1020, A, 11);
@@ -142,9 +137,8 @@ static void at_one_time_frees_come_first(void **state)
 }
 
 /* The old place of a block that moves may be given out again before its realloc returns. */
-static void a_move_is_done_when_its_place_is_taken(void **state)
+TEST(a_move_is_done_when_its_place_is_taken)
 {
-    (void)state;
     struct file *f = begin_file(2);
     alloc(f, 0, 1000, A, 10);
     move(f, 0, 1010, 90, A, B, 20);
@@ -156,9 +150,8 @@ static void a_move_is_done_when_its_place_is_taken(void **state)
 }
 
 /* The place that a move takes may be that of another move, which is then done first. */
-static void moves_make_place_for_one_another(void **state)
+TEST(moves_make_place_for_one_another)
 {
-    (void)state;
     struct file *f = begin_file(3);
     alloc(f, 0, 1000, A, 10);
     alloc(f, 1, 1001, B, 20);
@@ -172,9 +165,8 @@ static void moves_make_place_for_one_another(void **state)
 }
 
 /* Counters of two cores may differ: an allocation waits a while for the free that it needs. */
-static void a_free_that_is_late_is_waited_for(void **state)
+TEST(a_free_that_is_late_is_waited_for)
 {
-    (void)state;
     struct file *f = begin_file(3);
     alloc(f, 0, 1000, A, 10);
     alloc(f, 1, 1020, A, 11);
@@ -198,9 +190,8 @@ static void a_free_that_is_late_is_waited_for(void **state)
 
 /* ---- what was ended, and what is damaged ---- */
 
-static void a_place_without_a_chunk_is_passed_over(void **state)
+TEST(a_place_without_a_chunk_is_passed_over)
 {
-    (void)state;
     struct file *f = begin_file(3);
     alloc(f, 0, 1000, A, 10);
     alloc(f, 2, 1005, B, 20);
@@ -213,9 +204,8 @@ static void a_place_without_a_chunk_is_passed_over(void **state)
     expect(f, "alloc 0 10 a4 @1; ", NULL);
 }
 
-static void the_last_program_counts(void **state)
+TEST(the_last_program_counts)
 {
-    (void)state;
     struct file *f = begin_file(2);
     alloc(f, 0, 1000, A, 10);
     alloc(f, 1, 1005, B, 20);
@@ -238,9 +228,8 @@ static struct file *damaged_file(void)
     return f;
 }
 
-static void what_lies_behind_damage_is_left_out(void **state)
+TEST(what_lies_behind_damage_is_left_out)
 {
-    (void)state;
     expect(damaged_file(), "alloc 0 10 a4 @1; alloc 1 30 a4 t1 +100 @2; truncated=1 ", NULL);
     struct file *f = damaged_file();
     char sentence[128];
@@ -251,9 +240,8 @@ static void what_lies_behind_damage_is_left_out(void **state)
 }
 
 /* Calls that were not recorded: of threads with a chunk, and without one. */
-static void calls_that_are_missing_are_counted(void **state)
+TEST(calls_that_are_missing_are_counted)
 {
-    (void)state;
     struct file *f = begin_file(2);
     alloc(f, 0, 1000, A, 10);
     alloc(f, 1, 1100, B, 20);
@@ -300,7 +288,7 @@ static struct reading read_cost(struct file *f)
     return r;
 }
 
-static void what_malloc_took_is_known(void **state)
+TEST(what_malloc_took_is_known)
 {
     double low, high;
     (void)state;
@@ -320,7 +308,7 @@ static void what_malloc_took_is_known(void **state)
     forget(&r);
 }
 
-static void what_malloc_took_is_not_made_up(void **state)
+TEST(what_malloc_took_is_not_made_up)
 {
     double low, high;
     (void)state;
@@ -343,7 +331,7 @@ static void what_malloc_took_is_not_made_up(void **state)
 
 /* The text may come from a trace that somebody else made: what cannot be read counts for nothing.
  */
-static void what_was_written_is_read_as_far_as_it_can_be(void **state)
+TEST(what_was_written_is_read_as_far_as_it_can_be)
 {
     static const struct {
         const char *text;
@@ -376,9 +364,8 @@ static void what_was_written_is_read_as_far_as_it_can_be(void **state)
     assert_int_equal(tp_touched_bytes(&half, UINT64_C(1) << 47), (UINT64_C(1) << 47) / 1000 * 10);
 }
 
-static void no_recording(void **state)
+TEST(no_recording)
 {
-    (void)state;
     struct file *f = begin_file(1);
     head_of(f)->version = 7;
     refuse(f, false, "x.json: a recording of version 7; this tapool reads 3");
@@ -394,9 +381,8 @@ static void no_recording(void **state)
 }
 
 /* Each with the event that comes first after it began; what is kept of them is bounded. */
-static void pauses_are_said(void **state)
+TEST(pauses_are_said)
 {
-    (void)state;
     struct file *f = begin_file(1);
     struct tp_recording_head *h = head_of(f);
     alloc(f, 0, 1010, 0x10000, 64);
@@ -421,9 +407,8 @@ static void pauses_are_said(void **state)
     expect_row(f, (struct importer_row){.remarks_part = " and 4,294,967,279 times more"});
 }
 
-static void children_that_are_not_followed_are_said(void **state)
+TEST(children_that_are_not_followed_are_said)
 {
-    (void)state;
     static const char *const said[] = {NULL, "1 child process was not recorded: --follow all",
                                        "2 child processes were not recorded: --follow all"};
     for (uint32_t n = 0; n < sizeof said / sizeof *said; n++) {
@@ -434,9 +419,8 @@ static void children_that_are_not_followed_are_said(void **state)
     }
 }
 
-static void alignments_are_powers_of_two(void **state)
+TEST(alignments_are_powers_of_two)
 {
-    (void)state;
     static const size_t rows[][2] = {{0, 1},
                                      {1, 1},
                                      {2, 2},
@@ -450,19 +434,3 @@ static void alignments_are_powers_of_two(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_true(tp_power_of_two(rows[i][0]) == rows[i][1]);
 }
-
-TESTS(cmocka_unit_test(every_event), cmocka_unit_test(bodies), cmocka_unit_test(odd_addresses),
-      cmocka_unit_test(blocks_from_before), cmocka_unit_test(threads_are_merged_by_time),
-      cmocka_unit_test(at_one_time_frees_come_first),
-      cmocka_unit_test(a_move_is_done_when_its_place_is_taken),
-      cmocka_unit_test(moves_make_place_for_one_another),
-      cmocka_unit_test(a_free_that_is_late_is_waited_for),
-      cmocka_unit_test(a_place_without_a_chunk_is_passed_over),
-      cmocka_unit_test(the_last_program_counts),
-      cmocka_unit_test(what_lies_behind_damage_is_left_out),
-      cmocka_unit_test(calls_that_are_missing_are_counted), cmocka_unit_test(no_recording),
-      cmocka_unit_test(what_malloc_took_is_known),
-      cmocka_unit_test(what_malloc_took_is_not_made_up),
-      cmocka_unit_test(what_was_written_is_read_as_far_as_it_can_be),
-      cmocka_unit_test(pauses_are_said), cmocka_unit_test(children_that_are_not_followed_are_said),
-      cmocka_unit_test(alignments_are_powers_of_two))

@@ -33,9 +33,8 @@ static void put_call(struct file *f, int thread, uint64_t time, struct tp_device
 #define ALLOC(f, s, p, bytes) CALL(f, ALLOC, .stream = s, .object = p, .size = bytes)
 #define FREE(f, s, p)         CALL(f, FREE, .stream = s, .object = p)
 
-static void memory_of_streams(void **state)
+TEST(memory_of_streams)
 {
-    (void)state;
     struct file *f = begin_devices(1);
     CALL(f, ALLOC_NOW, .object = M1, .size = 100);
     CALL(f, STREAM, .stream = S1);
@@ -51,9 +50,8 @@ static void memory_of_streams(void **state)
 }
 
 /* A stream that no memory is asked of or freed in is in no trace, and has nothing to catch up. */
-static void streams_of_no_memory(void **state)
+TEST(streams_of_no_memory)
 {
-    (void)state;
     struct file *f = begin_devices(1);
     CALL(f, SYNC_DEVICE, .device = 0);
     CALL(f, STREAM, .stream = S1);
@@ -65,9 +63,8 @@ static void streams_of_no_memory(void **state)
     expect(f, "alloc 0 8 a8 +6 @1; ", NULL);
 }
 
-static void handles_come_again(void **state)
+TEST(handles_come_again)
 {
-    (void)state;
     struct file *f = begin_devices(1);
     CALL(f, STREAM, .stream = S1);
     ALLOC(f, S1, M1, 8);
@@ -84,9 +81,8 @@ static void handles_come_again(void **state)
 }
 
 /* Each device and each thread has streams that have no handle of their own. */
-static void default_streams(void **state)
+TEST(default_streams)
 {
-    (void)state;
     struct file *f = begin_devices(2);
     ALLOC(f, TP_STREAM_LEGACY, M1, 8);
     ALLOC(f, TP_STREAM_PER_THREAD, M2, 16);
@@ -105,9 +101,8 @@ static void default_streams(void **state)
 
 /* A mark comes before there is a stream, and is of none; the trace has no device that the program
  * did not use. */
-static void a_mark_before_all_streams(void **state)
+TEST(a_mark_before_all_streams)
 {
-    (void)state;
     struct file *f = begin_devices(1);
     put_mark(f, 0, 1000, "load");
     CALL(f, ALLOC_NOW, .device = 3, .object = M1, .size = 8);
@@ -117,7 +112,7 @@ static void a_mark_before_all_streams(void **state)
 }
 
 /* A program may make and destroy streams without end; a trace has 65,535 at most. */
-static void streams_without_end(void **state)
+TEST(streams_without_end)
 {
     enum { EACH = 90 };
     (void)state;
@@ -135,9 +130,8 @@ static void streams_without_end(void **state)
 
 /* ---- what is known to be complete ---- */
 
-static void events_say_that_a_stream_has_caught_up(void **state)
+TEST(events_say_that_a_stream_has_caught_up)
 {
-    (void)state;
     struct file *f = begin_devices(1);
     ALLOC(f, S1, M1, 8);
     ALLOC(f, S1, M2, 16);
@@ -157,9 +151,8 @@ static void events_say_that_a_stream_has_caught_up(void **state)
 }
 
 /* Who waits says so each time, who asks learns something once. */
-static void asking_again_and_again(void **state)
+TEST(asking_again_and_again)
 {
-    (void)state;
     struct file *f = begin_devices(1);
     ALLOC(f, S1, M1, 8);
     CALL(f, STREAM_DONE, .stream = S1); /* it has freed nothing */
@@ -171,9 +164,8 @@ static void asking_again_and_again(void **state)
 }
 
 /* Of one device among several, its streams are named. */
-static void a_device_catches_up(void **state)
+TEST(a_device_catches_up)
 {
-    (void)state;
     struct file *f = begin_devices(1);
     ALLOC(f, S1, M1, 8);
     ALLOC(f, S2, M2, 16);
@@ -189,9 +181,8 @@ static void a_device_catches_up(void **state)
            NULL);
 }
 
-static void a_reset_ends_what_a_device_holds(void **state)
+TEST(a_reset_ends_what_a_device_holds)
 {
-    (void)state;
     struct file *f = begin_devices(1);
     CALL(f, ALLOC_NOW, .object = M1, .size = 8);
     CALL(f, ALLOC_NOW, .object = M2, .size = 16);
@@ -210,9 +201,8 @@ static void a_reset_ends_what_a_device_holds(void **state)
 /* ---- what is left out ---- */
 
 /* A capture goes to the stream that waits for an event in it, and ends for both. */
-static void captures(void **state)
+TEST(captures)
 {
-    (void)state;
     struct file *f = begin_devices(1);
     CALL(f, CAPTURE, .stream = S1);
     ALLOC(f, S1, M1, 1 << 20);
@@ -229,9 +219,8 @@ static void captures(void **state)
            "allocations in graphs are left out: 2 (2 MiB)");
 }
 
-static void memory_that_is_no_device_s(void **state)
+TEST(memory_that_is_no_device_s)
 {
-    (void)state;
     struct file *f = begin_devices(1);
     CALL(f, LEFT_OUT, .object = M1, .size = 4096, .other = TP_LEFT_MANAGED);
     CALL(f, FREE_NOW, .object = M1);
@@ -254,9 +243,8 @@ static void memory_that_is_no_device_s(void **state)
 }
 
 /* A pool may lie on another device than the stream that uses it. */
-static void pools(void **state)
+TEST(pools)
 {
-    (void)state;
     struct file *f = begin_devices(1);
     CALL(f, POOL, .device = 1, .object = P1);
     CALL(f, ALLOC, .stream = S1, .object = M1, .size = 8, .other = P1);
@@ -268,9 +256,8 @@ static void pools(void **state)
            "stream: 1");
 }
 
-static void requests_that_failed(void **state)
+TEST(requests_that_failed)
 {
-    (void)state;
     struct file *f = begin_devices(1);
     CALL(f, FAILED, .stream = S1, .size = 1 << 30);
     CALL(f, FAILED, .stream = S1, .size = UINT64_MAX);
@@ -281,9 +268,8 @@ static void requests_that_failed(void **state)
 /* ---- order ---- */
 
 /* An address that one thread frees is waited for by the thread that gets it next. */
-static void an_address_changes_hands(void **state)
+TEST(an_address_changes_hands)
 {
-    (void)state;
     struct file *f = begin_devices(2);
     ALLOC(f, S1, M1, 8);
     put_call(
@@ -295,7 +281,7 @@ static void an_address_changes_hands(void **state)
 
 /* ---- what no recorder writes ---- */
 
-static void bad_records(void **state)
+TEST(bad_records)
 {
     static const struct {
         unsigned char body[24];
@@ -324,9 +310,8 @@ static void bad_records(void **state)
 
 /* In a recording of the host such records say nothing, and its own events nothing wrong in one of a
  * device. */
-static void records_of_the_other_kind(void **state)
+TEST(records_of_the_other_kind)
 {
-    (void)state;
     struct file *f = begin_file(1);
     CALL(f, ALLOC_NOW, .object = M1, .size = 8);
     expect(f, "", NULL);
@@ -335,13 +320,3 @@ static void records_of_the_other_kind(void **state)
     CALL(f, FREE_NOW, .object = M1);
     expect(f, "alloc 0 8 a8 +1 @1; free 0 8 a8 +1 @2; ", NULL);
 }
-
-TESTS(cmocka_unit_test(memory_of_streams), cmocka_unit_test(streams_of_no_memory),
-      cmocka_unit_test(handles_come_again), cmocka_unit_test(default_streams),
-      cmocka_unit_test(a_mark_before_all_streams), cmocka_unit_test(streams_without_end),
-      cmocka_unit_test(events_say_that_a_stream_has_caught_up),
-      cmocka_unit_test(asking_again_and_again), cmocka_unit_test(a_device_catches_up),
-      cmocka_unit_test(a_reset_ends_what_a_device_holds), cmocka_unit_test(captures),
-      cmocka_unit_test(memory_that_is_no_device_s), cmocka_unit_test(pools),
-      cmocka_unit_test(requests_that_failed), cmocka_unit_test(an_address_changes_hands),
-      cmocka_unit_test(bad_records), cmocka_unit_test(records_of_the_other_kind))

@@ -69,9 +69,8 @@ static struct reading read_it(struct file *f)
     return r;
 }
 
-static void frames_become_places(void **state)
+TEST(frames_become_places)
 {
-    (void)state;
     struct file *f = begin_file(2);
     head_of(f)->stacks = 8;
     head_of(f)->stack_size = 4096;
@@ -103,7 +102,7 @@ static void frames_become_places(void **state)
 }
 
 /* Bodies that are cut anywhere, and bytes of any kind: no place, or another one; never more. */
-static void wrong_bodies(void **state)
+TEST(wrong_bodies)
 {
     static const unsigned char good[] = {1, 0x20, 1, 0x80, 0x20, 0, 0xff, 0x7f};
     unsigned char body[TP_RECORDING_BODY];
@@ -165,9 +164,8 @@ static void expect_known(const char *said, const char *file)
         fail_msg("%s", said);
 }
 
-static void functions_of_the_same_file(void **state)
+TEST(functions_of_the_same_file)
 {
-    (void)state;
     char path[1000] = "", line[1100];
     unsigned char id[64];
     Dl_info info;
@@ -200,7 +198,7 @@ static void functions_of_the_same_file(void **state)
 }
 
 /* What is no regular file, or not ELF, is not even read. */
-static void no_program(void **state)
+TEST(no_program)
 {
     static const char *const paths[] = {"/dev/zero", "/proc/self/environ", "/", "", "/etc/passwd"};
     struct tp_symbols *s = NULL;
@@ -211,7 +209,7 @@ static void no_program(void **state)
     }
 }
 
-static void texts(void **state)
+TEST(texts)
 {
     static const struct {
         struct tp_place_parts parts;
@@ -263,7 +261,3 @@ static void texts(void **state)
     assert_int_equal(tp_place_role(""), TP_PLACE_ASKS);
     assert_int_equal(tp_place_role("start_thread"), TP_PLACE_STARTS);
 }
-
-TESTS(cmocka_unit_test(frames_become_places), cmocka_unit_test(wrong_bodies),
-      cmocka_unit_test(functions_of_the_same_file), cmocka_unit_test(no_program),
-      cmocka_unit_test(texts))

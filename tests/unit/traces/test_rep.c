@@ -93,4 +93,4 @@ static const struct importer_score scores[] = {
 };
 
 TESTS(ROWS(rep, programs), ROWS(rep, headers), ROWS(rep, counts), ROWS(rep, refusals),
-      CUTS(rep, whole, strlen(CLASSIC) - 1, strlen(CLASSIC) - 1), SCORES(rep, scores))
+      CUTS(rep, whole, sizeof CLASSIC - 2, sizeof CLASSIC - 2), SCORES(rep, scores))

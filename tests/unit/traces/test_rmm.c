@@ -127,9 +127,8 @@ static void check_distance(int between, bool found)
     forget(&r);
 }
 
-static void test_bound(void **state)
+TEST(test_bound)
 {
-    (void)state;
     check_distance(255, true);
     check_distance(256, false);
 }
@@ -210,5 +209,5 @@ static const struct importer_score scores[] = {
 };
 
 TESTS(ROWS(rmm, real_files), ROWS(rmm, rows), ROWS(rmm, times), ROWS(rmm, inverted),
-      cmocka_unit_test(test_bound), ROWS(rmm, refusals), ROWS(rmm, older_form),
-      CUTS(rmm, whole, strlen(HEADER) - 1, strlen(HEADER) - 1), SCORES(rmm, scores))
+      ROWS(rmm, refusals), ROWS(rmm, older_form),
+      CUTS(rmm, whole, sizeof HEADER - 2, sizeof HEADER - 2), SCORES(rmm, scores))

@@ -60,8 +60,6 @@ static int close_space(void **state)
     return 0;
 }
 
-#define CLOSED(test) cmocka_unit_test_teardown(test, close_space)
-
 static uint32_t define(struct rig *g, const char *name, enum tp_kind kind)
 {
     uint32_t index = 0;
@@ -103,7 +101,7 @@ static void fill_two(struct rig *g)
     alloc(g, cpu, 3, 100);
 }
 
-static void test_takes_the_one_with_most_bytes(void **state)
+TEST_WITH(test_takes_the_one_with_most_bytes, NULL, close_space)
 {
     struct rig *g = open_space(state, NULL);
     fill_two(g);
@@ -119,7 +117,7 @@ static void test_takes_the_one_with_most_bytes(void **state)
     assert_true(tp_spaces_chosen(g->sp, 1) && !tp_spaces_chosen(g->sp, 0));
 }
 
-static void test_takes_what_is_named(void **state)
+TEST_WITH(test_takes_what_is_named, NULL, close_space)
 {
     struct rig *g = open_space(state, "cpu");
     fill_two(g);
@@ -129,7 +127,7 @@ static void test_takes_what_is_named(void **state)
     assert_int_equal(g->meta.kind, TP_KIND_HOST);
 }
 
-static void test_all_are_devices(void **state)
+TEST_WITH(test_all_are_devices, NULL, close_space)
 {
     struct rig *g = open_space(state, "ALL");
     fill_two(g);
@@ -142,7 +140,7 @@ static void test_all_are_devices(void **state)
     assert_int_equal(tp_spaces_device(g->sp, 1, 0), 1);
 }
 
-static void test_unknown_name(void **state)
+TEST_WITH(test_unknown_name, NULL, close_space)
 {
     struct rig *g = open_space(state, "GPU\x1b");
     fill_two(g);
@@ -152,9 +150,8 @@ static void test_unknown_name(void **state)
     assert_string_equal(g->err.hint, "it has: CPU, GPU 0");
 }
 
-static void test_one_space_needs_no_words(void **state)
+TEST(test_one_space_needs_no_words)
 {
-    (void)state;
     struct rig g;
     rig_open(&g, NULL, 0);
     alloc(&g, define(&g, "HOST", TP_KIND_HOST), 1, 8);
@@ -169,7 +166,7 @@ static void test_one_space_needs_no_words(void **state)
     rig_close(&g);
 }
 
-static void test_space_without_events(void **state)
+TEST_WITH(test_space_without_events, NULL, close_space)
 {
     struct rig *g = open_space(state, "idle");
     fill_two(g);
@@ -180,9 +177,8 @@ static void test_space_without_events(void **state)
     assert_string_equal(g->meta.nothing_hint, "there are events in: CPU, GPU 0");
 }
 
-static void test_nothing_at_all(void **state)
+TEST(test_nothing_at_all)
 {
-    (void)state;
     struct rig g;
     rig_open(&g, NULL, 0);
     finish(&g);
@@ -197,7 +193,7 @@ static void test_nothing_at_all(void **state)
 }
 
 /* Bytes that do not fit 64 bits must not make the largest space the smallest. */
-static void test_bytes_saturate(void **state)
+TEST_WITH(test_bytes_saturate, NULL, close_space)
 {
     struct rig *g = open_space(state, NULL);
     uint32_t a = define(g, "a", TP_KIND_HOST), b = define(g, "b", TP_KIND_HOST);
@@ -213,9 +209,8 @@ static void test_bytes_saturate(void **state)
 
 /* ---- names ---- */
 
-static void test_equal_names_are_numbered(void **state)
+TEST(test_equal_names_are_numbered)
 {
-    (void)state;
     static const char *const names[] = {"pool", "pool#2", "Pool", "all", "", "pool", "other"};
     static const char *const ids[] = {"pool", "pool#2", "pool#3", "all#2", "unnamed", "pool#4"};
     for (uint32_t wanted = 0; wanted < 6; wanted++) {
@@ -230,7 +225,7 @@ static void test_equal_names_are_numbered(void **state)
     }
 }
 
-static void test_long_lists_are_cut(void **state)
+TEST_WITH(test_long_lists_are_cut, NULL, close_space)
 {
     struct rig *g = open_space(state, NULL);
     char long_name[200];
@@ -247,7 +242,7 @@ static void test_long_lists_are_cut(void **state)
 /* ---- streams and devices ---- */
 
 /* Stream 5 of device 0 and stream 5 of device 1 are two; all others are what they were. */
-static void test_streams_are_of_their_device(void **state)
+TEST_WITH(test_streams_are_of_their_device, NULL, close_space)
 {
     struct rig *g = open_space(state, NULL);
     uint32_t s = define(g, "GPU", TP_KIND_DEVICE);
@@ -270,9 +265,8 @@ static void test_streams_are_of_their_device(void **state)
 }
 
 /* What comes first declares the device it is on, and no other. */
-static void test_first_record_makes_no_device(void **state)
+TEST(test_first_record_makes_no_device)
 {
-    (void)state;
     struct rig g;
     rig_open(&g, NULL, 0);
     uint32_t a = define(&g, "a", TP_KIND_HOST), b = define(&g, "b", TP_KIND_HOST);
@@ -299,7 +293,7 @@ static void test_first_record_makes_no_device(void **state)
 }
 
 /* A reset or trim without a stream is one of its own device. */
-static void test_reset_spares_other_spaces(void **state)
+TEST_WITH(test_reset_spares_other_spaces, NULL, close_space)
 {
     struct rig *g = open_space(state, "all");
     uint32_t a = define(g, "a", TP_KIND_HOST), b = define(g, "b", TP_KIND_HOST);
@@ -313,7 +307,7 @@ static void test_reset_spares_other_spaces(void **state)
                                  "free 0 8 a4 @4; trim 0 0 @5; ");
 }
 
-static void test_too_many_devices(void **state)
+TEST_WITH(test_too_many_devices, NULL, close_space)
 {
     struct rig *g = open_space(state, "all");
     for (int i = 0; i < 257; i++)
@@ -325,7 +319,7 @@ static void test_too_many_devices(void **state)
 
 /* ---- order and content ---- */
 
-static void test_initial_goes_first(void **state)
+TEST_WITH(test_initial_goes_first, NULL, close_space)
 {
     struct rig *g = open_space(state, NULL);
     uint32_t a = define(g, "a", TP_KIND_DEVICE);
@@ -338,7 +332,7 @@ static void test_initial_goes_first(void **state)
     assert_int_equal(tp_program_facts(g->program)->prologue, 1);
 }
 
-static void test_everything_arrives(void **state)
+TEST_WITH(test_everything_arrives, NULL, close_space)
 {
     struct rig *g = open_space(state, NULL);
     uint32_t a = define(g, "a", TP_KIND_DEVICE);
@@ -370,9 +364,8 @@ static void test_everything_arrives(void **state)
 }
 
 /* The place of an error is that of the record, whether a line or an offset. */
-static void test_places(void **state)
+TEST(test_places)
 {
-    (void)state;
     struct rig g;
     rig_open(&g, NULL, 0);
     uint32_t a = define(&g, "a", TP_KIND_HOST);
@@ -406,9 +399,8 @@ static void play_many(struct rig *g, uint64_t max_memory, uint8_t hash[TP_HASH_S
     memcpy(hash, tp_program_facts(g->program)->hash, TP_HASH_SIZE);
 }
 
-static void test_records_in_a_file(void **state)
+TEST(test_records_in_a_file)
 {
-    (void)state;
     struct rig g;
     uint8_t in_memory[TP_HASH_SIZE], in_file[TP_HASH_SIZE];
     play_many(&g, 0, in_memory);
@@ -423,7 +415,7 @@ static void test_records_in_a_file(void **state)
 }
 
 /* More than 32 MiB of records. */
-static void test_a_large_file(void **state)
+TEST_WITH(test_a_large_file, NULL, close_space)
 {
     struct rig *g = open_space(state, NULL);
     uint32_t a = define(g, "a", TP_KIND_HOST);
@@ -440,9 +432,8 @@ static void test_a_large_file(void **state)
     assert_int_equal(f->slots, 1);
 }
 
-static void test_memory_is_bounded(void **state)
+TEST(test_memory_is_bounded)
 {
-    (void)state;
     struct rig g;
     int rc = TP_OK;
     rig_open(&g, NULL, 100000);
@@ -464,9 +455,8 @@ static void test_memory_is_bounded(void **state)
     rig_close(&g);
 }
 
-static void test_spool_that_cannot_be(void **state)
+TEST(test_spool_that_cannot_be)
 {
-    (void)state;
     struct rig g;
     char old[4096];
     const char *was = getenv("TMPDIR");
@@ -484,9 +474,8 @@ static void test_spool_that_cannot_be(void **state)
     was ? setenv("TMPDIR", old, 1) : unsetenv("TMPDIR");
 }
 
-static void test_bytes_text(void **state)
+TEST(test_bytes_text)
 {
-    (void)state;
     static const struct {
         uint64_t bytes;
         const char *text;
@@ -501,15 +490,3 @@ static void test_bytes_text(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(tp_bytes(cases[i].bytes, false).s, cases[i].text);
 }
-
-TESTS(CLOSED(test_takes_the_one_with_most_bytes), CLOSED(test_takes_what_is_named),
-      CLOSED(test_all_are_devices), CLOSED(test_unknown_name),
-      cmocka_unit_test(test_one_space_needs_no_words), CLOSED(test_space_without_events),
-      cmocka_unit_test(test_nothing_at_all), CLOSED(test_bytes_saturate),
-      cmocka_unit_test(test_equal_names_are_numbered), CLOSED(test_long_lists_are_cut),
-      CLOSED(test_streams_are_of_their_device), cmocka_unit_test(test_first_record_makes_no_device),
-      CLOSED(test_reset_spares_other_spaces), CLOSED(test_too_many_devices),
-      CLOSED(test_initial_goes_first), CLOSED(test_everything_arrives),
-      cmocka_unit_test(test_places), cmocka_unit_test(test_records_in_a_file),
-      CLOSED(test_a_large_file), cmocka_unit_test(test_memory_is_bounded),
-      cmocka_unit_test(test_spool_that_cannot_be), cmocka_unit_test(test_bytes_text))

@@ -1,7 +1,7 @@
 /* Names of addresses: the symbol that begins last around an address, the same for every order of
  * the table, and what a file may cost that does harm to the one that reads it. */
 #include "tests/unit/small_elf.h"
-#include "tests/unit/test_main.h"
+#include "tests/unit/test.h"
 #include "traces/symbols/confined.h"
 #include "traces/symbols/naming.h"
 
@@ -23,7 +23,7 @@ static struct tp_symbols *open_elf_of(struct small_elf *e, int *fd)
     return s;
 }
 
-static void which_symbol(void **state)
+TEST(which_symbol)
 {
     static const struct {
         uint64_t at;
@@ -80,7 +80,7 @@ static const char *looked_through(const struct small_elf *e, uint64_t at)
     return found ? e->names + found->st_name : NULL;
 }
 
-static void random_tables(void **state)
+TEST(random_tables)
 {
     struct small_elf *e = malloc(sizeof *e);
     struct tp_cxx_names cxx = {0};
@@ -181,7 +181,7 @@ static int say(struct tp_confined_cfg cfg, char *said, size_t size)
     return rc;
 }
 
-static void bounds(void **state)
+TEST(bounds)
 {
     const struct {
         struct tp_confined_cfg cfg;
@@ -238,7 +238,7 @@ static int take_name(void *ctx, size_t file, size_t nth, const struct tp_symbol 
 }
 
 /* The files before it and behind it have their names. */
-static void one_file_does_harm(void **state)
+TEST(one_file_does_harm)
 {
     static const uint64_t good[] = {CODE_AT, CODE_AT + 0x20}, bad[] = {CODE_AT, HARMFUL};
     struct small_elf *e = malloc(sizeof *e);
@@ -272,6 +272,3 @@ static void one_file_does_harm(void **state)
     close(fd);
     free(e);
 }
-
-TESTS(cmocka_unit_test(which_symbol), cmocka_unit_test(random_tables), cmocka_unit_test(bounds),
-      cmocka_unit_test(one_file_does_harm))

@@ -46,9 +46,8 @@ static struct tpt_stored *store_mix(void **state, struct tpt_mix mix)
     return tpt_store(state, p, tpt_write(p, NULL, false));
 }
 
-static void test_random_programs(void **state)
+TEST(test_random_programs)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct tpt_mix mix = random_mix(seed);
         round_trip(&mix, seed % 4 == 3);
@@ -56,9 +55,8 @@ static void test_random_programs(void **state)
 }
 
 /* Several windows, where slots are guessed in some and said in those behind the first reset. */
-static void test_many_windows(void **state)
+TEST(test_many_windows)
 {
-    (void)state;
     struct tpt_mix mix = {.seed = 5,
                           .count = 300000,
                           .threads = 3,
@@ -76,17 +74,15 @@ static void test_many_windows(void **state)
     round_trip(&mix, true);
 }
 
-static void test_no_instructions(void **state)
+TEST(test_no_instructions)
 {
-    (void)state;
     round_trip(&(struct tpt_mix){.seed = 2, .threads = 1, .streams = 1, .devices = 1, .live = 1},
                false);
 }
 
 /* A reset is the last thing that happens: its block says its slots all the same. */
-static void test_reset_at_the_end(void **state)
+TEST(test_reset_at_the_end)
 {
-    (void)state;
     static const struct tp_insn insns[] = {{.op = TP_ALLOC, .size = 8, .align_log2 = 4},
                                            {.op = TP_RESET}};
     struct tp_program *p = test_program(insns, 2, false), *q = NULL;
@@ -101,9 +97,8 @@ static void test_reset_at_the_end(void **state)
 }
 
 /* The same input gives the same bytes. */
-static void test_deterministic(void **state)
+TEST(test_deterministic)
 {
-    (void)state;
     struct tpt_mix mix = random_mix(24);
     struct tp_program *p = tpt_program(&mix);
     struct tpt_bytes a = tpt_write(p, NULL, false), b = tpt_write(p, NULL, false);
@@ -114,7 +109,7 @@ static void test_deterministic(void **state)
     free(b.data);
 }
 
-static void test_two_cursors(void **state)
+TEST_WITH(test_two_cursors, NULL, tpt_unstore)
 {
     const struct tpt_mix mix = {.seed = 9,
                                 .count = 200000,
@@ -147,7 +142,7 @@ static void test_two_cursors(void **state)
 }
 
 /* A .tpt goes to a child as plain instructions, like any program. */
-static void test_import(void **state)
+TEST_WITH(test_import, NULL, tpt_unstore)
 {
     struct tpt_stored *s = store_mix(state, random_mix(12));
     struct tp_program *r = NULL;
@@ -169,7 +164,7 @@ static void test_import(void **state)
 
 /* Nothing is decoded while a program is timed: a .tpt of a size that fits is plain instructions by
  * then, and what was read of it before stays readable. */
-static void test_load(void **state)
+TEST_WITH(test_load, NULL, tpt_unstore)
 {
     struct tpt_stored *s = store_mix(state, random_mix(12));
     assert_int_equal(tpt_open(s->b.data, s->b.size, NULL, &s->q, &s->err), TP_OK);
@@ -184,9 +179,8 @@ static void test_load(void **state)
 }
 
 /* Texts, remarks, what was recorded. */
-static void test_meta(void **state)
+TEST(test_meta)
 {
-    (void)state;
     struct tpt_mix mix = random_mix(12);
     struct tp_program *p = tpt_program(&mix), *q = NULL;
     struct tp_meta meta = {.wrapped = true}, got = {0};
@@ -223,9 +217,8 @@ static void test_meta(void **state)
 }
 
 /* As a sink of the lowering nothing is kept but the facts, and the bytes are the same. */
-static void test_sink(void **state)
+TEST(test_sink)
 {
-    (void)state;
     struct tpt_bytes b = {0};
     struct tp_tpt_writer *w = NULL;
     struct tp_lower *lo = NULL;
@@ -271,11 +264,3 @@ static void test_sink(void **state)
     free(b.data);
     free(again.data);
 }
-
-TESTS(cmocka_unit_test(test_random_programs), cmocka_unit_test(test_many_windows),
-      cmocka_unit_test(test_no_instructions), cmocka_unit_test(test_reset_at_the_end),
-      cmocka_unit_test(test_deterministic),
-      cmocka_unit_test_teardown(test_two_cursors, tpt_unstore),
-      cmocka_unit_test_teardown(test_import, tpt_unstore),
-      cmocka_unit_test_teardown(test_load, tpt_unstore), cmocka_unit_test(test_meta),
-      cmocka_unit_test(test_sink))

@@ -53,8 +53,6 @@ static struct tpt_stored *store_long(void **state, bool compress)
     return tpt_store(state, p, tpt_write(p, NULL, compress));
 }
 
-#define STORED(test) cmocka_unit_test_teardown(test, tpt_unstore)
-
 /* ---- cut ---- */
 
 /* What is left must be a beginning of the whole, with its own facts and a remark. */
@@ -90,9 +88,8 @@ static void check_cut(struct tp_program *whole, const struct tpt_bytes *b, size_
     assert_non_null(strstr(err.text, "cut at byte"));
 }
 
-static void test_every_cut(void **state)
+TEST(test_every_cut)
 {
-    (void)state;
     struct tp_program *p = small_program();
     for (int packed = 0; packed < 2; packed++) {
         struct tpt_bytes b = small_file(p, packed);
@@ -104,7 +101,7 @@ static void test_every_cut(void **state)
 }
 
 /* The facts of what is left are those of a program that ended there. */
-static void test_cut_between_windows(void **state)
+TEST_WITH(test_cut_between_windows, NULL, tpt_unstore)
 {
     struct tpt_stored *s = store_long(state, false);
     struct tp_meta meta = {0};
@@ -132,7 +129,7 @@ static void test_cut_between_windows(void **state)
 }
 
 /* A writer that never came to the end could not say how many events there would be. */
-static void test_cut_without_totals(void **state)
+TEST_WITH(test_cut_without_totals, NULL, tpt_unstore)
 {
     struct tpt_stored *s = store_long(state, false);
     struct tp_meta meta = {0};
@@ -146,9 +143,8 @@ static void test_cut_without_totals(void **state)
 
 /* ---- flipped bits ---- */
 
-static void test_every_bit(void **state)
+TEST(test_every_bit)
 {
-    (void)state;
     struct tp_program *p = small_program();
     for (int packed = 0; packed < 2; packed++) {
         struct tpt_bytes b = small_file(p, packed);
@@ -167,7 +163,7 @@ static void test_every_bit(void **state)
 }
 
 /* The sentence names the block, its place and both sums. */
-static void test_damage_is_named(void **state)
+TEST_WITH(test_damage_is_named, NULL, tpt_unstore)
 {
     struct tpt_stored *s = store_long(state, false);
     char text[200];
@@ -190,7 +186,7 @@ static void test_damage_is_named(void **state)
 }
 
 /* A length that reaches over the end makes no cut file of one that has its end. */
-static void test_length_beyond_the_end(void **state)
+TEST_WITH(test_length_beyond_the_end, NULL, tpt_unstore)
 {
     struct tpt_stored *s = store_long(state, true);
     uint8_t *last = s->b.data + s->offsets[s->count - 3];
@@ -202,7 +198,7 @@ static void test_length_beyond_the_end(void **state)
 }
 
 /* Blocks that are good, each by itself, in another order. */
-static void test_blocks_swapped(void **state)
+TEST_WITH(test_blocks_swapped, NULL, tpt_unstore)
 {
     struct tpt_stored *s = store_small(state);
     assert_true(s->count > 3);
@@ -220,9 +216,8 @@ static void test_blocks_swapped(void **state)
 /* ---- lies with a good checksum ---- */
 
 /* Every byte of headers and facts with other values, sealed again: refused, or the same program. */
-static void test_lies(void **state)
+TEST(test_lies)
 {
-    (void)state;
     static const uint8_t masks[] = {1, 2, 0x80, 0xff};
     struct tp_program *p = small_program();
     struct tpt_bytes b = small_file(p, false);
@@ -280,9 +275,8 @@ static void lie_in_facts(size_t index, uint64_t value, bool open, const char *se
 
 enum { DEVICES = 6, SLOTS = 7, THREADS = 8, MARKS = 10, EVENTS, PROLOGUE, INSTRUCTIONS };
 
-static void test_lying_facts(void **state)
+TEST(test_lying_facts)
 {
-    (void)state;
     lie_in_facts(DEVICES, 257, true, "out of range");
     lie_in_facts(DEVICES, 3, true, "x.tpt: block");
     lie_in_facts(SLOTS, 1 << 20, true, "objects");
@@ -294,9 +288,8 @@ static void test_lying_facts(void **state)
     lie_in_facts(INSTRUCTIONS, 100000, true, "the number of instructions is wrong");
 }
 
-static void test_facts_that_hold_until_the_end(void **state)
+TEST(test_facts_that_hold_until_the_end)
 {
-    (void)state;
     struct tp_program *p = small_program();
     const struct tp_program_facts *f = tp_program_facts(p);
     enum { LIVE = 16, BYTES, DURATION };
@@ -309,7 +302,7 @@ static void test_facts_that_hold_until_the_end(void **state)
 }
 
 /* Who plays it has made room for as many slots as the facts say: not one more may come. */
-static void test_facts_without_slots(void **state)
+TEST_WITH(test_facts_without_slots, NULL, tpt_unstore)
 {
     struct tpt_stored *s = store_small(state);
     enum { LIVE = 16, BYTES };
@@ -323,7 +316,7 @@ static void test_facts_without_slots(void **state)
 }
 
 /* Time and events go on from block to block. */
-static void test_blocks_go_on(void **state)
+TEST_WITH(test_blocks_go_on, NULL, tpt_unstore)
 {
     struct tpt_stored *s = store_long(state, false);
     static const struct {
@@ -346,7 +339,7 @@ static void test_blocks_go_on(void **state)
     }
 }
 
-static void test_memory_hint(void **state)
+TEST_WITH(test_memory_hint, NULL, tpt_unstore)
 {
     struct tpt_stored *s = store_long(state, false);
     const struct tpt_asked cfg = {.max_memory = 64 * 20};
@@ -356,7 +349,7 @@ static void test_memory_hint(void **state)
 
 /* ---- other versions ---- */
 
-static void test_other_version(void **state)
+TEST_WITH(test_other_version, NULL, tpt_unstore)
 {
     struct tpt_stored *s = store_small(state);
     s->b.data[8] = 2;
@@ -391,7 +384,7 @@ static struct tpt_bytes with_future(const struct tpt_bytes *b, uint32_t flags)
     return out;
 }
 
-static void test_blocks_of_the_future(void **state)
+TEST_WITH(test_blocks_of_the_future, NULL, tpt_unstore)
 {
     struct tpt_stored *s = store_small(state);
     struct tpt_bytes may = with_future(&s->b, TP_TPT_SKIP), must = with_future(&s->b, 0);
@@ -439,9 +432,8 @@ static int play(const uint8_t *records, uint32_t size, uint32_t count, uint32_t 
 enum { LITERAL = 0x80, SAME = 0x80, CONTEXT = 0x40 };
 #define V(n) ((n) << 1 | 1) /* a number below 128 */
 
-static void test_records(void **state)
+TEST(test_records)
 {
-    (void)state;
     struct tp_err err = {0};
     /* the example of traces/README.md */
     assert_int_equal(PLAY(2, 0, 0xc0, 0x08, 0x09, 0x11, 0x91, 0x0a), TP_OK);
@@ -493,9 +485,8 @@ static void test_records(void **state)
     assert_int_equal(PLAY(1, 0, TP_NOTE, TP_TPT_NOTE_SLOT, V(0)), TP_OK);
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-    (void)state;
     static const struct {
         uint64_t value;
         uint8_t size, bytes[9];
@@ -528,9 +519,8 @@ static void test_numbers(void **state)
 }
 
 /* More than 2^61 bytes live at once: 8,193 objects of 2^48 bytes. */
-static void test_live_bytes(void **state)
+TEST(test_live_bytes)
 {
-    (void)state;
     enum { COUNT = 8193, FIRST = 8 };
     struct tp_err err = {0};
     size_t size = TP_TPT_HEADER_SIZE + TP_TPT_BLOCK_SIZE + FIRST + 2 * (COUNT - 1);
@@ -558,12 +548,3 @@ static void test_live_bytes(void **state)
                         "are live at once"); /* found on decoding */
     free(file);
 }
-
-TESTS(cmocka_unit_test(test_every_cut), STORED(test_cut_between_windows),
-      STORED(test_cut_without_totals), cmocka_unit_test(test_every_bit),
-      STORED(test_damage_is_named), STORED(test_length_beyond_the_end), STORED(test_blocks_swapped),
-      cmocka_unit_test(test_lies), cmocka_unit_test(test_lying_facts),
-      cmocka_unit_test(test_facts_that_hold_until_the_end), STORED(test_facts_without_slots),
-      STORED(test_blocks_go_on), STORED(test_memory_hint), STORED(test_other_version),
-      STORED(test_blocks_of_the_future), cmocka_unit_test(test_records),
-      cmocka_unit_test(test_numbers), cmocka_unit_test(test_live_bytes))

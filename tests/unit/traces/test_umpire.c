@@ -56,9 +56,8 @@ static const struct importer_row real_logs[] = {
 };
 
 /* Logs of the corpus: what is allocated in each is freed, and nothing is repaired. */
-static void test_corpus(void **state)
+TEST(test_corpus)
 {
-    (void)state;
     static const struct {
         const char *file;
         uint32_t devices;
@@ -345,10 +344,9 @@ static const struct importer_score scores[] = {
     SCORE("\0{", 0),
 };
 
-TESTS(cmocka_unit_test(test_corpus), ROWS(umpire, real_logs),
-      ROWS(umpire, same_address_in_two_allocators), ROWS(umpire, reallocate),
-      ROWS(umpire, other_lines), ROWS(umpire, named_allocate), ROWS(umpire, kinds),
-      ROWS(umpire, allocator_names), ROWS(umpire, old_reallocate),
+TESTS(ROWS(umpire, real_logs), ROWS(umpire, same_address_in_two_allocators),
+      ROWS(umpire, reallocate), ROWS(umpire, other_lines), ROWS(umpire, named_allocate),
+      ROWS(umpire, kinds), ROWS(umpire, allocator_names), ROWS(umpire, old_reallocate),
       ROWS(umpire, reallocate_without_allocator), ROWS(umpire, versions),
       ROWS(umpire, left_out_lines), ROWS(umpire, time_that_falls), ROWS(umpire, refusals),
       CUTS(umpire, whole, 0, SIZE_MAX), SCORES(umpire, scores))

@@ -101,9 +101,8 @@ static void facts_agree(struct tp_program *a, struct tp_program *b)
     assert_int_equal(x->live_at_end_bytes, y->live_at_end_bytes);
 }
 
-static void lowered_again_it_is_the_same(void **state)
+TEST(lowered_again_it_is_the_same)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct tp_program *p = random_program(seed);
         struct tp_err err = {0};
@@ -128,9 +127,8 @@ static int never(struct tp_err *err)
     return TP_OK;
 }
 
-static void through_json_it_is_the_same(void **state)
+TEST(through_json_it_is_the_same)
 {
-    (void)state;
     for (uint64_t seed = 100; seed <= 120; seed++) {
         struct tp_program *p = random_program(seed);
         char *text = NULL;
@@ -186,9 +184,8 @@ static struct tp_program_facts until(struct tp_program *p, uint64_t event)
     return facts;
 }
 
-static void a_piece_begins_with_what_lived(void **state)
+TEST(a_piece_begins_with_what_lived)
 {
-    (void)state;
     for (uint64_t seed = 200; seed <= 230; seed++) {
         struct tp_program *p = random_program(seed);
         struct tp_err err = {0};
@@ -214,9 +211,8 @@ static void a_piece_begins_with_what_lived(void **state)
     }
 }
 
-static void stripped_it_has_no_marks_and_notes(void **state)
+TEST(stripped_it_has_no_marks_and_notes)
 {
-    (void)state;
     struct tp_program *p = random_program(7);
     struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "x", .strict = true});
     assert_true(tp_program_facts(p)->ops[TP_MARK] && tp_program_facts(p)->ops[TP_NOTE]);
@@ -231,7 +227,3 @@ static void stripped_it_has_no_marks_and_notes(void **state)
     tp_program_release(bare);
     tp_program_release(p);
 }
-
-TESTS(cmocka_unit_test(lowered_again_it_is_the_same), cmocka_unit_test(through_json_it_is_the_same),
-      cmocka_unit_test(a_piece_begins_with_what_lived),
-      cmocka_unit_test(stripped_it_has_no_marks_and_notes))

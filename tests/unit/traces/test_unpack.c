@@ -62,9 +62,8 @@ static const char *about(const char *format, const char *name)
     return text;
 }
 
-static void test_contents(void **state)
+TEST(test_contents)
 {
-    (void)state;
     struct bytes all = make_pattern(MANY);
     for (size_t i = 0; i < PACKERS; i++) {
         struct tp_input *in = NULL;
@@ -85,9 +84,8 @@ static void test_contents(void **state)
 }
 
 /* One byte after the other can be cut off, and each is missed. */
-static void test_every_cut(void **state)
+TEST(test_every_cut)
 {
-    (void)state;
     for (size_t i = 0; i < PACKERS; i++) {
         struct bytes packed = packers[i].pack(SHORT, strlen(SHORT));
         for (size_t cut = packers[i].magic; cut < packed.size; cut++) {
@@ -102,9 +100,8 @@ static void test_every_cut(void **state)
 }
 
 /* The same over several buffers: what lies before the cut is read, and then it fails. */
-static void test_long_cut(void **state)
+TEST(test_long_cut)
 {
-    (void)state;
     struct bytes all = make_bytes(3 * MIB);
     uint32_t x = 1;
     for (size_t i = 0; i < all.size; i++)
@@ -123,9 +120,8 @@ static void test_long_cut(void **state)
 }
 
 /* Every bit once: either it does not matter, or it is noticed. */
-static void test_every_bit(void **state)
+TEST(test_every_bit)
 {
-    (void)state;
     const struct bytes expected = {(unsigned char *)(uintptr_t)SHORT, strlen(SHORT)};
     for (size_t i = 0; i < PACKERS; i++) {
         struct bytes packed = packers[i].pack(SHORT, strlen(SHORT));
@@ -150,9 +146,8 @@ static void test_every_bit(void **state)
 }
 
 /* What lies before the damage is shown, all of it. */
-static void test_before_damage(void **state)
+TEST(test_before_damage)
 {
-    (void)state;
     const struct bytes expected = {(unsigned char *)(uintptr_t)SHORT, strlen(SHORT)};
     for (size_t i = 0; i < PACKERS; i++) {
         struct bytes packed = packers[i].pack(SHORT, strlen(SHORT));
@@ -165,9 +160,8 @@ static void test_before_damage(void **state)
     }
 }
 
-static void test_damage_is_placed(void **state)
+TEST(test_damage_is_placed)
 {
-    (void)state;
     struct bytes all = make_pattern(MANY);
     struct bytes packed = pack_gzip(all.data, all.size);
     uint64_t at = 0;
@@ -195,9 +189,8 @@ static struct bytes copy_of(const void *data, size_t size)
 }
 
 /* 12 members of every length, empty ones between them; with zstd frames to be skipped as well. */
-static void test_members(void **state)
+TEST(test_members)
 {
-    (void)state;
     static const unsigned char skipped[] = {0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3};
     struct bytes all = make_pattern(MANY);
     for (size_t i = 0; i < PACKERS; i++) {
@@ -217,9 +210,8 @@ static void test_members(void **state)
 }
 
 /* Very many small ones, whose ends fall on every place of a buffer. */
-static void test_many_members(void **state)
+TEST(test_many_members)
 {
-    (void)state;
     for (size_t i = 0; i < PACKERS; i++) {
         struct bytes one = packers[i].pack("ab\n", 3);
         size_t count = MIB / one.size;
@@ -253,9 +245,8 @@ static struct bytes make_empty(bool gzip, size_t size)
 }
 
 /* Members that begin with the last bytes of a buffer. */
-static void test_split_magic(void **state)
+TEST(test_split_magic)
 {
-    (void)state;
     for (size_t i = 0; i < PACKERS; i++) {
         for (size_t there = 0; there <= 5; there++) {
             struct bytes packed = make_empty(i == 0, ((size_t)256 << 10) - there);
@@ -272,9 +263,8 @@ static struct bytes joined(struct bytes first, const void *more, size_t size)
     return first;
 }
 
-static void test_trailing(void **state)
+TEST(test_trailing)
 {
-    (void)state;
     static const unsigned char zeros[600000];
     char text[100];
     struct bytes gz = pack_gzip(SHORT, strlen(SHORT)), zst = pack_zstd(SHORT, strlen(SHORT));
@@ -296,9 +286,8 @@ static void test_trailing(void **state)
     free(zst.data);
 }
 
-static void test_twice(void **state)
+TEST(test_twice)
 {
-    (void)state;
     for (size_t i = 0; i < PACKERS; i++) {
         for (size_t k = 0; k < PACKERS; k++) {
             struct bytes inner = packers[k].pack(SHORT, strlen(SHORT));
@@ -312,9 +301,8 @@ static void test_twice(void **state)
     }
 }
 
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
-    (void)state;
     must_refuse(pack_gzip("", 0), 0, "m: unpacks to nothing: no trace in it", "");
     must_refuse(pack_zstd("", 0), 0, "m: unpacks to nothing: no trace in it", "");
     must_refuse(make_bytes(0), 0, "m: empty: no trace in it", "");
@@ -333,9 +321,8 @@ static struct bytes make_bomb(pack_fn *pack, size_t count)
     return bomb;
 }
 
-static void test_bomb(void **state)
+TEST(test_bomb)
 {
-    (void)state;
     for (size_t i = 0; i < PACKERS; i++) {
         struct bytes bomb = make_bomb(packers[i].pack, 65); /* 1,040 MiB */
         struct outcome o = read_all(bomb, 3 * MIB, (struct bytes){0});
@@ -356,9 +343,8 @@ static void test_bomb(void **state)
 }
 
 /* Large and well packed is no bomb. */
-static void test_large(void **state)
+TEST(test_large)
 {
-    (void)state;
     struct bytes all = make_bytes(16 * MIB);
     uint32_t x = 1;
     for (size_t i = 0; i < all.size; i += 256)
@@ -377,9 +363,8 @@ static void test_large(void **state)
     free(all.data);
 }
 
-static void test_window(void **state)
+TEST(test_window)
 {
-    (void)state;
     struct bytes all = make_pattern(MANY);
     struct bytes packed = pack_zstd_window(all.data, all.size, 24);
     assert_int_equal(read_all(packed, 16 * MIB, all).rc, TP_OK);
@@ -395,9 +380,8 @@ static void test_window(void **state)
                 "unpack it with its dictionary and read what comes out");
 }
 
-static void test_pipes(void **state)
+TEST(test_pipes)
 {
-    (void)state;
     struct bytes all = make_pattern(MANY);
     for (size_t i = 0; i < PACKERS; i++) {
         struct bytes packed = packers[i].pack(all.data, all.size);
@@ -422,9 +406,8 @@ static void test_pipes(void **state)
 }
 
 /* A failure stays: byte by byte, and to the end. */
-static void test_failure_stays(void **state)
+TEST(test_failure_stays)
 {
-    (void)state;
     struct bytes all = make_pattern(MANY), packed = pack_gzip(all.data, all.size);
     struct tp_input *in = NULL;
     struct tp_err first = {0}, again = {0};
@@ -445,12 +428,3 @@ static void test_failure_stays(void **state)
     free(packed.data);
     free(all.data);
 }
-
-TESTS(cmocka_unit_test(test_contents), cmocka_unit_test(test_every_cut),
-      cmocka_unit_test(test_long_cut), cmocka_unit_test(test_every_bit),
-      cmocka_unit_test(test_damage_is_placed), cmocka_unit_test(test_before_damage),
-      cmocka_unit_test(test_split_magic), cmocka_unit_test(test_members),
-      cmocka_unit_test(test_many_members), cmocka_unit_test(test_trailing),
-      cmocka_unit_test(test_twice), cmocka_unit_test(test_nothing), cmocka_unit_test(test_bomb),
-      cmocka_unit_test(test_large), cmocka_unit_test(test_window), cmocka_unit_test(test_pipes),
-      cmocka_unit_test(test_failure_stays))

@@ -9,7 +9,7 @@ static const struct importer valgrind = {.format = &tp_format_valgrind, .kind = 
 
 #define P "--7-- "
 
-static void test_real_file(void **state)
+TEST(test_real_file)
 {
     static const struct importer_row row = {
         .path = TAPOOL_ROOT "/tests/data/valgrind/calls.txt",
@@ -125,9 +125,8 @@ static const struct importer_row torn[] = {
             "x.json:2: event 2: the call on this line is torn", .strict = true),
 };
 
-static void test_other_lines(void **state)
+TEST(test_other_lines)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
@@ -166,9 +165,8 @@ static const struct importer_row processes[] = {
 };
 
 /* More than there are places for. */
-static void test_many_processes(void **state)
+TEST(test_many_processes)
 {
-    (void)state;
     char *many = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&many, &size);
@@ -201,9 +199,8 @@ static const struct importer_row nothing[] = {
 };
 
 /* What is taken of a text, and what is left. */
-static void test_cut_call(void **state)
+TEST(test_cut_call)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool taken;
@@ -245,9 +242,8 @@ static void test_cut_call(void **state)
 }
 
 /* Every cut of a real file can be read. */
-static void test_cuts(void **state)
+TEST(test_cuts)
 {
-    (void)state;
     char text[5000];
     FILE *f = fopen(TAPOOL_ROOT "/tests/data/valgrind/calls.txt", "r");
     assert_non_null(f);
@@ -268,8 +264,6 @@ static const struct importer_score scores[] = {
     SCORE("malloc(8) = 0x10\n", 0),
 };
 
-TESTS(cmocka_unit_test(test_real_file), ROWS(valgrind, times), ROWS(valgrind, calls),
-      ROWS(valgrind, halves), cmocka_unit_test(test_other_lines), ROWS(valgrind, processes),
-      cmocka_unit_test(test_many_processes), ROWS(valgrind, nothing),
-      cmocka_unit_test(test_cut_call), cmocka_unit_test(test_cuts), SCORES(valgrind, scores),
+TESTS(ROWS(valgrind, times), ROWS(valgrind, calls), ROWS(valgrind, halves),
+      ROWS(valgrind, processes), ROWS(valgrind, nothing), SCORES(valgrind, scores),
       ROWS(valgrind, torn))

@@ -1,0 +1,54 @@
+/* What a file of tests is made of: cmocka, behind the headers that it wants before its own, and
+ * tests that the runner finds by the name of their file, so that none is written in a list.
+ *
+ *     TEST(blocks_do_not_overlap)
+ *     {
+ *         ...
+ *     }
+ *
+ * The tests of a file run in the order of its lines. `state` is what cmocka gives a test. */
+#ifndef TP_TEST_H
+#define TP_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Some tests of a file; without any, what is called before all of its tests and behind them. */
+struct tests_of_file {
+    const char *file;
+    int line;
+    const struct CMUnitTest *tests;
+    size_t count;
+    CMFixtureFunction before, after;
+};
+
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+
+/* A test between two functions that cmocka calls, NULL for none. */
+#define TEST_WITH(name, before, after)                                                             \
+    static void name(void **state);                                                                \
+    static const struct CMUnitTest test_##name[] = {{#name, name, before, after, NULL}};           \
+    TESTS_IN_SECTION(tests_of_##name, test_##name, 1, NULL, NULL);                                 \
+    static void name(__attribute__((unused)) void **state)
+
+/* Tests that are no functions of the file: rows of cmocka's. */
+#define TESTS(...)               TESTS_NAMED(__COUNTER__, __VA_ARGS__)
+#define TESTS_NAMED(number, ...) TESTS_NUMBERED(number, __VA_ARGS__)
+#define TESTS_NUMBERED(number, ...)                                                                \
+    static const struct CMUnitTest tests_##number[] = {__VA_ARGS__};                               \
+    TESTS_IN_SECTION(tests_of_##number, tests_##number,                                            \
+                     sizeof tests_##number / sizeof *tests_##number, NULL, NULL);
+
+#define GROUP(before, after) TESTS_IN_SECTION(around_##before, NULL, 0, before, after);
+
+/* Pointers lie in a section without gaps, which structures need not do. */
+#define TESTS_IN_SECTION(id, tests, count, before, after)                                          \
+    static const struct tests_of_file id = {__FILE__, __LINE__, tests, count, before, after};      \
+    static const struct tests_of_file *const id##_found                                            \
+        __attribute__((used, section("tests_of_files"))) = &id
+
+#endif

@@ -89,6 +89,7 @@ struct rig_walk {
     uint64_t sums[TP_WALK_COUNT];
     uint64_t pieces[TP_WALK_COUNT];
     uint64_t largest_span;
+    tp_addr lowest; /* of all pieces */
 };
 
 static inline void rig_count(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
@@ -97,6 +98,8 @@ static inline void rig_count(void *ctx, enum tp_walk_kind kind, tp_addr addr, ui
     assert_true(addr != 0 && size != 0);
     w->sums[kind] += size;
     w->pieces[kind]++;
+    if (!w->lowest || addr < w->lowest)
+        w->lowest = addr;
     if (kind == TP_WALK_SPAN && size > w->largest_span)
         w->largest_span = size;
 }

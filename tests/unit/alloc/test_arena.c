@@ -1,6 +1,7 @@
 /* The rules of `arena`, one test each: the statements of its policy. The defects of its origin are
  * in test_arena_defects.c, options in test_arena_options.c, threads in test_arena_threads.c. */
 #include "tests/unit/arena_rig.h"
+#include "tests/unit/scenario.h"
 
 TEST(the_same_block_comes_back)
 {
@@ -14,16 +15,7 @@ TEST(the_same_block_comes_back)
     close_arena(r);
 }
 
-TEST(newest_comes_back_first)
-{
-    struct rig *r = open_arena("", &tp_source_host);
-    tp_addr a = rig_alloc(r, 0, 48), b = rig_alloc(r, 0, 48);
-    rig_free(r, 0, a, 48);
-    rig_free(r, 0, b, 48);
-    assert_int_equal(rig_alloc(r, 0, 48), b);
-    assert_int_equal(rig_alloc(r, 0, 48), a);
-    close_arena(r);
-}
+PLAYS(newest_comes_back_first, open_arena("", &tp_source_host), "a=48 b=48 -a -b 48@b 48@a")
 
 /* While a block beside it is live; idle pages may serve another class. */
 TEST(a_block_serves_its_class_only)
@@ -256,64 +248,20 @@ TEST(threads_that_come_and_go_pile_nothing_up)
     close_arena(r);
 }
 
-TEST(two_blocks_and_no_third)
-{
-    struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse12", &tp_source_host);
-    tp_addr a = rig_alloc(r, 0, 32768), b = rig_alloc(r, 0, 32768);
-    struct tp_block none;
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(rig_try(r, 0, 32768, 16, &none), TP_EOOM);
-    assert_int_equal(rig_try(r, 1, 64, 16, &none), TP_EOOM);
-    rig_walk(r);
-    rig_free(r, 0, a, 32768);
-    assert_int_equal(rig_alloc(r, 0, 32768), a);
-    rig_free(r, 0, b, 32768);
-    rig_free(r, 0, a, 32768);
-    rig_alloc(r, 1, 64);
-    close_arena(r);
-}
+PLAYS(two_blocks_and_no_third,
+      open_arena("arena_size=64KiB,max_arenas=1,classes=coarse12", &tp_source_host),
+      "a=32K b=32K 32K^16! 32K^16! 32K^16! 64^16/1! -a 32K@a -b -a 64/1")
 
-TEST(a_large_span_is_reused_split_and_merged)
-{
-    struct rig *r = open_arena("", &tp_source_virtual);
-    const uint64_t mib = 1 << 20;
-    tp_addr whole = rig_alloc(r, 0, 100 * mib);
-    rig_free(r, 0, whole, 100 * mib);
-    tp_addr part[5];
-    for (uint64_t i = 0; i < 5; i++) {
-        part[i] = rig_alloc(r, 0, 17 * mib);
-        assert_int_equal(part[i], whole + i * 17 * mib);
-    }
-    assert_int_equal(r->account.gets, 1);
-    static const int order[] = {3, 1, 4, 0, 2};
-    for (int i = 0; i < 5; i++) {
-        assert_int_equal(rig_free(r, 0, part[order[i]], 17 * mib), TP_OK);
-        rig_walk(r);
-    }
-    struct rig_walk w = rig_walk(r);
-    assert_int_equal(w.pieces[TP_WALK_SPAN], 1);
-    assert_int_equal(w.largest_span, 100 * mib);
-    assert_int_equal(rig_alloc(r, 0, 100 * mib), whole);
-    close_arena(r);
-}
+PLAYS(a_large_span_is_reused_split_and_merged, open_arena("", &tp_source_virtual),
+      "w=100M -w a=17M@w b=17M@w+17M c=17M@w+34M d=17M@w+51M e=17M@w+68M gets=1 "
+      "-d -b -e -a -c spans=1 largest=100M 100M@w")
 
-TEST(the_best_fit_is_taken)
-{
-    struct rig *r = open_arena("first_range=64MiB", &tp_source_virtual);
-    static const uint64_t sizes[] = {900 << 10, 300 << 10, 500 << 10, 300 << 10};
-    tp_addr holes[4];
-    for (int i = 0; i < 4; i++) {
-        holes[i] = rig_alloc(r, 0, sizes[i]);
-        rig_alloc(r, 0, 40 << 10); /* keeps the holes apart */
-    }
-    for (int i = 0; i < 4; i++)
-        rig_free(r, 0, holes[i], sizes[i]);
-    assert_int_equal(rig_alloc(r, 0, 400 << 10), holes[2]);
-    assert_int_equal(rig_alloc(r, 0, 290 << 10), holes[1]);
-    assert_int_equal(rig_alloc(r, 0, 290 << 10), holes[3]);
-    assert_int_equal(rig_alloc(r, 0, 290 << 10), holes[0]);
-    close_arena(r);
-}
+PLAYS(the_best_fit_is_taken, open_arena("first_range=64MiB", &tp_source_virtual),
+      "h0=900K 40K " /* keeps the holes apart */
+      "h1=300K 40K " /* keeps the holes apart */
+      "h2=500K 40K " /* keeps the holes apart */
+      "h3=300K 40K " /* keeps the holes apart */
+      "-h0 -h1 -h2 -h3 400K@h2 290K@h1 290K@h3 290K@h0")
 
 /* 34 KiB at 64 KiB: of twenty holes of just this size, 68 KiB apart, only one lies right. It is not
  * looked for while a longer span must have such a place, and it is found when there is none. */
@@ -401,39 +349,11 @@ TEST(ranges_grow_under_large_objects_too)
     close_arena(r);
 }
 
-TEST(large_objects_resize_in_place)
-{
-    struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
-    tp_addr a = rig_alloc(r, 0, 400 << 10);
-    struct tp_req rq = {.size = 100 << 10, .align = 16};
-    struct tp_block b;
-    assert_int_equal(r->s->resize(r->st, r->threads[0], a, &rq, &b), TP_OK);
-    assert_int_equal(b.granted, 100 << 10);
-    rq.size = 1 << 20;
-    assert_int_equal(r->s->resize(r->st, r->threads[0], a, &rq, &b), TP_OK);
-    assert_int_equal(r->s->usable(r->st, a), 1 << 20);
-    rq.size++;
-    assert_int_equal(r->s->resize(r->st, r->threads[0], a, &rq, &b), TP_EUNSUP);
-    rq.size = 100;
-    assert_int_equal(r->s->resize(r->st, r->threads[0], a, &rq, &b), TP_EUNSUP);
-    assert_int_equal(r->s->usable(r->st, a), 1 << 20);
-    close_arena(r);
-}
+PLAYS(large_objects_resize_in_place, open_arena("first_range=1MiB", &tp_source_virtual),
+      "a=400K a>100K:100K a>1M usable:a=1M a>1M+1? a>100? usable:a=1M")
 
-TEST(small_objects_resize_within_their_class)
-{
-    struct rig *r = open_arena("", &tp_source_virtual);
-    tp_addr a = rig_alloc(r, 0, 1000); /* class 1024 */
-    struct tp_req rq = {.size = 1024, .align = 16};
-    struct tp_block b;
-    assert_int_equal(r->s->resize(r->st, r->threads[0], a, &rq, &b), TP_OK);
-    assert_int_equal(b.addr, a);
-    rq.size = 1025;
-    assert_int_equal(r->s->resize(r->st, r->threads[0], a, &rq, &b), TP_EUNSUP);
-    rq.size = 896;
-    assert_int_equal(r->s->resize(r->st, r->threads[0], a, &rq, &b), TP_EUNSUP);
-    close_arena(r);
-}
+PLAYS(small_objects_resize_within_their_class, open_arena("", &tp_source_virtual),
+      "a=1000 a>1024 a>1025? a>896?" /* class 1024 */)
 
 TEST(trim_gives_idle_memory_back)
 {
@@ -615,16 +535,8 @@ TEST(few_large_objects_wait)
 }
 
 /* What lies behind an object that grows is no longer kept. */
-TEST(a_large_object_grows_into_a_kept_one)
-{
-    struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
-    tp_addr a = rig_alloc(r, 0, 65536), b = rig_alloc(r, 0, 65536);
-    struct tp_req rq = {.size = 131072, .align = 16};
-    struct tp_block block;
-    rig_free(r, 0, b, 65536);
-    assert_int_equal(r->s->resize(r->st, r->threads[0], a, &rq, &block), TP_OK);
-    close_arena(r);
-}
+PLAYS(a_large_object_grows_into_a_kept_one, open_arena("first_range=1MiB", &tp_source_virtual),
+      "a=64K b=64K -b a>128K")
 
 /* A range that has been idle goes back, after as many spans as are counted and not before. */
 TEST(idle_ranges_decay)
@@ -670,25 +582,11 @@ TEST(idle_ranges_decay_beside_resizes)
     }
 }
 
-TEST(every_block_is_named_by_a_walk)
-{
-    struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
-    tp_addr a = rig_alloc(r, 0, 1000);   /* one of the two of its class on a page: 1024 bytes */
-    tp_addr b = rig_alloc(r, 0, 400000); /* large: 196 pages of 2 KiB */
-    struct rig_walk w = rig_walk(r);
-    assert_int_equal(w.sums[TP_WALK_LIVE], 1024 + 401408);
-    assert_int_equal(w.pieces[TP_WALK_LIVE], 2);
-    assert_int_equal(w.sums[TP_WALK_CACHED], 1024);
-    assert_int_equal(w.sums[TP_WALK_SPAN], (1 << 20) - 2048 - 401408);
-    assert_int_equal(w.sums[TP_WALK_DEAD] + w.sums[TP_WALK_INTERNAL], 0);
-    rig_free(r, 0, a, 1000);
-    rig_free(r, 0, b, 400000);
-    w = rig_walk(r);
-    assert_int_equal(w.pieces[TP_WALK_LIVE], 0);
-    assert_int_equal(w.pieces[TP_WALK_CACHED], 2);
-    assert_int_equal(w.largest_span, (1 << 20) - 2048);
-    close_arena(r);
-}
+PLAYS(every_block_is_named_by_a_walk, open_arena("first_range=1MiB", &tp_source_virtual),
+      "a=1000 b=400000 " /* of 1024 bytes, two on a page, and large: 196 pages of 2 KiB */
+      "live=402432 dead=0 internal=0 live_blocks=2 cached=1K free=645120 -a -b live_blocks=0 "
+      "cached_blocks=2 "
+      "largest=1022K")
 
 /* What classes round up, bits, descriptors and caches cost: sizes spread evenly over 16..1024. */
 TEST(a_million_small_objects_cost_little)

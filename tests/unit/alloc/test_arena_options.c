@@ -1,6 +1,7 @@
 /* The options of `arena`: defaults, what is derived from them, what contradicts itself, and what a
  * fixed arena answers. */
 #include "tests/unit/arena_rig.h"
+#include "tests/unit/scenario.h"
 
 TEST(the_origins_fixed_arena)
 {
@@ -301,12 +302,5 @@ TEST(without_checks_a_correct_program_is_served)
     close_arena(r);
 }
 
-TEST(without_checks_large_frees_are_still_looked_up)
-{
-    struct rig *r = open_arena("checks=no", &tp_source_host);
-    tp_addr a = rig_alloc(r, 0, 40000);
-    assert_int_equal(rig_free(r, 0, a + 2048, 40000), TP_EINVAL);
-    assert_int_equal(rig_free(r, 0, a, 40000), TP_OK);
-    assert_int_equal(rig_free(r, 0, a, 40000), TP_EINVAL);
-    close_arena(r);
-}
+PLAYS(without_checks_large_frees_are_still_looked_up, open_arena("checks=no", &tp_source_host),
+      "a=40000 -a+2K! -a -a!")

@@ -1,5 +1,6 @@
 /* The rules of `bump`, one test each. */
 #include "tests/unit/conformance.h"
+#include "tests/unit/scenario.h"
 
 static struct rig *open_limited(const char *options, const char *limit, const char *fault)
 {
@@ -26,19 +27,8 @@ static void close_bump(struct rig *r)
     free(r);
 }
 
-TEST(blocks_follow_each_other_from_the_base)
-{
-    struct rig *r = open_bump("");
-    tp_addr base = rig_alloc(r, 0, 16);
-    static const uint64_t sizes[] = {16, 1, 17, 100, 4000};
-    tp_addr expected = base + 16;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        assert_int_equal(rig_alloc(r, 0, sizes[i]), expected);
-        expected += (sizes[i] + 15) / 16 * 16;
-    }
-    assert_int_equal(tp_rig_stats(r).carved_bytes, expected - base);
-    close_bump(r);
-}
+PLAYS(blocks_follow_each_other_from_the_base, open_bump(""),
+      "a=16 16@a+16 1@a+32 17@a+48 100@a+80 4000@a+192 carved=4192")
 
 TEST(a_refusal_changes_nothing)
 {
@@ -68,15 +58,8 @@ TEST(never_misaligned)
     close_bump(r);
 }
 
-TEST(the_alignment_option_is_a_least)
-{
-    struct rig *r = open_bump("alignment=256");
-    tp_addr a = rig_alloc(r, 0, 1), b = rig_alloc(r, 0, 257);
-    assert_int_equal(b - a, 256);
-    assert_int_equal(rig_alloc(r, 0, 1) - b, 512);
-    assert_int_equal(r->s->usable(r->st, b), 512);
-    close_bump(r);
-}
+PLAYS(the_alignment_option_is_a_least, open_bump("alignment=256"),
+      "a=1 b=257@a+256 1@b+512 usable:b=512")
 
 TEST(offset_and_size_cannot_wrap)
 {
@@ -95,16 +78,8 @@ TEST(offset_and_size_cannot_wrap)
     }
 }
 
-TEST(a_failed_source_gives_an_error)
-{
-    struct rig *r = open_limited("", "capacity=4KiB", NULL);
-    struct tp_block b;
-    assert_int_equal(rig_try(r, 0, 5000, 16, &b), TP_EOOM);
-    assert_int_equal(b.addr, 0);
-    assert_int_equal(rig_try(r, 0, 4096, 16, &b), TP_OK); /* exactly what is needed */
-    assert_int_equal(rig_try(r, 0, 1, 16, &b), TP_EOOM);
-    close_bump(r);
-}
+PLAYS(a_failed_source_gives_an_error, open_limited("", "capacity=4KiB", NULL),
+      "5000^16! 4096^16 1^16!" /* exactly what is needed */)
 
 /* Every way to the source, and it always fails: an error, and no address near 0. */
 TEST(a_failed_source_gives_no_address)
@@ -128,32 +103,15 @@ TEST(a_failed_source_gives_no_address)
 /* The origin's own sample asks 40 MB of a pool of 33.5 MB and can only fail. */
 TEST(the_origins_sample)
 {
-    struct tp_block b;
-    struct rig *r = open_bump("size=32MiB,on_full=fail");
-    assert_int_equal(rig_try(r, 0, 40000000, 16, &b), TP_EOOM);
-    close_bump(r);
-    r = open_bump("size=32MiB"); /* the source serves it, as the origin recommends */
-    assert_int_equal(rig_try(r, 0, 40000000, 16, &b), TP_OK);
-    assert_int_equal(tp_rig_stats(r).fallbacks, 1);
-    assert_int_equal(r->account.gets, 2);
-    assert_int_equal(rig_free(r, 0, b.addr, 40000000), TP_OK);
-    assert_int_equal(r->account.puts, 1);
-    assert_int_equal(rig_free(r, 0, b.addr, 40000000), TP_EINVAL);
-    close_bump(r);
+    play(open_bump("size=32MiB,on_full=fail"), "40000000^16!");
+    play(open_bump("size=32MiB"),
+         "b=40000000^16 " /* the source serves it, as the origin recommends */
+         "fallbacks=1 gets=2 -b puts=1 -b!");
 }
 
-TEST(a_full_range_grows)
-{
-    struct rig *r = open_bump("size=100KB,on_full=grow");
-    rig_alloc(r, 0, 90000);
-    assert_int_equal(r->account.reserved, 102400); /* whole pages */
-    rig_alloc(r, 0, 90000);
-    assert_int_equal(r->account.reserved, 2 * 102400);
-    rig_alloc(r, 0, 300000);
-    assert_int_equal(r->account.reserved, 2 * 102400 + 303104);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 2 * (102400 - 90000));
-    close_bump(r);
-}
+PLAYS(a_full_range_grows, open_bump("size=100KB,on_full=grow"),
+      "90000 reserved=100K " /* whole pages */
+      "90000 reserved=200K 300000 reserved=496K dead=24800")
 
 TEST(automatic_ranges_double)
 {
@@ -170,19 +128,7 @@ TEST(automatic_ranges_double)
     close_bump(r);
 }
 
-TEST(freed_bytes_are_dead)
-{
-    struct rig *r = open_bump("");
-    tp_addr a = rig_alloc(r, 0, 64), b = rig_alloc(r, 0, 64);
-    rig_alloc(r, 0, 64);
-    rig_free(r, 0, b, 64);
-    rig_free(r, 0, a, 64);
-    struct rig_walk w = rig_walk(r);
-    assert_int_equal(w.sums[TP_WALK_DEAD], 128);
-    assert_int_equal(w.sums[TP_WALK_LIVE], 64);
-    assert_int_equal(rig_alloc(r, 0, 64), a + 192);
-    close_bump(r);
-}
+PLAYS(freed_bytes_are_dead, open_bump(""), "a=64 b=64 64 -b -a dead=128 live=64 64@a+192")
 
 TEST(a_reset_repeats_the_addresses)
 {
@@ -206,18 +152,8 @@ TEST(a_reset_repeats_the_addresses)
 
 TEST(the_last_free_resets)
 {
-    struct rig *r = open_bump("");
-    tp_addr a = rig_alloc(r, 0, 64), b = rig_alloc(r, 0, 64);
-    rig_free(r, 0, a, 64);
-    assert_int_equal(rig_free(r, 0, b, 64), TP_OK);
-    assert_int_equal(rig_free(r, 0, b, 64), TP_EINVAL);
-    assert_int_equal(rig_alloc(r, 0, 64), a);
-    close_bump(r);
-    r = open_bump("auto_reset=no");
-    a = rig_alloc(r, 0, 64);
-    rig_free(r, 0, a, 64);
-    assert_int_equal(rig_alloc(r, 0, 64), a + 64);
-    close_bump(r);
+    play(open_bump(""), "a=64 b=64 -a -b -b! 64@a");
+    play(open_bump("auto_reset=no"), "a=64 -a 64@a+64");
 }
 
 TEST(wrong_frees_are_refused)
@@ -254,16 +190,8 @@ TEST(a_size_beyond_the_block_is_refused)
     }
 }
 
-TEST(a_size_beyond_the_fallback_is_refused)
-{
-    struct rig *r = open_bump("size=64KiB");
-    tp_addr a = rig_alloc(r, 0, 100000);
-    assert_int_equal(rig_free(r, 0, a, 102401), TP_EINVAL);
-    assert_int_equal(rig_free(r, 0, a, 0), TP_EINVAL);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], 102400);
-    assert_int_equal(rig_free(r, 0, a, 100000), TP_OK);
-    close_bump(r);
-}
+PLAYS(a_size_beyond_the_fallback_is_refused, open_bump("size=64KiB"),
+      "a=100000 -a:102401! -a:0! live=100K -a")
 
 /* Any number of blocks of any size before the last free: the check finds a bit left over. */
 TEST(a_reset_clears_every_bit)
@@ -290,42 +218,12 @@ TEST(a_reset_clears_every_bit)
 }
 
 /* What is known of a range goes with it. */
-TEST(a_trimmed_range_is_forgotten)
-{
-    struct rig *r = open_bump("auto_reset=no");
-    tp_addr a = rig_alloc(r, 0, 60000), b = rig_alloc(r, 0, 60000);
-    assert_int_equal(rig_free(r, 0, a, 60000), TP_OK);
-    assert_int_equal(rig_free(r, 0, b, 60000), TP_OK);
-    assert_int_equal(r->s->reset(r->st), TP_OK);
-    assert_int_equal(r->s->trim(r->st, 0), TP_OK);
-    assert_int_equal(r->account.reserved, 0);
-    assert_int_equal(rig_free(r, 0, b, 60000), TP_EINVAL);
-    assert_int_equal(rig_free(r, 0, a, 60000), TP_EINVAL);
-    close_bump(r);
-}
+PLAYS(a_trimmed_range_is_forgotten, open_bump("auto_reset=no"),
+      "a=60000 b=60000 -a -b reset trim reserved=0 -b! -a!")
 
-TEST(the_newest_block_grows_in_place)
-{
-    struct rig *r = open_bump("");
-    struct tp_block b;
-    struct tp_req rq = {.size = 1000, .align = 16};
-    tp_addr a = rig_alloc(r, 0, 64);
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_OK);
-    assert_int_equal(b.granted, 1008);
-    tp_addr next = rig_alloc(r, 0, 64);
-    assert_int_equal(next, a + 1008);
-    rq.size = 1009;
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
-    rq.size = 5;
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_OK);
-    assert_int_equal(b.granted, 1008);
-    rq.size = 1 << 20; /* beyond the range */
-    assert_int_equal(r->s->resize(r->st, NULL, next, &rq, &b), TP_EUNSUP);
-    rig_free(r, 0, next, 64);
-    rq.size = 32;
-    assert_int_equal(r->s->resize(r->st, NULL, next, &rq, &b), TP_EINVAL);
-    close_bump(r);
-}
+PLAYS(the_newest_block_grows_in_place, open_bump(""),
+      "a=64 a>1000:1008 b=64@a+1008 a>1009? a>5:1008 b>1M? " /* beyond the range */
+      "-b b>32!")
 
 /* The base happens to be aligned to far more than was asked of the source: no decision may see
  * that. */
@@ -353,18 +251,8 @@ TEST(a_huge_block_costs_little_bookkeeping)
 }
 
 /* The range itself is idle memory when the source is asked for what does not fit into it. */
-TEST(an_empty_range_makes_room_for_a_fallback)
-{
-    struct rig *r = open_limited("size=64KiB", "capacity=96KiB", NULL);
-    tp_addr a = rig_alloc(r, 0, 80 << 10), b = rig_alloc(r, 0, 4 << 10);
-    assert_int_equal(r->account.reserved, 84 << 10);
-    rig_walk(r);
-    rig_free(r, 0, a, 80 << 10);
-    rig_free(r, 0, b, 4 << 10);
-    rig_alloc(r, 0, 16);
-    assert_int_equal(r->account.reserved, 64 << 10);
-    close_bump(r);
-}
+PLAYS(an_empty_range_makes_room_for_a_fallback, open_limited("size=64KiB", "capacity=96KiB", NULL),
+      "a=80K b=4K reserved=84K -a -b 16 reserved=64K")
 
 /* What was looked at in vain is not looked at again before a range was emptied. */
 TEST(idle_ranges_make_room_after_each_reset)
@@ -399,25 +287,8 @@ TEST(the_check_knows_huge_blocks)
 
 /* The same where the last free starts over: one range, one block. And the range that went is not
  * looked into any more. */
-TEST(an_emptied_range_makes_room_at_once)
-{
-    struct rig *r = open_limited("size=16KiB,on_full=grow", "capacity=24KiB", NULL);
-    struct tp_block b;
-    tp_addr a = rig_alloc(r, 0, 16 << 10);
-    assert_int_equal(rig_try(r, 0, 20 << 10, 1, &b), TP_EOOM);
-    assert_int_equal(rig_free(r, 0, a, 16 << 10), TP_OK);
-    assert_int_equal(rig_try(r, 0, 20 << 10, 1, &b), TP_OK);
-    assert_int_equal(rig_free(r, 0, a, 16 << 10), TP_EINVAL);
-    close_bump(r);
-}
+PLAYS(an_emptied_range_makes_room_at_once,
+      open_limited("size=16KiB,on_full=grow", "capacity=24KiB", NULL), "a=16K 20K! -a b=20K -a!")
 
-TEST(a_refused_fallback_stays_held)
-{
-    struct rig *r = open_limited("size=64KiB", NULL, "put_at=1");
-    tp_addr a = rig_alloc(r, 0, 100000);
-    assert_int_equal(rig_free(r, 0, a, 100000), TP_OK);
-    assert_int_equal(r->account.refused_puts, 1);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 102400);
-    assert_int_equal(rig_free(r, 0, a, 100000), TP_EINVAL);
-    close_bump(r); /* gives it back */
-}
+PLAYS(a_refused_fallback_stays_held, open_limited("size=64KiB", NULL, "put_at=1"),
+      "a=100000 -a refused_puts=1 dead=100K -a!" /* gives it back */)

@@ -9,170 +9,67 @@
 
 #include "tests/unit/device_calls.h"
 #include "tests/unit/many_rig.h"
+#include "tests/unit/scenario.h"
 
 static struct rig *open_rmm(const char *options)
 {
     return open_device(&tp_strategy_rmm_arena, options, NULL);
 }
 
-static tp_addr base_of(const struct rig *r)
-{
-    return ((const struct rmm_arena *)r->st)->base;
-}
-
 /* ---- where blocks come from ---- */
 
-TEST(one_range_is_all_there_is)
-{
-    struct rig *r = open_rmm("arena_size=4MiB");
-    assert_int_equal(reserved(r), 4 * MIB);
-    tp_addr a = get(r, 0, 4 * MIB);
-    refuse(r, 0, 1);
-    put(r, 0, a, 4 * MIB);
-    refuse(r, 0, 4 * MIB + 1);
-    assert_int_equal(reserved(r), 4 * MIB);
-    assert_int_equal(r->account.gets + r->account.refused_gets, 1);
-    close_device(r);
-}
+PLAYS(one_range_is_all_there_is, open_rmm("arena_size=4MiB"),
+      "reserved=4M a=4M 1! -a 4M+1! reserved=4M gets=1 refused_gets=0")
 
-TEST(each_stream_has_superblocks_of_its_own)
-{
-    struct rig *r = open_rmm("arena_size=16MiB");
-    struct tp_block a = get_block(r, 0, 1);
-    assert_int_equal(a.addr, base_of(r));
-    assert_int_equal(a.granted, 256);
-    assert_int_equal(get(r, 1, 300), base_of(r) + MIB);
-    assert_int_equal(get(r, 0, 1), base_of(r) + 256);
-    assert_int_equal(get(r, 1, 1), base_of(r) + MIB + 512);
-    assert_int_equal(get(r, 0, MIB), base_of(r) + 2 * MIB); /* no room in its first one */
-    close_device(r);
-}
+PLAYS(each_stream_has_superblocks_of_its_own, open_rmm("arena_size=16MiB"),
+      "a=1@base:256 300/1@base+1M 1@base+256 1/1@base+1M+512 "
+      "1M@base+2M" /* no room in its first one */)
 
-TEST(more_than_1_mib_is_taken_from_the_global_arena)
-{
-    struct rig *r = open_rmm("arena_size=16MiB");
-    assert_int_equal(get(r, 0, MIB + 1), base_of(r));
-    assert_int_equal(get(r, 1, 256), base_of(r) + MIB + 256); /* cut to the request, not to MiB */
-    assert_int_equal(get(r, 2, 3 * MIB), base_of(r) + 2 * MIB + 256);
-    close_device(r);
-}
+PLAYS(more_than_1_mib_is_taken_from_the_global_arena, open_rmm("arena_size=16MiB"),
+      "1M+1@base 256/1@base+1M+256 " /* cut to the request, not to MiB */
+      "3M/2@base+2M+256")
 
 TEST(a_superblock_is_cut_if_1_mib_is_left)
 {
-    struct rig *r = open_rmm("arena_size=4MiB");
-    tp_addr a = get(r, 0, 3 * MIB + 256); /* less would be left over: it is used as it is */
-    assert_int_equal(get(r, 1, 512), a + 3 * MIB + 256);
-    put(r, 1, a, 3 * MIB + 256); /* the superblock is that of stream 1 now, and stays so */
-    assert_int_equal(get(r, 1, MIB), a);
-    assert_int_equal(r->account.waits, 1); /* for a large block, even in the own arena */
-    close_device(r);
-    r = open_rmm("arena_size=4MiB");
-    a = get(r, 0, 3 * MIB);
-    assert_int_equal(get(r, 1, 512), a + 3 * MIB);
-    put(r, 0, a, 3 * MIB);
-    assert_int_equal(get(r, 1, MIB), a); /* 1 MiB has no room for it: the next superblock */
-    assert_int_equal(get(r, 2, MIB), a + MIB);
-    close_device(r);
+    play(open_rmm("arena_size=4MiB"),
+         "a=3M+256 "            /* less would be left over: it is used as it is */
+         "512/1@a+3M+256 -a/1 " /* the superblock is that of stream 1 now, and stays so */
+         "1M/1@a waits=1" /* for a large block, even in the own arena */);
+    play(open_rmm("arena_size=4MiB"),
+         "a=3M 512/1@a+3M -a 1M/1@a " /* 1 MiB has no room for it: the next superblock */
+         "1M/2@a+1M");
 }
 
-TEST(the_first_fit_by_address_serves)
-{
-    struct rig *r = open_rmm("arena_size=4MiB");
-    static const uint64_t sizes[] = {8 * KIB, 256, 4 * KIB, 256};
-    tp_addr a[4];
-    for (int i = 0; i < 4; i++)
-        a[i] = get(r, 0, sizes[i]);
-    put(r, 0, a[2], 4 * KIB);
-    put(r, 0, a[0], 8 * KIB);
-    assert_int_equal(get(r, 0, 4 * KIB), a[0]); /* though the other fits exactly */
-    assert_int_equal(get(r, 0, 4 * KIB), a[0] + 4 * KIB);
-    assert_int_equal(get(r, 0, 4 * KIB), a[2]);
-    close_device(r);
-}
+PLAYS(the_first_fit_by_address_serves, open_rmm("arena_size=4MiB"),
+      "a0=8K a1=256 a2=4K a3=256 -a2 -a0 4K@a0 " /* though the other fits exactly */
+      "4K@a0+4K 4K@a2")
 
 /* ---- frees ---- */
 
-TEST(only_frees_that_leave_the_arena_wait)
-{
-    struct rig *r = open_rmm("arena_size=16MiB");
-    tp_addr a = get(r, 0, 256), b = get(r, 0, 2 * MIB);
-    put(r, 0, a, 256);
-    assert_int_equal(r->account.waits, 0);
-    put(r, 0, b, 2 * MIB);
-    assert_int_equal(r->account.waits, 1);
-    assert_int_equal(get(r, 0, 256), a);
-    put(r, 1, a, 256); /* back to the arena of stream 0 */
-    assert_int_equal(r->account.waits, 2);
-    assert_int_equal(get(r, 1, 256), a + MIB);
-    assert_int_equal(get(r, 0, 256), a);
-    assert_int_equal(r->account.waits, 2);
-    close_device(r);
-}
+PLAYS(only_frees_that_leave_the_arena_wait, open_rmm("arena_size=16MiB"),
+      "a=256 b=2M -a waits=0 -b waits=1 256@a -a/1 " /* back to the arena of stream 0 */
+      "waits=2 256/1@a+1M 256@a waits=2")
 
-TEST(empty_neighbours_of_the_global_arena_become_one)
-{
-    struct rig *r = open_rmm("arena_size=8MiB");
-    tp_addr a = get(r, 0, 2 * MIB), b = get(r, 0, 2 * MIB), c = get(r, 0, 2 * MIB);
-    put(r, 0, a, 2 * MIB);
-    put(r, 0, c, 2 * MIB);
-    assert_int_equal(rig_walk(r).largest_span, 4 * MIB);
-    put(r, 0, b, 2 * MIB);
-    assert_int_equal(rig_walk(r).largest_span, 8 * MIB);
-    assert_int_equal(get(r, 1, 8 * MIB), a);
-    assert_int_equal(r->account.waits, 3);
-    close_device(r);
-}
+PLAYS(empty_neighbours_of_the_global_arena_become_one, open_rmm("arena_size=8MiB"),
+      "a=2M b=2M c=2M -a -c largest=4M -b largest=8M 8M/1@a waits=3")
 
-TEST(blocks_of_two_superblocks_are_not_merged)
-{
-    struct rig *r = open_rmm("arena_size=4MiB");
-    tp_addr a = get(r, 0, MIB), b = get(r, 0, MIB);
-    put(r, 0, a, MIB);
-    put(r, 0, b, MIB);
-    assert_int_equal(rig_walk(r).pieces[TP_WALK_SPAN], 3);
-    close_device(r);
-}
+PLAYS(blocks_of_two_superblocks_are_not_merged, open_rmm("arena_size=4MiB"),
+      "a=1M b=1M -a -b spans=3")
 
 /* ---- without room ---- */
 
-TEST(arenas_keep_empty_superblocks_until_memory_is_short)
-{
-    struct rig *r = open_rmm("arena_size=2MiB");
-    tp_addr a = get(r, 0, MIB), b = get(r, 1, MIB);
-    put(r, 0, a, MIB);
-    put(r, 1, b, MIB);
-    assert_int_equal(r->account.waits, 0);
-    assert_int_equal(get(r, 2, 2 * MIB), a);
-    assert_int_equal(r->account.waits, 3); /* for the streams that made calls */
-    close_device(r);
-}
+PLAYS(arenas_keep_empty_superblocks_until_memory_is_short, open_rmm("arena_size=2MiB"),
+      "a=1M b=1M/1 -a -b/1 waits=0 2M/2@a waits=3" /* for the streams that made calls */)
 
-TEST(superblocks_in_use_are_collected_too)
-{
-    struct rig *r = open_rmm("arena_size=2MiB");
-    tp_addr a = get(r, 0, 256), b = get(r, 1, 256);
-    assert_int_equal(get(r, 2, 256), a + 256); /* both had to be collected */
-    assert_int_equal(get(r, 3, 256), b + 256); /* the second is still in the global arena */
-    uint64_t waits = r->account.waits;
-    put(r, 0, a, 256); /* stream 2 has the superblock */
-    assert_int_equal(r->account.waits, waits + 1);
-    assert_int_equal(get(r, 2, 256), a);
-    put(r, 2, a, 256); /* asked for by stream 2, and in its arena */
-    assert_int_equal(r->account.waits, waits + 1);
-    close_device(r);
-}
+PLAYS(superblocks_in_use_are_collected_too, open_rmm("arena_size=2MiB"),
+      "a=256 b=256/1 256/2@a+256 " /* both had to be collected */
+      "256/3@b+256 waits=3 "       /* the second is still in the global arena */
+      "-a waits=4 256/2@a "        /* stream 2 has the superblock */
+      "-a/2 waits=4" /* asked for by stream 2, and in its arena */)
 
-TEST(it_is_tried_once_more_and_no_more)
-{
-    struct rig *r = open_rmm("arena_size=2MiB");
-    tp_addr a = get(r, 0, 256);
-    refuse(r, 0, 2 * MIB);
-    assert_int_equal(r->account.waits, 1);
-    put(r, 0, a, 256); /* in the global arena by now */
-    assert_int_equal(get(r, 1, 2 * MIB), a);
-    assert_int_equal(r->account.waits, 2);
-    close_device(r);
-}
+PLAYS(it_is_tried_once_more_and_no_more, open_rmm("arena_size=2MiB"),
+      "a=256 2M! waits=1 -a " /* in the global arena by now */
+      "2M/1@a waits=2")
 
 /* ---- options ---- */
 
@@ -221,14 +118,9 @@ TEST(classes_are_those_of_rmm)
     close_device(r);
 }
 
-TEST(without_memory_to_begin_with_every_request_fails)
-{
-    struct rig *r = open_device(&tp_strategy_rmm_arena, "arena_size=8MiB", "capacity=4MiB");
-    refuse(r, 0, 1);
-    assert_int_equal(reserved(r), 0);
-    assert_int_equal(r->account.refused_gets, 1);
-    close_device(r);
-}
+PLAYS(without_memory_to_begin_with_every_request_fails,
+      open_device(&tp_strategy_rmm_arena, "arena_size=8MiB", "capacity=4MiB"),
+      "1! reserved=0 refused_gets=1")
 
 /* ---- bounded work ---- */
 

@@ -9,229 +9,79 @@
 
 #include "tests/unit/device_calls.h"
 #include "tests/unit/many_rig.h"
+#include "tests/unit/scenario.h"
 
 static struct rig *open_rmm(const char *options)
 {
     return open_device(&tp_strategy_rmm_pool, options, NULL);
 }
 
-/* The only stream that had to wait since the last look, and the one that it waits for. */
-static void expect_wait(struct rig *r, uint16_t stream, uint16_t after)
-{
-    struct follows *f = tp_rig_follows(r);
-    assert_int_equal(f->count, 1);
-    assert_int_equal(f->pairs[0][0], stream);
-    assert_int_equal(f->pairs[0][1], after);
-    f->count = 0;
-}
-
-static void expect_no_wait(struct rig *r)
-{
-    assert_int_equal(tp_rig_follows(r)->count, 0);
-}
-
 /* ---- one stream ---- */
 
-TEST(sizes_are_multiples_of_256)
-{
-    struct rig *r = open_rmm("initial_pool_size=1MiB");
-    struct tp_block a = get_block(r, 0, 1), b = get_block(r, 0, 257);
-    assert_int_equal(a.granted, 256);
-    assert_int_equal(b.granted, 512);
-    assert_int_equal(b.addr, a.addr + 256);
-    assert_int_equal(get(r, 0, 1), a.addr + 768);
-    close_device(r);
-}
+PLAYS(sizes_are_multiples_of_256, open_rmm("initial_pool_size=1MiB"),
+      "a=1:256 b=257@a+256:512 1@a+768")
 
-TEST(the_smallest_block_serves_and_of_equal_ones_the_first)
-{
-    struct rig *r = open_rmm("initial_pool_size=64KiB");
-    static const uint64_t sizes[] = {8 * KIB, 256, 4 * KIB, 256, 4 * KIB, 256};
-    tp_addr a[6];
-    for (int i = 0; i < 6; i++)
-        a[i] = get(r, 0, sizes[i]);
-    put(r, 0, a[4], 4 * KIB);
-    put(r, 0, a[0], 8 * KIB);
-    put(r, 0, a[2], 4 * KIB);
-    assert_int_equal(get(r, 0, 3 * KIB), a[2]);
-    assert_int_equal(get(r, 0, KIB), a[2] + 3 * KIB); /* the rest fits exactly */
-    assert_int_equal(get(r, 0, 4 * KIB), a[4]);
-    assert_int_equal(get(r, 0, 4 * KIB), a[0]);
-    close_device(r);
-}
+PLAYS(
+    the_smallest_block_serves_and_of_equal_ones_the_first, open_rmm("initial_pool_size=64KiB"),
+    "a0=8K a1=256 a2=4K a3=256 a4=4K a5=256 -a4 -a0 -a2 3K@a2 1K@a2+3K " /* the rest fits exactly */
+    "4K@a4 4K@a0")
 
-TEST(a_freed_block_is_merged_with_both_neighbours)
-{
-    struct rig *r = open_rmm("initial_pool_size=3KiB");
-    tp_addr a = get(r, 0, KIB), b = get(r, 0, KIB), c = get(r, 0, KIB);
-    put(r, 0, a, KIB);
-    put(r, 0, c, KIB);
-    assert_int_equal(rig_walk(r).pieces[TP_WALK_SPAN], 2);
-    put(r, 0, b, KIB);
-    assert_int_equal(rig_walk(r).largest_span, 3 * KIB);
-    assert_int_equal(get(r, 0, 3 * KIB), a);
-    close_device(r);
-}
+PLAYS(a_freed_block_is_merged_with_both_neighbours, open_rmm("initial_pool_size=3KiB"),
+      "a=1K b=1K c=1K -a -c spans=2 -b largest=3K 3K@a")
 
 /* ---- other streams ---- */
 
-TEST(the_initial_pool_is_that_of_the_default_stream)
-{
-    struct rig *r = open_rmm("initial_pool_size=1MiB");
-    tp_addr a = get(r, 0, KIB);
-    expect_no_wait(r);
-    assert_int_equal(get(r, 1, KIB), a + KIB);
-    expect_wait(r, 1, 0);
-    assert_int_equal(r->account.gets, 1);
-    close_device(r);
-}
+PLAYS(the_initial_pool_is_that_of_the_default_stream, open_rmm("initial_pool_size=1MiB"),
+      "a=1K follows=none 1K/1@a+1K follows=1>0 gets=1")
 
-TEST(the_own_list_goes_before_a_better_fit_elsewhere)
-{
-    struct rig *r = open_rmm("initial_pool_size=64KiB");
-    tp_addr a = get(r, 0, KIB), gap = get(r, 0, KIB), b = get(r, 0, 8 * KIB);
-    put(r, 1, a, KIB);
-    put(r, 2, b, 8 * KIB);
-    assert_int_equal(get(r, 2, KIB), b);
-    expect_no_wait(r);
-    put(r, 0, gap, KIB);
-    close_device(r);
-}
+PLAYS(the_own_list_goes_before_a_better_fit_elsewhere, open_rmm("initial_pool_size=64KiB"),
+      "a=1K g=1K b=8K -a/1 -b/2 1K/2@b follows=none -g")
 
-TEST(what_is_left_of_a_block_of_another_stream_stays_there)
-{
-    struct rig *r = open_rmm("initial_pool_size=4KiB");
-    tp_addr a = get(r, 0, 4 * KIB);
-    put(r, 1, a, 4 * KIB);
-    assert_int_equal(get(r, 2, KIB), a);
-    expect_wait(r, 2, 1);
-    assert_int_equal(get(r, 1, KIB), a + KIB);
-    expect_no_wait(r);
-    assert_int_equal(get(r, 2, KIB), a + 2 * KIB);
-    expect_wait(r, 2, 1);
-    close_device(r);
-}
+PLAYS(what_is_left_of_a_block_of_another_stream_stays_there, open_rmm("initial_pool_size=4KiB"),
+      "a=4K -a/1 1K/2@a follows=2>1 1K/1@a+1K follows=none 1K/2@a+2K follows=2>1")
 
-TEST(other_streams_are_asked_in_the_order_of_their_first_calls)
-{
-    struct rig *r = open_rmm("initial_pool_size=4KiB");
-    tp_addr a = get(r, 0, 2 * KIB), b = get(r, 0, 2 * KIB);
-    put(r, 3, a, 2 * KIB); /* both fit, the second one exactly: the first stream serves */
-    put(r, 1, b, 2 * KIB);
-    assert_int_equal(get(r, 2, KIB), a);
-    expect_wait(r, 2, 3);
-    assert_int_equal(get(r, 2, 2 * KIB), b);
-    expect_wait(r, 2, 1);
-    close_device(r);
-}
+PLAYS(other_streams_are_asked_in_the_order_of_their_first_calls, open_rmm("initial_pool_size=4KiB"),
+      "a=2K b=2K -a/3 " /* both fit, the second one exactly: the first stream serves */
+      "-b/1 1K/2@a follows=2>3 2K/2@b follows=2>1")
 
-TEST(lists_are_merged_until_something_fits)
-{
-    struct rig *r = open_rmm("initial_pool_size=4KiB");
-    tp_addr a[4];
-    for (int i = 0; i < 4; i++)
-        a[i] = get(r, 0, KIB);
-    put(r, 1, a[0], KIB);
-    put(r, 2, a[1], KIB);
-    put(r, 3, a[2], KIB);
-    assert_int_equal(rig_walk(r).pieces[TP_WALK_SPAN], 3); /* neighbours, but in three lists */
-    tp_rig_follows(r)->count = 0;
-    assert_int_equal(get(r, 1, 2 * KIB), a[0]);
-    const struct follows *f = tp_rig_follows(r);
-    assert_int_equal(f->count, 2); /* the default stream has an empty list, and 2 what is missing */
-    assert_int_equal(f->pairs[0][1], 0);
-    assert_int_equal(f->pairs[1][1], 2);
-    tp_rig_follows(r)->count = 0;
-    assert_int_equal(get(r, 3, KIB), a[2]); /* its list was left alone */
-    expect_no_wait(r);
-    assert_int_equal(r->account.gets, 1);
-    close_device(r);
-}
+PLAYS(lists_are_merged_until_something_fits, open_rmm("initial_pool_size=4KiB"),
+      "a=1K b=1K c=1K d=1K -a/1 -b/2 -c/3 spans=3 " /* neighbours, but in three lists */
+      "follows=any 2K/1@a follows=1>0,1>2 "         /* the default stream has an empty list */
+      "1K/3@c follows=none gets=1" /* its list was left alone */)
 
-TEST(what_was_merged_belongs_to_the_stream_that_asked)
-{
-    struct rig *r = open_rmm("initial_pool_size=4KiB");
-    tp_addr a = get(r, 0, 2 * KIB), b = get(r, 0, 2 * KIB);
-    put(r, 1, a, 2 * KIB);
-    put(r, 2, b, 2 * KIB);
-    assert_int_equal(get(r, 1, 3 * KIB), a);
-    tp_rig_follows(r)->count = 0;
-    assert_int_equal(get(r, 1, KIB), a + 3 * KIB);
-    expect_no_wait(r);
-    close_device(r);
-}
+PLAYS(what_was_merged_belongs_to_the_stream_that_asked, open_rmm("initial_pool_size=4KiB"),
+      "a=2K b=2K -a/1 -b/2 3K/1@a follows=any 1K/1@a+3K follows=none")
 
 /* ---- growth ---- */
 
-TEST(without_a_maximum_the_pool_doubles)
-{
-    struct rig *r = open_rmm("initial_pool_size=0,maximum_pool_size=none");
-    assert_int_equal(reserved(r), 0);
-    get(r, 0, 4 * MIB);
-    assert_int_equal(reserved(r), 4 * MIB);
-    get(r, 0, 256);
-    assert_int_equal(reserved(r), 8 * MIB);
-    get(r, 0, 20 * MIB); /* more than its own size */
-    assert_int_equal(reserved(r), 28 * MIB);
-    close_device(r);
-}
+PLAYS(without_a_maximum_the_pool_doubles, open_rmm("initial_pool_size=0,maximum_pool_size=none"),
+      "reserved=0 4M reserved=4M 256 reserved=8M 20M " /* more than its own size */
+      "reserved=28M")
 
-TEST(with_a_maximum_the_pool_grows_by_half_of_the_rest)
-{
-    struct rig *r = open_rmm("initial_pool_size=4MiB,maximum_pool_size=12MiB");
-    get(r, 0, 4 * MIB);
-    get(r, 0, 256);
-    assert_int_equal(reserved(r), 8 * MIB);
-    get(r, 0, 4 * MIB - 256);
-    get(r, 0, 3 * MIB); /* more than half of the rest */
-    assert_int_equal(reserved(r), 11 * MIB);
-    refuse(r, 0, MIB + 1);
-    assert_int_equal(r->account.refused_gets, 0); /* the source is not even asked */
-    get(r, 0, MIB);
-    assert_int_equal(reserved(r), 12 * MIB);
-    refuse(r, 0, 1);
-    close_device(r);
-}
+PLAYS(with_a_maximum_the_pool_grows_by_half_of_the_rest,
+      open_rmm("initial_pool_size=4MiB,maximum_pool_size=12MiB"),
+      "4M 256 reserved=8M 4M-256 3M "      /* more than half of the rest */
+      "reserved=11M 1M+1! refused_gets=0 " /* the source is not even asked */
+      "1M reserved=12M 1!")
 
-TEST(what_the_source_refuses_is_halved_down_to_the_request)
-{
-    struct rig *r = open_device(&tp_strategy_rmm_pool, "initial_pool_size=16MiB", "capacity=24MiB");
-    get(r, 0, 16 * MIB);
-    get(r, 0, 2 * MIB);
-    assert_int_equal(reserved(r), 24 * MIB); /* 16 more were refused */
-    assert_int_equal(r->account.refused_gets, 1);
-    get(r, 0, 6 * MIB);
-    refuse(r, 0, 5 * MIB); /* 24, 12, 6, 5 */
-    assert_int_equal(r->account.refused_gets, 5);
-    close_device(r);
-}
+PLAYS(what_the_source_refuses_is_halved_down_to_the_request,
+      open_device(&tp_strategy_rmm_pool, "initial_pool_size=16MiB", "capacity=24MiB"),
+      "16M 2M reserved=24M "   /* 16 more were refused */
+      "refused_gets=1 6M 5M! " /* 24, 12, 6, 5 */
+      "refused_gets=5")
 
-TEST(ranges_are_never_merged_and_never_go_back)
-{
-    struct rig *r = open_rmm("initial_pool_size=4MiB,maximum_pool_size=12MiB");
-    tp_addr a = get(r, 0, 4 * MIB), b = get(r, 0, 4 * MIB);
-    put(r, 0, a, 4 * MIB);
-    put(r, 0, b, 4 * MIB);
-    assert_int_equal(rig_walk(r).pieces[TP_WALK_SPAN], 2);
-    refuse(r, 0, 8 * MIB);
-    assert_int_equal(reserved(r), 8 * MIB);
-    assert_int_equal(r->account.puts, 0);
-    close_device(r);
-}
+PLAYS(ranges_are_never_merged_and_never_go_back,
+      open_rmm("initial_pool_size=4MiB,maximum_pool_size=12MiB"),
+      "a=4M b=4M -a -b spans=2 8M! reserved=8M puts=0")
 
 /* ---- options ---- */
 
 TEST(the_initial_pool_is_half_of_the_device)
 {
-    struct rig *r = open_device(&tp_strategy_rmm_pool, "", "capacity=64MiB");
-    assert_int_equal(reserved(r), 32 * MIB);
-    close_device(r);
-    r = open_device(&tp_strategy_rmm_pool, "maximum_pool_size=8MiB", "capacity=64MiB");
-    assert_int_equal(reserved(r), 8 * MIB);
-    close_device(r);
-    r = open_rmm("");
-    assert_int_equal(reserved(r), 0);
-    close_device(r);
+    play(open_device(&tp_strategy_rmm_pool, "", "capacity=64MiB"), "reserved=32M");
+    play(open_device(&tp_strategy_rmm_pool, "maximum_pool_size=8MiB", "capacity=64MiB"),
+         "reserved=8M");
+    play(open_rmm(""), "reserved=0");
 }
 
 static void refuses_to_open(const char *options)
@@ -248,14 +98,9 @@ TEST(sizes_that_rmm_refuses_are_refused)
     refuses_to_open("initial_pool_size=2MiB,maximum_pool_size=1MiB");
 }
 
-TEST(without_memory_to_begin_with_every_request_fails)
-{
-    struct rig *r = open_device(&tp_strategy_rmm_pool, "initial_pool_size=8MiB", "capacity=4MiB");
-    refuse(r, 0, 1);
-    assert_int_equal(reserved(r), 0);
-    assert_int_equal(r->account.refused_gets, 1);
-    close_device(r);
-}
+PLAYS(without_memory_to_begin_with_every_request_fails,
+      open_device(&tp_strategy_rmm_pool, "initial_pool_size=8MiB", "capacity=4MiB"),
+      "1! reserved=0 refused_gets=1")
 
 /* ---- bounded work ---- */
 

@@ -1,5 +1,6 @@
 /* The rules of `torch`, one test each, with expectations that were derived by hand from what
  * PyTorch documents. Pages are those of a device, 2 MiB. */
+#include "tests/unit/scenario.h"
 #include "tests/unit/torch_rig.h"
 
 /* ---- segments ---- */
@@ -23,231 +24,76 @@ TEST(a_segment_has_2_20_or_its_own_mib)
     }
 }
 
-TEST(large_segments_may_be_larger)
-{
-    struct rig *r = open_torch("conf={large_segment_size_mb:32,backend:native}");
-    get(r, 0, 2 * MIB);
-    assert_int_equal(reserved(r), 32 * MIB);
-    close_torch(r);
-}
+PLAYS(large_segments_may_be_larger, open_torch("conf={large_segment_size_mb:32,backend:native}"),
+      "2M reserved=32M")
 
 /* ---- splitting and merging ---- */
 
-TEST(small_blocks_are_split_to_512_bytes)
-{
-    struct rig *r = open_torch("");
-    tp_addr a = get(r, 0, MIB);
-    assert_int_equal(get(r, 0, MIB - 512), a + MIB);
-    assert_int_equal(get(r, 0, 1), a + 2 * MIB - 512);
-    assert_int_equal(r->account.gets, 1);
-    close_torch(r);
-}
+PLAYS(small_blocks_are_split_to_512_bytes, open_torch(""), "a=1M 1M-512@a+1M 1@a+2M-512 gets=1")
 
-TEST(a_large_rest_is_split_off_if_it_has_more_than_1_mib)
-{
-    struct rig *r = open_torch("");
-    tp_addr a = get(r, 0, 9 * MIB);
-    assert_int_equal(get(r, 0, 8 * MIB), a + 9 * MIB);
-    struct tp_block b = get_block(r, 0, 2 * MIB);
-    assert_int_equal(b.addr, a + 17 * MIB);
-    assert_int_equal(b.granted, 3 * MIB);
-    put(r, 0, b.addr, 2 * MIB);
-    b = get_block(r, 0, 2 * MIB - 512);
-    assert_int_equal(b.addr, a + 17 * MIB);
-    assert_int_equal(b.granted, 2 * MIB - 512);
-    close_torch(r);
-}
+PLAYS(a_large_rest_is_split_off_if_it_has_more_than_1_mib, open_torch(""),
+      "a=9M 8M@a+9M b=2M@a+17M:3M -b b=2M-512@a+17M:2M-512")
 
-TEST(free_neighbours_become_one_block)
-{
-    struct rig *r = open_torch("");
-    tp_addr a[4];
-    for (int i = 0; i < 4; i++)
-        a[i] = get(r, 0, 5 * MIB);
-    put(r, 0, a[0], 5 * MIB);
-    put(r, 0, a[2], 5 * MIB);
-    assert_int_equal(rig_walk(r).pieces[TP_WALK_SPAN], 2);
-    put(r, 0, a[1], 5 * MIB);
-    assert_int_equal(rig_walk(r).largest_span, 15 * MIB);
-    assert_int_equal(get(r, 0, 15 * MIB), a[0]);
-    assert_int_equal(r->account.gets, 1);
-    close_torch(r);
-}
+PLAYS(free_neighbours_become_one_block, open_torch(""),
+      "a0=5M a1=5M a2=5M a3=5M -a0 -a2 spans=2 -a1 largest=15M 15M@a0 gets=1")
 
-TEST(segments_are_never_joined)
-{
-    struct rig *r = open_torch("");
-    tp_addr a = get(r, 0, 10 * MIB), b = get(r, 0, 10 * MIB);
-    put(r, 0, a, 10 * MIB);
-    put(r, 0, b, 10 * MIB);
-    assert_int_equal(rig_walk(r).pieces[TP_WALK_SPAN], 2);
-    close_torch(r);
-}
+PLAYS(segments_are_never_joined, open_torch(""), "a=10M b=10M -a -b spans=2")
 
 /* ---- which block ---- */
 
-TEST(the_smallest_block_serves_and_of_equal_ones_the_first)
-{
-    struct rig *r = open_torch("");
-    tp_addr a = get(r, 0, 30 * MIB), b = get(r, 0, 16 * MIB), c = get(r, 0, 16 * MIB);
-    put(r, 0, c, 16 * MIB);
-    put(r, 0, a, 30 * MIB);
-    put(r, 0, b, 16 * MIB);
-    assert_int_equal(get(r, 0, 14 * MIB), b);
-    assert_int_equal(get(r, 0, 15 * MIB), c);
-    assert_int_equal(get(r, 0, 15 * MIB), a);
-    close_torch(r);
-}
+PLAYS(the_smallest_block_serves_and_of_equal_ones_the_first, open_torch(""),
+      "a=30M b=16M c=16M -c -a -b 14M@b 15M@c 15M@a")
 
-TEST(small_and_large_requests_share_nothing)
-{
-    struct rig *r = open_torch("");
-    tp_addr a = get(r, 0, 4 * MIB);
-    put(r, 0, a, 4 * MIB);
-    get(r, 0, MIB);
-    assert_int_equal(reserved(r), 22 * MIB);
-    close_torch(r);
-}
+PLAYS(small_and_large_requests_share_nothing, open_torch(""), "a=4M -a 1M reserved=22M")
 
-TEST(streams_share_nothing)
-{
-    struct rig *r = open_torch("");
-    tp_addr a = get(r, 1, 4 * MIB);
-    put(r, 1, a, 4 * MIB);
-    assert_true(get(r, 2, 4 * MIB) != a);
-    assert_true(get(r, 0, 4 * MIB) != a);
-    assert_int_equal(get(r, 1, 4 * MIB), a);
-    close_torch(r);
-}
+PLAYS(streams_share_nothing, open_torch(""), "a=4M/1 -a/1 4M/2@!a 4M@!a 4M/1@a")
 
 /* ---- other streams ---- */
 
-TEST(a_block_waits_for_the_streams_that_used_it)
-{
-    struct rig *r = open_torch("");
-    tp_addr a = get(r, 0, 4 * MIB);
-    assert_int_equal(r->s->use(r->st, r->threads[0], a, 1), TP_OK);
-    put(r, 0, a, 4 * MIB);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_CACHED], 4 * MIB);
-    assert_int_equal(get(r, 0, 4 * MIB), a + 4 * MIB);
-    r->now_ns += 2 * LAG;
-    assert_int_equal(get(r, 0, 4 * MIB), a);
-    close_torch(r);
-}
+PLAYS(a_block_waits_for_the_streams_that_used_it, open_torch(""),
+      "a=4M use:a/1 -a cached=4M 4M@a+4M later 4M@a")
 
-TEST(a_block_that_another_stream_frees_waits_for_it)
-{
-    struct rig *r = open_torch("");
-    tp_addr a = get(r, 0, 4 * MIB);
-    put(r, 3, a, 4 * MIB);
-    assert_int_equal(get(r, 0, 4 * MIB), a + 4 * MIB);
-    r->now_ns += 2 * LAG;
-    assert_int_equal(get(r, 0, 4 * MIB), a);
-    close_torch(r);
-}
+PLAYS(a_block_that_another_stream_frees_waits_for_it, open_torch(""),
+      "a=4M -a/3 4M@a+4M later 4M@a")
 
 /* ---- memory is short ---- */
 
-TEST(idle_segments_go_back_before_it_is_out_of_memory)
-{
-    struct rig *r = open_limited("", "capacity=40MiB");
-    tp_addr a = get(r, 0, 30 * MIB), b = get(r, 1, MIB);
-    put(r, 0, a, 30 * MIB);
-    get(r, 0, 38 * MIB);
-    assert_int_equal(r->account.refused_gets, 1);
-    assert_int_equal(reserved(r), 40 * MIB);
-    put(r, 1, b, MIB);
-    refuse(r, 0, 39 * MIB);
-    assert_int_equal(reserved(r), 38 * MIB);
-    assert_int_equal(tp_rig_stats(r).retries, 2);
-    close_torch(r);
-}
+PLAYS(idle_segments_go_back_before_it_is_out_of_memory, open_limited("", "capacity=40MiB"),
+      "a=30M b=1M/1 -a 38M refused_gets=1 reserved=40M -b/1 39M! reserved=38M retries=2")
 
-TEST(a_split_limit_gives_back_what_suffices)
-{
-    struct rig *r = open_limited("conf=max_split_size_mb:30", "capacity=150MiB");
-    tp_addr a = get(r, 0, 40 * MIB), b = get(r, 0, 60 * MIB), c = get(r, 0, 12 * MIB);
-    put(r, 0, a, 40 * MIB);
-    put(r, 0, b, 60 * MIB);
-    put(r, 0, c, 12 * MIB);
-    get(r, 0, 90 * MIB); /* 60 and 40 go, 12 stays */
-    assert_int_equal(reserved(r), 102 * MIB);
-    assert_int_equal(tp_rig_stats(r).retries, 0); /* PyTorch counts whole releases */
-    close_torch(r);
-}
+PLAYS(a_split_limit_gives_back_what_suffices,
+      open_limited("conf=max_split_size_mb:30", "capacity=150MiB"),
+      "a=40M b=60M c=12M -a -b -c 90M " /* 60 and 40 go, 12 stays */
+      "reserved=102M retries=0" /* PyTorch counts whole releases */)
 
 /* 60 MiB are refused beside 140 of 150. The 100 MiB, which would leave too much over, suffice: they
  * go alone, and that is no retry. */
-TEST(a_split_limit_gives_back_one_that_suffices)
-{
-    struct rig *r = open_limited("conf=max_split_size_mb:30", "capacity=150MiB");
-    tp_addr a = get(r, 0, 40 * MIB), b = get(r, 0, 100 * MIB);
-    put(r, 0, a, 40 * MIB);
-    put(r, 0, b, 100 * MIB);
-    get(r, 0, 60 * MIB);
-    assert_int_equal(reserved(r), 100 * MIB);
-    assert_int_equal(tp_rig_stats(r).retries, 0);
-    close_torch(r);
-}
+PLAYS(a_split_limit_gives_back_one_that_suffices,
+      open_limited("conf=max_split_size_mb:30", "capacity=150MiB"),
+      "a=40M b=100M -a -b 60M reserved=100M retries=0")
 
 /* Of the own stream only 40 MiB are of the limit's size, which is not enough: then all goes that is
  * idle, of other streams too. */
-TEST(what_does_not_suffice_is_followed_by_all_that_is_idle)
-{
-    struct rig *r = open_limited("conf=max_split_size_mb:30", "capacity=100MiB");
-    tp_addr a = get(r, 0, 40 * MIB), b = get(r, 0, 12 * MIB), c = get(r, 1, 36 * MIB);
-    put(r, 0, a, 40 * MIB);
-    put(r, 0, b, 12 * MIB);
-    put(r, 1, c, 36 * MIB);
-    get(r, 0, 90 * MIB);
-    assert_int_equal(reserved(r), 90 * MIB);
-    assert_int_equal(r->account.puts, 3);
-    assert_int_equal(tp_rig_stats(r).retries, 1);
-    close_torch(r);
-}
+PLAYS(what_does_not_suffice_is_followed_by_all_that_is_idle,
+      open_limited("conf=max_split_size_mb:30", "capacity=100MiB"),
+      "a=40M b=12M c=36M/1 -a -b -c/1 90M reserved=90M puts=3 retries=1")
 
 /* Before all that is idle goes, blocks that wait for other streams are waited for. */
-TEST(blocks_that_wait_go_back_too_when_memory_is_short)
-{
-    struct rig *r = open_limited("", "capacity=40MiB");
-    tp_addr a = get(r, 0, 30 * MIB);
-    assert_int_equal(r->s->use(r->st, r->threads[0], a, 1), TP_OK);
-    put(r, 0, a, 30 * MIB);
-    get(r, 0, 38 * MIB);
-    assert_int_equal(r->account.waits, 1);
-    assert_int_equal(reserved(r), 38 * MIB);
-    close_torch(r);
-}
+PLAYS(blocks_that_wait_go_back_too_when_memory_is_short, open_limited("", "capacity=40MiB"),
+      "a=30M use:a/1 -a 38M waits=1 reserved=38M")
 
-TEST(a_share_of_the_memory_is_the_limit)
-{
-    struct rig *r = open_limited("conf=per_process_memory_fraction:0.5", "capacity=100MiB");
-    get(r, 0, 48 * MIB);
-    refuse(r, 0, MIB + 1);
-    assert_int_equal(r->account.refused_gets, 0); /* the driver is not asked */
-    assert_int_equal(tp_rig_stats(r).retries, 1);
-    get(r, 0, MIB);
-    close_torch(r);
-}
+PLAYS(a_share_of_the_memory_is_the_limit,
+      open_limited("conf=per_process_memory_fraction:0.5", "capacity=100MiB"),
+      "48M 1M+1! refused_gets=0 " /* the driver is not asked */
+      "retries=1 1M")
 
 /* Two searches passed over the free 30 MiB and one over the free 34 MiB when 64 MiB exceed the half
  * of the memory: the older go, which is enough, and the younger stay. */
-TEST(garbage_of_the_average_age_goes_back)
-{
-    struct rig *r =
-        open_limited("conf={per_process_memory_fraction:1.0,garbage_collection_threshold:0.5}",
-                     "capacity=100MiB");
-    tp_addr a = get(r, 0, 30 * MIB), b = get(r, 0, 34 * MIB);
-    put(r, 0, a, 30 * MIB);
-    tp_addr c = get(r, 0, 2 * MIB); /* of the 30 MiB */
-    put(r, 0, b, 34 * MIB);
-    put(r, 0, c, 2 * MIB);
-    b = get(r, 0, 32 * MIB);
-    put(r, 0, b, 32 * MIB);
-    get(r, 0, 36 * MIB);
-    assert_int_equal(reserved(r), 70 * MIB);
-    close_torch(r);
-}
+PLAYS(garbage_of_the_average_age_goes_back,
+      open_limited("conf={per_process_memory_fraction:1.0,garbage_collection_threshold:0.5}",
+                   "capacity=100MiB"),
+      "a=30M b=34M -a c=2M " /* of the 30 MiB */
+      "-b -c b=32M -b 36M reserved=70M")
 
 /* Three idle segments are 9, 3 and 1 searches old when 144 MiB exceed half of 200 by 44. Their
  * average is 4.3: the 30 MiB go, and 14 are still too much. The average of what is left is 2: the
@@ -284,24 +130,11 @@ TEST(garbage_is_collected_until_it_suffices)
 }
 
 /* A share of nothing is not the same as none. */
-TEST(a_share_of_0_leaves_no_memory)
-{
-    struct rig *r = open_limited("conf=per_process_memory_fraction:0", "capacity=100MiB");
-    refuse(r, 0, 1);
-    close_torch(r);
-}
+PLAYS(a_share_of_0_leaves_no_memory,
+      open_limited("conf=per_process_memory_fraction:0", "capacity=100MiB"), "1!")
 
-TEST(empty_cache_gives_whole_segments_back)
-{
-    struct rig *r = open_torch("");
-    tp_addr a = get(r, 0, 30 * MIB), b = get(r, 0, 4 * MIB);
-    get(r, 0, 4 * MIB);
-    put(r, 0, a, 30 * MIB);
-    put(r, 0, b, 4 * MIB);
-    trim(r);
-    assert_int_equal(reserved(r), 20 * MIB);
-    close_torch(r);
-}
+PLAYS(empty_cache_gives_whole_segments_back, open_torch(""),
+      "a=30M b=4M 4M -a -b trim reserved=20M")
 
 /* ---- breaking rules ---- */
 

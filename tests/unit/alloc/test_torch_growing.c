@@ -1,32 +1,17 @@
 /* The rules of segments that grow, one test each, with expectations that were derived by hand. The
  * pictures count in MiB: A, B, C are live, - is free, . is not mapped. */
+#include "tests/unit/scenario.h"
 #include "tests/unit/torch_rig.h"
 
 #define GROWING "conf=expandable_segments:True"
 #define UNIT    (20 * MIB)
 
 /* Three blocks of a unit each, from the base on. */
-static tp_addr three(struct rig *r)
-{
-    tp_addr a = get(r, 0, UNIT);
-    assert_int_equal(get(r, 0, UNIT), a + UNIT);
-    assert_int_equal(get(r, 0, UNIT), a + 2 * UNIT);
-    return a;
-}
+#define THREE "a=20M b=20M@a+20M c=20M@a+40M "
 
 /* AAAAA 5 ---------------- 20   AAAAA BBBBBBBBBBBBBBBB 21 ---- 40 */
-TEST(only_what_is_missing_is_mapped)
-{
-    struct rig *r = open_torch(GROWING);
-    tp_addr a = get(r, 0, 5 * MIB);
-    assert_int_equal(reserved(r), 20 * MIB);
-    assert_int_equal(get(r, 0, 16 * MIB), a + 5 * MIB);
-    assert_int_equal(reserved(r), 40 * MIB);
-    assert_int_equal(r->account.gets, 2);
-    assert_int_equal(get(r, 0, 19 * MIB), a + 21 * MIB);
-    assert_int_equal(r->account.gets, 2);
-    close_torch(r);
-}
+PLAYS(only_what_is_missing_is_mapped, open_torch(GROWING),
+      "a=5M reserved=20M 16M@a+5M reserved=40M gets=2 19M@a+21M gets=2")
 
 /* Not to a size of its own, as 33 MiB would get a segment of 34. */
 TEST(mapped_sizes_are_whole_units)
@@ -39,10 +24,8 @@ TEST(mapped_sizes_are_whole_units)
         assert_int_equal(reserved(r), sizes[i][1]);
         close_torch(r);
     }
-    struct rig *r = open_torch("conf={expandable_segments:True,large_segment_size_mb:32}");
-    get(r, 0, 33 * MIB);
-    assert_int_equal(reserved(r), 64 * MIB);
-    close_torch(r);
+    play(open_torch("conf={expandable_segments:True,large_segment_size_mb:32}"),
+         "33M reserved=64M");
 }
 
 TEST(pools_and_streams_have_segments_of_their_own)
@@ -60,14 +43,6 @@ TEST(pools_and_streams_have_segments_of_their_own)
     close_torch(r);
 }
 
-static void refuse_one(struct rig *r, uint64_t size)
-{
-    const struct tp_req rq = {.size = size, .align = 1};
-    struct tp_block b;
-    assert_int_equal(r->s->alloc(r->st, r->threads[0], &rq, &b), TP_EOOM);
-    rig_check(r);
-}
-
 /* expandable_segments_reserve: what does not fit into the addresses of one segment gets another,
  * and what is larger than one fails. 0.099 of 1,000 MiB are 5 units, 1 GiB is above 9/8 of 400 MiB.
  */
@@ -80,80 +55,37 @@ TEST(a_segment_reserves_what_the_setting_says)
     assert_int_equal(tp_torch_segments(r->st), 1);
     get(r, 0, 20 * MIB);
     assert_int_equal(tp_torch_segments(r->st), 2);
-    refuse_one(r, 101 * MIB);
+    refuse(r, 0, 101 * MIB);
     close_torch(r);
-    r = open_limited("conf={expandable_segments:True,expandable_segments_reserve:1G}",
-                     "capacity=400MiB");
-    get(r, 0, 390 * MIB);
-    refuse_one(r, 460 * MIB);
-    close_torch(r);
+    play(open_limited("conf={expandable_segments:True,expandable_segments_reserve:1G}",
+                      "capacity=400MiB"),
+         "390M 460M!");
 }
 
 /* Large blocks too are split wherever 512 bytes are left. */
-TEST(large_blocks_are_split_as_small_ones_are)
-{
-    struct rig *r = open_torch(GROWING);
-    struct tp_block b = get_block(r, 0, UNIT - 512);
-    assert_int_equal(b.granted, UNIT - 512);
-    assert_int_equal(rig_walk(r).largest_span, 512);
-    close_torch(r);
-}
+PLAYS(large_blocks_are_split_as_small_ones_are, open_torch(GROWING),
+      "b=20M-512:20M-512 largest=512")
 
 /* AA -- 30 BB 34 -- 40 ...: the 6 MiB behind B reach as far as the segment may, the 30 MiB do not:
  * they serve 5 MiB, though they are larger. */
-TEST(what_can_grow_serves_last)
-{
-    struct rig *r = open_torch(GROWING);
-    tp_addr a = get(r, 0, 30 * MIB);
-    assert_int_equal(get(r, 0, 4 * MIB), a + 30 * MIB);
-    put(r, 0, a, 30 * MIB);
-    assert_int_equal(get(r, 0, 5 * MIB), a);
-    assert_int_equal(get(r, 0, 26 * MIB), a + 34 * MIB); /* 25 are left in front of B */
-    assert_int_equal(reserved(r), 60 * MIB);
-    close_torch(r);
-}
+PLAYS(what_can_grow_serves_last, open_torch(GROWING),
+      "a=30M 4M@a+30M -a 5M@a 26M@a+34M " /* 25 are left in front of B */
+      "reserved=60M")
 
 /* A ... C: the hole is the lowest, but 30 MiB do not fit between A and C. */
 TEST(the_lowest_unmapped_bytes_with_room_serve)
 {
-    for (uint64_t size = UNIT; size <= 30 * MIB; size += 10 * MIB) {
-        struct rig *r = open_torch(GROWING);
-        tp_addr a = three(r);
-        put(r, 0, a + UNIT, UNIT);
-        trim(r);
-        assert_int_equal(reserved(r), 40 * MIB);
-        assert_int_equal(get(r, 0, size), size == UNIT ? a + UNIT : a + 3 * UNIT);
-        close_torch(r);
-    }
+    play(open_torch(GROWING), THREE "-b trim reserved=40M 20M@b");
+    play(open_torch(GROWING), THREE "-b trim reserved=40M 30M@a+60M");
 }
 
 /* -- ... C: the free block in front of the hole is part of the room. */
-TEST(a_free_block_in_front_is_part_of_the_room)
-{
-    struct rig *r = open_torch(GROWING);
-    tp_addr a = three(r);
-    put(r, 0, a + UNIT, UNIT);
-    trim(r);
-    put(r, 0, a, UNIT);
-    assert_int_equal(get(r, 0, 2 * UNIT), a);
-    assert_int_equal(reserved(r), 3 * UNIT);
-    assert_int_equal(r->account.gets, 4);
-    close_torch(r);
-}
+PLAYS(a_free_block_in_front_is_part_of_the_room, open_torch(GROWING),
+      THREE "-b trim -a 40M@a reserved=60M gets=4")
 
 /* A ... -- ...: two stretches are mapped for one request, around what is free already. */
-TEST(holes_are_mapped_one_by_one)
-{
-    struct rig *r = open_torch(GROWING);
-    tp_addr a = three(r);
-    put(r, 0, a + UNIT, UNIT);
-    trim(r);
-    put(r, 0, a + 2 * UNIT, UNIT);
-    assert_int_equal(get(r, 0, 3 * UNIT), a + UNIT);
-    assert_int_equal(reserved(r), 4 * UNIT);
-    assert_int_equal(r->account.gets, 5);
-    close_torch(r);
-}
+PLAYS(holes_are_mapped_one_by_one, open_torch(GROWING),
+      THREE "-b trim -c 60M@b reserved=80M gets=5")
 
 /* ------ 30 BB 34 -- 40: of the 30 free MiB one unit is whole. */
 TEST(only_whole_units_go_back)
@@ -174,85 +106,38 @@ TEST(only_whole_units_go_back)
 
 /* A keep of 20 MiB leaves one unit; the smaller blocks go first, as they do among whole segments.
  */
-TEST(empty_cache_may_keep_some)
-{
-    struct rig *r = open_torch(GROWING);
-    tp_addr a = get(r, 0, UNIT), b = get(r, 1, 2 * UNIT);
-    put(r, 0, a, UNIT);
-    put(r, 1, b, 2 * UNIT);
-    assert_int_equal(r->s->trim(r->st, 2 * UNIT), TP_OK);
-    assert_int_equal(reserved(r), 2 * UNIT);
-    close_torch(r);
-}
+PLAYS(empty_cache_may_keep_some, open_torch(GROWING), "a=20M b=40M/1 -a -b/1 trim:40M reserved=40M")
 
 /* -- BB --: 40 MiB need 20 more behind the last, and the device has 60. What is free goes back, and
  * then the end has room. */
-TEST(memory_comes_back_before_it_is_out)
-{
-    struct rig *r = open_limited(GROWING, "capacity=60MiB");
-    tp_addr a = three(r);
-    put(r, 0, a, UNIT);
-    put(r, 0, a + 2 * UNIT, UNIT);
-    assert_int_equal(get(r, 0, 2 * UNIT), a + 2 * UNIT);
-    assert_int_equal(reserved(r), 60 * MIB);
-    assert_int_equal(r->account.refused_gets, 1);
-    refuse(r, 0, UNIT);
-    close_torch(r);
-}
+PLAYS(memory_comes_back_before_it_is_out, open_limited(GROWING, "capacity=60MiB"),
+      THREE "-a -c 40M@c reserved=60M refused_gets=1 20M!")
 
 /* A ... --: 60 MiB map the hole, and then the device is full. The mapped part is free like any
  * other, and goes back with it. */
-TEST(what_was_mapped_in_vain_is_free)
-{
-    struct rig *r = open_limited(GROWING, "capacity=70MiB");
-    tp_addr a = three(r);
-    put(r, 0, a + UNIT, UNIT);
-    trim(r);
-    put(r, 0, a + 2 * UNIT, UNIT);
-    refuse(r, 0, 3 * UNIT);
-    assert_int_equal(r->account.gets, 4);
-    assert_int_equal(reserved(r), UNIT);
-    assert_int_equal(get(r, 0, 2 * UNIT), a + UNIT);
-    close_torch(r);
-}
+PLAYS(what_was_mapped_in_vain_is_free, open_limited(GROWING, "capacity=70MiB"),
+      THREE "-b trim -c 60M! gets=4 reserved=20M 40M@b")
 
 /* The share of the device is 55 MiB. 40 are mapped of which 7 are free: 10.5 MiB would get a
  * segment of 12, which fit into the share; a unit is mapped, which does not. */
-TEST(the_share_counts_as_if_segments_did_not_grow)
-{
-    struct rig *r = open_limited("conf={expandable_segments:True,per_process_memory_fraction:0.55}",
-                                 "capacity=100MiB");
-    get(r, 0, 33 * MIB);
-    get(r, 0, 10 * MIB + MIB / 2);
-    assert_int_equal(reserved(r), 60 * MIB);
-    refuse(r, 1, MIB);
-    close_torch(r);
-}
+PLAYS(the_share_counts_as_if_segments_did_not_grow,
+      open_limited("conf={expandable_segments:True,per_process_memory_fraction:0.55}",
+                   "capacity=100MiB"),
+      "33M 10752K reserved=60M 1M/1!")
 
 /* With both settings a block of a growing segment that is larger than the split limit serves nobody
  * below it, so that memory grows though it is free. */
-TEST(a_split_limit_wastes_what_grows)
-{
-    struct rig *r = open_torch("conf={expandable_segments:True,max_split_size_mb:32}");
-    tp_addr a = get(r, 0, 50 * MIB);
-    get(r, 0, 5 * MIB); /* up to 55 of 60 */
-    put(r, 0, a, 50 * MIB);
-    assert_int_equal(get(r, 0, 30 * MIB), a + 55 * MIB);
-    assert_int_equal(reserved(r), 100 * MIB);
-    close_torch(r);
-}
+PLAYS(a_split_limit_wastes_what_grows,
+      open_torch("conf={expandable_segments:True,max_split_size_mb:32}"),
+      "a=50M 5M " /* up to 55 of 60 */
+      "-a 30M@a+55M reserved=100M")
 
-TEST(idle_segments_do_not_count_as_garbage_where_they_grow)
-{
-    struct rig *r = open_limited("conf={expandable_segments:True,per_process_memory_fraction:1.0,"
-                                 "garbage_collection_threshold:0.5}",
-                                 "capacity=100MiB");
-    tp_addr a = get(r, 0, 60 * MIB);
-    put(r, 0, a, 60 * MIB);
-    get(r, 1, UNIT); /* 60 exceed the half; nothing of it is a segment of its own */
-    assert_int_equal(reserved(r), 80 * MIB);
-    close_torch(r);
-}
+PLAYS(idle_segments_do_not_count_as_garbage_where_they_grow,
+      open_limited("conf={expandable_segments:True,per_process_memory_fraction:1.0,"
+                   "garbage_collection_threshold:0.5}",
+                   "capacity=100MiB"),
+      "a=60M -a 20M/1 " /* 60 exceed the half; nothing of it is a segment of its own */
+      "reserved=80M")
 
 /* The setting can change in a running program. */
 TEST(both_kinds_of_segments_live_side_by_side)
@@ -280,36 +165,16 @@ TEST(both_kinds_of_segments_live_side_by_side)
 }
 
 /* A block that waits for another stream is neither merged nor unmapped before its time. */
-TEST(blocks_that_wait_are_in_the_way)
-{
-    struct rig *r = open_torch(GROWING);
-    tp_addr a = get(r, 0, UNIT);
-    assert_int_equal(r->s->use(r->st, r->threads[0], a, 1), TP_OK);
-    put(r, 0, a, UNIT);
-    assert_int_equal(get(r, 0, 2 * UNIT), a + UNIT);
-    r->now_ns += 2 * LAG;
-    assert_int_equal(get(r, 0, UNIT), a);
-    close_torch(r);
-}
+PLAYS(blocks_that_wait_are_in_the_way, open_torch(GROWING),
+      "a=20M use:a/1 -a 40M@a+20M later 20M@a")
 
 /* A put that is refused leaves the units mapped; they serve on and go back another time. */
 TEST(what_the_source_keeps_serves_on)
 {
     struct rig *r = calloc(1, sizeof *r);
     assert_non_null(r);
-    const struct rig_cfg cfg = {.strategy = &tp_strategy_torch,
-                                .options = GROWING,
-                                .base = &tp_source_virtual,
-                                .kind = TP_KIND_DEVICE,
-                                .fault = "put_at=1"};
+    struct rig_cfg cfg = device_cfg(&tp_strategy_torch, GROWING, NULL);
+    cfg.fault = "put_at=1";
     assert_int_equal(rig_open(r, &cfg), TP_OK);
-    tp_addr a = get(r, 0, UNIT);
-    put(r, 0, a, UNIT);
-    trim(r);
-    assert_int_equal(reserved(r), UNIT);
-    assert_int_equal(get(r, 0, UNIT), a);
-    put(r, 0, a, UNIT);
-    trim(r);
-    assert_int_equal(reserved(r), 0);
-    close_torch(r);
+    play(r, "a=20M -a trim reserved=20M b=20M@a -b trim reserved=0");
 }

@@ -10,6 +10,7 @@
 
 #include "tests/unit/device_calls.h"
 #include "tests/unit/many_rig.h"
+#include "tests/unit/scenario.h"
 
 #define GIB (KIB * MIB)
 
@@ -63,162 +64,53 @@ TEST(above_the_threshold_they_are_not)
 
 /* ---- free lists ---- */
 
-TEST(the_block_freed_last_serves_first)
-{
-    struct rig *r = open_host("");
-    tp_addr a = get(r, 0, 3 * MIB), b = get(r, 0, 4 * MIB);
-    put(r, 0, b, 4 * MIB);
-    put(r, 0, a, 3 * MIB);
-    assert_int_equal(get(r, 0, 4 * MIB - 1), a);
-    assert_int_equal(get(r, 0, 2 * MIB + 1), b);
-    assert_int_equal(r->account.gets, 2);
-    close_device(r);
-}
+PLAYS(the_block_freed_last_serves_first, open_host(""), "a=3M b=4M -b -a 4M-1@a 2M+1@b gets=2")
 
-TEST(sizes_share_nothing)
-{
-    struct rig *r = open_host("");
-    put(r, 0, get(r, 0, 32 * MIB), 32 * MIB);
-    get(r, 0, 16 * MIB);
-    get(r, 0, 33 * MIB);
-    assert_int_equal(reserved(r), (32 + 16 + 64) * MIB);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_CACHED], 32 * MIB);
-    close_device(r);
-}
+PLAYS(sizes_share_nothing, open_host(""), "t=32M -t 16M 33M reserved=112M cached=32M")
 
 /* The case that PyTorch's pull request 192722 describes. */
-TEST(a_block_that_is_too_small_does_not_serve)
-{
-    struct rig *r =
-        open_host("conf={pinned_max_round_threshold_mb:128,pinned_max_cached_size_mb:1024}");
-    tp_addr a = get(r, 0, 200 * MIB), b = get(r, 0, 150 * MIB);
-    put(r, 0, a, 200 * MIB);
-    put(r, 0, b, 150 * MIB);
-    struct tp_block large = get_block(r, 0, 180 * MIB);
-    assert_int_equal(large.addr, a);
-    assert_int_equal(large.granted, 200 * MIB);
-    assert_int_equal(get(r, 0, 140 * MIB), b);
-    assert_int_equal(r->account.gets, 2);
-    close_device(r);
-}
+PLAYS(a_block_that_is_too_small_does_not_serve,
+      open_host("conf={pinned_max_round_threshold_mb:128,pinned_max_cached_size_mb:1024}"),
+      "a=200M b=150M -a -b l=180M@a:200M 140M@b gets=2")
 
-TEST(what_is_too_large_to_keep_goes_back_at_once)
-{
-    struct rig *r = open_host("conf=pinned_max_cached_size_mb:64");
-    tp_addr a = get(r, 0, 64 * MIB), b = get(r, 0, 65 * MIB);
-    put(r, 0, a, 64 * MIB);
-    assert_int_equal(reserved(r), (64 + 65) * MIB);
-    put(r, 0, b, 65 * MIB);
-    assert_int_equal(reserved(r), 64 * MIB);
-    close_device(r);
-}
+PLAYS(what_is_too_large_to_keep_goes_back_at_once, open_host("conf=pinned_max_cached_size_mb:64"),
+      "a=64M b=65M -a reserved=129M -b reserved=64M")
 
-TEST(emptying_gives_all_free_blocks_back)
-{
-    struct rig *r = open_host("");
-    tp_addr a = get(r, 0, MIB), b = get(r, 0, 2 * MIB);
-    get(r, 0, 8 * MIB);
-    put(r, 0, a, MIB);
-    put(r, 0, b, 2 * MIB);
-    assert_int_equal(r->s->trim(r->st, 2 * MIB), TP_OK);
-    assert_int_equal(reserved(r), 10 * MIB);
-    assert_int_equal(r->s->trim(r->st, 0), TP_OK);
-    assert_int_equal(reserved(r), 8 * MIB);
-    close_device(r);
-}
+PLAYS(emptying_gives_all_free_blocks_back, open_host(""),
+      "a=1M b=2M 8M -a -b trim:2M reserved=10M trim reserved=8M")
 
-TEST(without_memory_nothing_is_tried_again)
-{
-    struct rig *r = open_device(&tp_strategy_torch_pinned, "", "capacity=95MiB");
-    tp_addr a = get(r, 0, 64 * MIB);
-    put(r, 0, a, 64 * MIB);
-    r->now_ns += 2 * LAG;
-    refuse(r, 0, 32 * MIB); /* 64 MiB are free, in another list, and 31 are left */
-    assert_int_equal(get(r, 0, 40 * MIB), a);
-    refuse(r, 0, 40 * MIB);
-    struct tp_stats stats;
-    r->s->stats(r->st, &stats);
-    assert_int_equal(stats.retries, 0);
-    close_device(r);
-}
+PLAYS(without_memory_nothing_is_tried_again,
+      open_device(&tp_strategy_torch_pinned, "", "capacity=95MiB"),
+      "a=64M -a later 32M! " /* 64 MiB are free, in another list, and 31 are left */
+      "40M@a 40M! retries=0")
 
 /* ---- streams ---- */
 
-TEST(a_freed_block_waits_for_the_streams_that_used_it)
-{
-    struct rig *r = open_pinned("");
-    tp_addr a = get(r, 0, MIB);
-    assert_int_equal(r->s->use(r->st, r->threads[0], a, 2), TP_OK);
-    put(r, 1, a, MIB);
-    tp_src_synced(r->env.source, 0);
-    tp_src_synced(r->env.source, 1);
-    assert_int_not_equal(get(r, 0, MIB), a); /* stream 2 may still work on it */
-    tp_src_synced(r->env.source, 2);
-    assert_int_equal(get(r, 3, MIB), a); /* any stream may have it then */
-    close_device(r);
-}
+PLAYS(a_freed_block_waits_for_the_streams_that_used_it, open_pinned(""),
+      "a=1M use:a/2 -a/1 done:0 done:1 1M@!a " /* stream 2 may still work on it */
+      "done:2 1M/3@a" /* any stream may have it then */)
 
 /* Events are looked at in the order of their recording. */
-TEST(an_event_holds_back_those_behind_it)
-{
-    struct rig *r = open_pinned("");
-    tp_addr a = get(r, 0, MIB), b = get(r, 1, 2 * MIB);
-    put(r, 0, a, MIB);
-    put(r, 1, b, 2 * MIB);
-    tp_src_synced(r->env.source, 1);
-    assert_int_not_equal(get(r, 1, 2 * MIB), b);
-    tp_src_synced(r->env.source, 0);
-    assert_int_equal(get(r, 1, 2 * MIB), b);
-    assert_int_equal(get(r, 1, MIB), a);
-    close_device(r);
-}
+PLAYS(an_event_holds_back_those_behind_it, open_pinned(""),
+      "a=1M b=2M/1 -a -b/1 done:1 2M/1@!b done:0 2M/1@b 1M/1@a")
 
-TEST(of_one_stream_nothing_waits)
-{
-    struct rig *r = open_host("conf=pinned_use_background_threads:True");
-    tp_addr a = get(r, 0, MIB);
-    put(r, 0, a, MIB);
-    assert_int_equal(get(r, 0, MIB), a);
-    close_device(r);
-}
+PLAYS(of_one_stream_nothing_waits, open_host("conf=pinned_use_background_threads:True"),
+      "a=1M -a 1M@a")
 
 /* ---- the reserved segment ---- */
 
-TEST(the_reserved_segment_serves_until_it_is_used_up)
-{
-    struct rig *r = open_host("conf=pinned_reserve_segment_size_mb:4");
-    assert_int_equal(reserved(r), 0);
-    tp_addr a = get(r, 0, 1);
-    assert_int_equal(reserved(r), 4 * MIB);
-    assert_int_equal(get(r, 0, 2 * MIB), a + 4096);
-    get(r, 0, 2 * MIB); /* no room: 4 KiB are missing */
-    assert_int_equal(reserved(r), 6 * MIB);
-    assert_int_equal(get(r, 0, MIB), a + 4096 + 2 * MIB);
-    put(r, 0, a, 1);
-    assert_int_equal(get(r, 0, 1), a);
-    close_device(r);
-}
+PLAYS(the_reserved_segment_serves_until_it_is_used_up,
+      open_host("conf=pinned_reserve_segment_size_mb:4"),
+      "reserved=0 a=1 reserved=4M 2M@a+4K 2M " /* no room: 4 KiB are missing */
+      "reserved=6M 1M@a+2052K -a 1@a")
 
-TEST(what_goes_back_of_it_is_lost)
-{
-    struct rig *r = open_host("conf=pinned_reserve_segment_size_mb:4");
-    tp_addr a = get(r, 0, MIB);
-    put(r, 0, a, MIB);
-    assert_int_equal(r->s->trim(r->st, 0), TP_OK);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], MIB);
-    assert_int_equal(get(r, 0, MIB), a + MIB);
-    assert_int_equal(reserved(r), 4 * MIB);
-    close_device(r);
-}
+PLAYS(what_goes_back_of_it_is_lost, open_host("conf=pinned_reserve_segment_size_mb:4"),
+      "a=1M -a trim dead=1M 1M@a+1M reserved=4M")
 
-TEST(without_room_for_it_requests_fail)
-{
-    struct rig *r = open_device(&tp_strategy_torch_pinned, "conf=pinned_reserve_segment_size_mb:64",
-                                "capacity=32MiB");
-    refuse(r, 0, MIB);
-    assert_int_equal(reserved(r), 0);
-    close_device(r);
-}
+PLAYS(without_room_for_it_requests_fail,
+      open_device(&tp_strategy_torch_pinned, "conf=pinned_reserve_segment_size_mb:64",
+                  "capacity=32MiB"),
+      "1M! reserved=0")
 
 /* ---- settings ---- */
 

@@ -1,27 +1,13 @@
 /* The strategy torch: the texts of PYTORCH_CUDA_ALLOC_CONF, releases and other devices. */
+#include "tests/unit/scenario.h"
 #include "tests/unit/torch_rig.h"
 
-TEST(blocks_from_the_split_limit_on_are_not_split)
-{
-    struct rig *r = open_torch("conf=max_split_size_mb:40");
-    tp_addr a = get(r, 0, 60 * MIB);
-    put(r, 0, a, 60 * MIB);
-    assert_true(get(r, 0, 8 * MIB) != a);
-    assert_true(get(r, 0, 40 * MIB) != a); /* 20 MiB are too much to leave over */
-    struct tp_block b = get_block(r, 0, 40 * MIB + 512);
-    assert_int_equal(b.addr, a);
-    assert_int_equal(b.granted, 60 * MIB);
-    close_torch(r);
-}
+PLAYS(blocks_from_the_split_limit_on_are_not_split, open_torch("conf=max_split_size_mb:40"),
+      "a=60M -a 8M@!a 40M@!a " /* 20 MiB are too much to leave over */
+      "b=40M+512@a:60M")
 
-TEST(what_may_be_left_over_can_be_set)
-{
-    struct rig *r = open_torch("conf={max_split_size_mb:40,max_non_split_rounding_mb:21}");
-    tp_addr a = get(r, 0, 60 * MIB);
-    put(r, 0, a, 60 * MIB);
-    assert_int_equal(get(r, 0, 40 * MIB), a);
-    close_torch(r);
-}
+PLAYS(what_may_be_left_over_can_be_set,
+      open_torch("conf={max_split_size_mb:40,max_non_split_rounding_mb:21}"), "a=60M -a 40M@a")
 
 TEST(sizes_are_rounded_to_divisions_of_powers_of_two)
 {
@@ -352,29 +338,15 @@ TEST(the_rules_of_other_devices)
 
 TEST(an_ascend_request_takes_32_bytes_more)
 {
-    struct rig *r = open_torch("allocator=npu");
-    tp_addr a = get(r, 0, 512);
-    assert_int_equal(get(r, 0, 480), a + 1024);
-    assert_int_equal(get(r, 0, 1), a + 1536);
-    close_torch(r);
-    r = open_torch("");
-    a = get(r, 0, 512);
-    assert_int_equal(get(r, 0, 480), a + 512);
-    close_torch(r);
+    play(open_torch("allocator=npu"), "a=512 480@a+1K 1@a+1536");
+    play(open_torch(""), "a=512 480@a+512");
 }
 
 /* Where segments grow, torch_npu begins requests of 2 MiB at multiples of 16 KiB of the segment;
  * the bytes in front are free. */
-TEST(a_large_ascend_request_begins_at_16_kib)
-{
-    struct rig *r = open_torch("allocator=npu,conf=expandable_segments:True");
-    tp_addr a = get(r, 0, 3 * MIB);
-    assert_int_equal(get(r, 0, 3 * MIB), a + 3 * MIB + 16384);
-    assert_int_equal(get(r, 0, 2 * MIB), a + 6 * MIB + 32768);
-    assert_int_equal(get(r, 0, 2 * MIB - 1024), a + 8 * MIB + 32768 + 512);
-    rig_check(r);
-    close_torch(r);
-}
+PLAYS(a_large_ascend_request_begins_at_16_kib,
+      open_torch("allocator=npu,conf=expandable_segments:True"),
+      "a=3M 3M@a+3088K 2M@a+6176K 2047K@a+8421888")
 
 TEST(settings_that_are_not_simulated_are_refused)
 {
@@ -418,18 +390,8 @@ TEST(settings_that_pytorch_takes_are_taken)
 
 /* Of segments that have the limit's size the first serves one request; what is freed is whole again
  * and as large as the limit, which no smaller request gets. */
-TEST(a_split_limit_of_a_segment_keeps_whole_ones)
-{
-    struct rig *r = open_torch("conf=max_split_size_mb:20");
-    tp_addr a = get(r, 0, 5 * MIB);
-    assert_int_equal(get(r, 0, 4 * MIB), a + 5 * MIB);
-    assert_int_equal(reserved(r), 20 * MIB);
-    put(r, 0, a + 5 * MIB, 4 * MIB);
-    put(r, 0, a, 5 * MIB);
-    get(r, 0, 5 * MIB);
-    assert_int_equal(reserved(r), 40 * MIB);
-    close_torch(r);
-}
+PLAYS(a_split_limit_of_a_segment_keeps_whole_ones, open_torch("conf=max_split_size_mb:20"),
+      "a=5M 4M@a+5M reserved=20M -a+5M:4M -a 5M reserved=40M")
 
 TEST(recorded_settings_are_found)
 {

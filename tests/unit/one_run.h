@@ -15,6 +15,7 @@ enum { RUN_DEVICES = 4, OPTION_WORDS = 32 };
 
 static struct tp_run *run;
 static struct tp_err err;
+static struct tp_program *programs_of_test[512];
 
 static inline int new_run(void)
 {
@@ -23,9 +24,22 @@ static inline int new_run(void)
     return run ? 0 : -1;
 }
 
+/* The program lives until the test ends. */
+static inline struct tp_program *until_the_end(struct tp_program *p)
+{
+    size_t i = 0;
+    while (programs_of_test[i] && programs_of_test[i] != p)
+        assert_true(++i < sizeof programs_of_test / sizeof *programs_of_test);
+    return programs_of_test[i] = p;
+}
+
 static inline int teardown(void **state)
 {
     (void)state;
+    for (size_t i = 0; i < sizeof programs_of_test / sizeof *programs_of_test; i++) {
+        tp_program_release(programs_of_test[i]);
+        programs_of_test[i] = NULL;
+    }
     free(run);
     return 0;
 }
@@ -34,6 +48,12 @@ static inline int teardown(void **state)
 struct limit_options {
     uint64_t capacity;
 };
+
+static inline void limit_to(struct tp_replay_cfg *cfg, struct limit_options *limit)
+{
+    assert_int_equal(tp_source_limit.opts_size, sizeof *limit);
+    cfg->layers[cfg->layer_count++] = (struct tp_source_layer){&tp_source_limit, limit};
+}
 
 static inline const void *default_options(const struct tp_opt *rows, size_t size, uint64_t *room)
 {

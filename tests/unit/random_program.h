@@ -10,21 +10,13 @@ enum { EVENTS_PER_INSN = 10 };
 static inline struct tp_program *program_of(const struct tp_insn *before, size_t before_count,
                                             const struct tp_insn *insns, size_t count)
 {
-    struct tp_builder *b = NULL;
-    struct tp_program *p = NULL;
-    uint32_t mark;
-    int status = tp_builder_new(&(struct tp_builder_cfg){.kind = TP_KIND_HOST}, &b, &err);
-    if (!status)
-        status = tp_builder_mark(b, "phase", &mark, &err);
-    for (size_t i = 0; !status && i < before_count; i++)
-        status = tp_builder_prologue(b, &before[i], &err);
-    for (size_t i = 0; !status && i < count; i++)
-        status = tp_builder_add(b, &insns[i], (i + 1) * EVENTS_PER_INSN, &err);
-    if (!status)
-        status = tp_builder_finish(b, &(struct tp_builder_end){.time_known = true}, &p, &err);
-    if (status)
-        fail_msg("test program: %s", err.text);
-    return p;
+    return program_of_parts((struct program_parts){.before = before,
+                                                   .before_count = before_count,
+                                                   .insns = insns,
+                                                   .count = count,
+                                                   .marks = 1,
+                                                   .events_per_insn = EVENTS_PER_INSN,
+                                                   .timed = true});
 }
 
 /* ---- programs that do everything ---- */

@@ -14,6 +14,13 @@ static struct {
     bool moments;         /* an odd size takes MOMENT_BYTES for the time of the call; a thread that
                              allocates holds THREAD_BYTES until it ends */
     bool keeps;           /* freed ranges are cached, and given back when the device is full */
+    bool keeps_for_good;  /* ... or never */
+    bool reuses;          /* ... and serve a block of their size */
+    bool needs_size;      /* starts only on a device whose size is known */
+    bool refuses_frees, leaks, lies_in_walk;
+    void (*allocated)(const struct tp_req *rq); /* is called for each block; NULL: nothing is */
+    uint64_t plays;                             /* instances opened */
+    int threads_started, threads_ended;
 } how;
 
 struct ranges {
@@ -23,23 +30,30 @@ struct ranges {
         tp_addr addr; /* 0: none */
         uint64_t size;
         bool live;
+        struct tp_req rq; /* a free must say the same */
     } blocks[BLOCKS];
     uint64_t thread_bytes;
 };
 
 struct thread {
     tp_addr own;
+    bool started;
 };
 
 static int ranges_init(void *st, const struct tp_env *env, const void *opts, struct tp_err *e)
 {
     struct ranges *r = st;
     tp_addr moment;
-    (void)opts, (void)e;
+    (void)opts;
     r->env = env;
+    how.plays++;
+    if (how.needs_size && !tp_src_capacity(env->source))
+        return tp_fail(e, TP_EUSAGE, "strategy 'ranges' takes a share of the device");
     if (how.moment_init && !tp_src_get(env->source, how.moment_init, PAGE, &moment))
         tp_src_put(env->source, moment, how.moment_init);
-    return how.got_in_init ? tp_src_get(env->source, how.got_in_init, PAGE, &r->initial) : TP_OK;
+    int status =
+        how.got_in_init ? tp_src_get(env->source, how.got_in_init, PAGE, &r->initial) : TP_OK;
+    return status ? tp_fail(e, (enum tp_status)status, "strategy 'ranges' cannot start") : TP_OK;
 }
 
 static void flush(struct ranges *r)
@@ -63,7 +77,11 @@ static void ranges_fini(void *st)
 
 static int ranges_thread_init(void *st, void *thr)
 {
-    (void)st, (void)thr;
+    struct thread *t = thr;
+    (void)st;
+    assert_false(t->started); /* zeroed, also where an index comes again */
+    t->started = true;
+    how.threads_started++;
     return TP_OK;
 }
 
@@ -71,59 +89,87 @@ static void ranges_thread_fini(void *st, void *thr)
 {
     struct ranges *r = st;
     struct thread *t = thr;
+    how.threads_ended++;
     if (!t->own)
         return;
     tp_src_put(r->env->source, t->own, THREAD_BYTES);
     r->thread_bytes -= THREAD_BYTES;
 }
 
-static uint64_t pages_of(uint64_t size)
+static inline uint64_t pages_of(uint64_t size)
 {
     return (size + PAGE - 1) / PAGE * PAGE;
 }
 
 static int get_range(struct ranges *r, uint64_t size, tp_addr *out)
 {
-    int status = tp_src_get(r->env->source, size, PAGE, out);
-    if (status != TP_EOOM || !how.keeps)
+    int status = tp_src_get(r->env->source, size, r->env->source->page, out);
+    if (status != TP_EOOM || !how.keeps || how.keeps_for_good)
         return status;
     flush(r);
-    return tp_src_get(r->env->source, size, PAGE, out);
+    return tp_src_get(r->env->source, size, r->env->source->page, out);
+}
+
+/* A range that is kept and has the size, or a new one. */
+static int range_for(struct ranges *r, uint64_t size, struct range **out)
+{
+    struct range *range = r->blocks, *end = r->blocks + BLOCKS;
+    while (how.reuses && range < end && !(range->addr && !range->live && range->size == size))
+        range++;
+    *out = range;
+    if (how.reuses && range < end)
+        return TP_OK;
+    tp_addr addr;
+    int status = get_range(r, size, &addr);
+    if (status)
+        return status;
+    for (range = r->blocks; range->addr;)
+        assert_true(++range < end);
+    *range = (struct range){.addr = addr, .size = size};
+    *out = range;
+    return TP_OK;
 }
 
 static int ranges_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_block *out)
 {
     struct ranges *r = st;
     struct thread *t = thr;
-    tp_addr addr, moment;
+    struct range *range;
+    tp_addr moment;
     if (how.never_above && rq->size > how.never_above)
         return TP_EOOM;
     if (how.moments && !t->own && !tp_src_get(r->env->source, THREAD_BYTES, PAGE, &t->own))
         r->thread_bytes += THREAD_BYTES;
-    int i = 0, status = get_range(r, pages_of(rq->size), &addr);
+    uint64_t page = r->env->source->page;
+    int status = range_for(r, (rq->size + page - 1) / page * page, &range);
     if (status)
         return status;
-    while (r->blocks[i].addr)
-        i++;
-    r->blocks[i] = (struct range){addr, pages_of(rq->size), true};
-    *out = (struct tp_block){addr, pages_of(rq->size)};
+    range->live = true;
+    range->rq = *rq;
+    *out = (struct tp_block){range->addr, range->size};
     if (how.moments && rq->size % 2 && !tp_src_get(r->env->source, MOMENT_BYTES, PAGE, &moment))
         tp_src_put(r->env->source, moment, MOMENT_BYTES);
+    if (how.allocated)
+        how.allocated(rq);
     return TP_OK;
 }
 
 static int ranges_free(void *st, void *thr, tp_addr addr, const struct tp_req *rq)
 {
     struct ranges *r = st;
-    (void)thr, (void)rq;
-    for (int i = 0; i < BLOCKS; i++)
-        if (r->blocks[i].addr == addr && r->blocks[i].live) {
-            r->blocks[i].live = false;
-            if (!how.keeps)
-                flush(r);
-            return TP_OK;
-        }
-    return TP_EINVAL;
+    struct range *range = r->blocks;
+    (void)thr;
+    while (range < r->blocks + BLOCKS && !(range->addr == addr && range->live))
+        range++;
+    if (how.refuses_frees || range == r->blocks + BLOCKS || range->rq.size != rq->size ||
+        range->rq.align != rq->align)
+        return TP_EINVAL;
+    range->live = false;
+    if (how.leaks)
+        range->addr = 0;
+    if (!how.keeps)
+        flush(r);
+    return TP_OK;
 }
 
 static int ranges_walk(void *st, tp_walk_fn *fn, void *ctx)
@@ -132,27 +178,21 @@ static int ranges_walk(void *st, tp_walk_fn *fn, void *ctx)
     for (int i = 0; i < BLOCKS; i++)
         if (r->blocks[i].addr)
             fn(ctx, r->blocks[i].live ? TP_WALK_LIVE : TP_WALK_CACHED, r->blocks[i].addr,
-               r->blocks[i].size);
+               r->blocks[i].size + (r->blocks[i].live && how.lies_in_walk));
     if (r->initial || r->thread_bytes)
         fn(ctx, TP_WALK_INTERNAL, r->initial, (r->initial ? how.got_in_init : 0) + r->thread_bytes);
     return TP_OK;
 }
 
-static const struct tp_strategy ranges = {.name = "ranges",
-                                          .summary = "a range per block",
-                                          .resembles = "nothing",
-                                          .to_use = "a test",
-                                          .group = TP_GROUP_POLICY,
-                                          .caps = TP_CAP_ALIGN,
-                                          .state_size = sizeof(struct ranges),
-                                          .thread_size = sizeof(struct thread),
-                                          .init = ranges_init,
-                                          .fini = ranges_fini,
-                                          .alloc = ranges_alloc,
-                                          .free = ranges_free,
-                                          .thread_init = ranges_thread_init,
-                                          .thread_fini = ranges_thread_fini,
-                                          .walk = ranges_walk};
+#define RANGES                                                                                     \
+    .name = "ranges", .summary = "a range per block", .resembles = "nothing", .to_use = "a test",  \
+    .group = TP_GROUP_POLICY, .caps = TP_CAP_ALIGN, .state_size = sizeof(struct ranges),           \
+    .thread_size = sizeof(struct thread), .init = ranges_init, .fini = ranges_fini,                \
+    .alloc = ranges_alloc, .free = ranges_free, .thread_init = ranges_thread_init,                 \
+    .thread_fini = ranges_thread_fini
+
+static const struct tp_strategy ranges = {RANGES, .walk = ranges_walk};
+static const struct tp_strategy ranges_unwalked = {RANGES};
 
 /* ---- running ---- */
 
@@ -168,34 +208,17 @@ static inline struct tp_replay_cfg on_virtual(struct tp_program *p)
     return run_on(&tp_source_virtual, &ranges, p, TP_PASS_USAGE);
 }
 
-static inline void limit_to(struct tp_replay_cfg *cfg, struct limit_options *limit)
-{
-    assert_int_equal(tp_source_limit.opts_size, sizeof *limit);
-    cfg->layers[cfg->layer_count++] = (struct tp_source_layer){&tp_source_limit, limit};
-}
-
-/* With so many distinct names; events are 1, 2, ... */
+/* With so many distinct names; events are 1, 2, ... Lives until the test ends. */
 static inline struct tp_program *program_of(const struct tp_insn *before, size_t before_count,
                                             const struct tp_insn *insns, size_t count,
                                             uint32_t marks, bool timed)
 {
-    struct tp_builder *b = NULL;
-    struct tp_program *p = NULL;
-    int status = tp_builder_new(&(struct tp_builder_cfg){0}, &b, &err);
-    for (uint32_t i = 0, index; !status && i < marks; i++) {
-        char name[24];
-        snprintf(name, sizeof name, "phase %u", i);
-        status = tp_builder_mark(b, name, &index, &err);
-    }
-    for (size_t i = 0; !status && i < before_count; i++)
-        status = tp_builder_prologue(b, &before[i], &err);
-    for (size_t i = 0; !status && i < count; i++)
-        status = tp_builder_add(b, &insns[i], i + 1, &err);
-    if (!status)
-        status = tp_builder_finish(b, &(struct tp_builder_end){.time_known = timed}, &p, &err);
-    if (status)
-        fail_msg("test program: %s", err.text);
-    return p;
+    return until_the_end(program_of_parts((struct program_parts){.before = before,
+                                                                 .before_count = before_count,
+                                                                 .insns = insns,
+                                                                 .count = count,
+                                                                 .marks = marks,
+                                                                 .timed = timed}));
 }
 
 static inline struct tp_insn realloc_insn(uint32_t slot, uint64_t size, uint32_t gap)

@@ -1,20 +1,21 @@
-/* Calls of a strategy, and what becomes of each, as words of a text. After every word the strategy checks
- * itself; at the end what it holds adds up, and the instance is closed.
+/* Calls of a strategy, and what becomes of each, as words of a text. After every word the strategy
+ * checks itself; at the end what it holds adds up, and the instance is closed.
  *
- *     PLAYS(free_neighbours_become_one_block, open_torch(""), "a=5M b=5M -a -b largest=10M 10M@a gets=1")
+ *     PLAYS(free_neighbours_become_one_block, open_torch(""),
+ *           "a=5M b=5M -a -b largest=10M 10M@a gets=1")
  *
  *     a=4M        asks for 4 MiB on stream 0, or as thread 0 where there is one stream alone
- *     a=4M/1      on stream 1                a=64^4K     aligned to 4 KiB
- *     a=4M@b+1M   lies 1 MiB behind b        a=4M@!b     lies anywhere but there
- *     a=4M@base   lies before all else
- *     a=2M:3M     has 3 MiB                  39M!        is refused, out of memory
- *     -a  -a/1    frees a                    -a:65 -a+1  says that it has 65 bytes, or lies elsewhere
+ *     a=4M/1      on stream 1              a=64^4K     aligned to 4 KiB
+ *     a=4M@b+1M   lies 1 MiB behind b      a=4M@!b     lies anywhere but there
+ *     a=4M@base   lies before all else     a=2M:3M     has 3 MiB
+ *     39M!        is refused, out of memory
+ *     -a  -a/1    frees a                  -a:65 -a+1  gives another size or another address
  *     -a!         is refused, invalid
- *     a>1000:1008 resizes a in place; `a>9?` cannot be done, `a>9!` is refused
- *     use:a/1     stream 1 works on it       done:1      stream 1 has done all its work
- *     later       so have all streams        trim trim:2M reset
- *     follows=1>0,1>2  since the last look stream 1 had to wait for 0 and 2; `none`, or `any`
- *     gets=1      a figure, see figure_of    usable:a=512
+ *     a>1000:1008 resizes a in place       a>9?  a>9!  cannot be done; is refused
+ *     use:a/1     stream 1 works on it     done:1      stream 1 has done all its work
+ *     later       so have all streams      trim  trim:2M  reset
+ *     follows=1>0,1>2   since the last look stream 1 had to wait for 0 and 2; none, or any
+ *     gets=1      a figure, see figure_of  usable:a=512
  *
  * A block has a letter, and a digit if need be; 1M-512 is a size. */
 #ifndef TP_TEST_SCENARIO_H
@@ -203,7 +204,8 @@ static inline void step_follows(struct scenario *s)
     size_t count = 0;
     if (says_next(s, "any"))
         f->count = 0;
-    for (bool more = s->at[-1] == '=' && !says_next(s, "none"); more; more = says_next(s, ","), count++) {
+    for (bool more = s->at[-1] == '=' && !says_next(s, "none"); more;
+         more = says_next(s, ","), count++) {
         expect_step(s, f->count > count, true);
         expect_step(s, f->pairs[count][0], next_number(s));
         expect_step(s, says_next(s, ">"), true);

@@ -41,18 +41,12 @@ struct recipe {
 
 static struct tp_program *cook(struct recipe r)
 {
-    struct tp_builder *b = NULL;
-    struct tp_program *p = NULL;
-    assert_int_equal(tp_builder_new(&(struct tp_builder_cfg){.kind = TP_KIND_DEVICE}, &b, &err), 0);
-    for (size_t i = 0; i < r.count; i++)
-        if (i < r.prologue ? tp_builder_prologue(b, &r.insns[i], &err)
-                           : tp_builder_add(b, &r.insns[i], i + 1 - r.prologue, &err))
-            fail_msg("%s", err.text);
-    const struct tp_builder_end end = {
-        .events = r.count - r.prologue, .time_known = !r.untimed, .recorded_threads = 1};
-    if (tp_builder_finish(b, &end, &p, &err))
-        fail_msg("%s", err.text);
-    return p;
+    return until_the_end(program_of_parts((struct program_parts){.kind = TP_KIND_DEVICE,
+                                                                 .before = r.insns,
+                                                                 .before_count = r.prologue,
+                                                                 .insns = r.insns + r.prologue,
+                                                                 .count = r.count - r.prologue,
+                                                                 .timed = !r.untimed}));
 }
 
 static const struct tp_insn streams_insns[] = {
@@ -108,13 +102,11 @@ static const char streams_log[] = "0 get A 512\n0 work s0 A 300\n"
 
 TEST_WITH(calls_come_in_the_order_of_the_recorded_program, setup, teardown)
 {
-    struct tp_program *p = cook(streams_recipe);
-    struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, TP_PASS_USAGE);
+    struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, cook(streams_recipe), TP_PASS_USAGE);
     replay(&cfg);
     assert_string_equal(bench.log, streams_log);
     assert_int_equal(bench.streams, 3);
     nothing_is_open();
-    tp_program_release(p);
 }
 
 /* Both timed passes, as often as they play; of the empty strategy nothing is queued. */
@@ -131,19 +123,16 @@ TEST_WITH(every_pass_keeps_the_device_as_busy, setup, teardown)
         assert_int_equal(bench.log_size, times * strlen(streams_log));
         nothing_is_open();
     }
-    tp_program_release(p);
 }
 
 TEST_WITH(without_occupation_only_the_program_waits, setup, teardown)
 {
-    struct tp_program *p = cook(streams_recipe);
-    struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, ALL_PASSES);
+    struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, cook(streams_recipe), ALL_PASSES);
     cfg.occupy = TP_OCCUPY_NONE;
     replay(&cfg);
     assert_int_equal(bench.works, 0);
     assert_null(strstr(bench.log, "follow"));
     assert_non_null(strstr(bench.log, "0 put A\n0 drain s0\n0 sync s0\n0 get D 5120\n"));
-    tp_program_release(p);
 }
 
 TEST_WITH(reset_waits_for_the_device, setup, teardown)
@@ -153,14 +142,13 @@ TEST_WITH(reset_waits_for_the_device, setup, teardown)
                                     {.op = TP_RESET, .gap_ns = 10},
                                     INSN(TP_ADOPT, 0, 1, 512, 10),
                                     INSN(TP_FREE, 0, 0, 512, 30)};
-    struct tp_program *p = cook((struct recipe){insns, COUNT(insns), 0, false});
-    struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, TP_PASS_USAGE);
+    struct tp_replay_cfg cfg = on_double(
+        &tp_strategy_direct, cook((struct recipe){insns, COUNT(insns), 0, false}), TP_PASS_USAGE);
     replay(&cfg);
     assert_string_equal(bench.log, "0 get A 512\n0 work s0 A 60\n0 get B 512\n0 work s1 B 20\n"
                                    "0 drain all\n0 put A\n0 put B\n"
                                    "0 get A 512\n0 work s1 A 30\n0 follow s0 s1\n0 put A\n"
                                    "0 sync all\n0 sync all\n");
-    tp_program_release(p);
 }
 
 /* What was live before the recording began has a stream, and no work. */
@@ -169,8 +157,8 @@ TEST_WITH(the_prologue_is_not_worked_on, setup, teardown)
     const struct tp_insn insns[] = {INSN(TP_ALLOC, 0, 0, 512, 0), INSN(TP_ALLOC, 1, 1, 512, 0),
                                     INSN(TP_FREE, 0, 1, 512, 10), INSN(TP_USE, 1, 0, 0, 10),
                                     INSN(TP_FREE, 1, 1, 512, 5)};
-    struct tp_program *p = cook((struct recipe){insns, COUNT(insns), 2, false});
-    struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, TP_PASS_USAGE);
+    struct tp_replay_cfg cfg = on_double(
+        &tp_strategy_direct, cook((struct recipe){insns, COUNT(insns), 2, false}), TP_PASS_USAGE);
     const struct tp_device_run *d = replay(&cfg);
     assert_string_equal(bench.log, "0 get A 512\n0 get B 512\n"
                                    "0 follow s1 s0\n0 put A\n"
@@ -180,14 +168,12 @@ TEST_WITH(the_prologue_is_not_worked_on, setup, teardown)
     assert_int_equal(d->measured.driver.event_waits, 2);
     /* two follows, two puts and a work: looks at the memory are none of the program's */
     assert_int_equal(d->measured.driver.calls, 5);
-    tp_program_release(p);
 }
 
 static uint32_t works_of(const struct recipe *r, double scale, uint32_t ns[], uint32_t max)
 {
-    struct tp_program *p = cook(*r);
     bench_reset();
-    struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, TP_PASS_USAGE);
+    struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, cook(*r), TP_PASS_USAGE);
     cfg.occupy_scale = scale;
     replay(&cfg);
     uint32_t n = 0;
@@ -199,7 +185,6 @@ static uint32_t works_of(const struct recipe *r, double scale, uint32_t ns[], ui
             ns[n] = value;
         n++;
     }
-    tp_program_release(p);
     return n;
 }
 
@@ -284,7 +269,6 @@ TEST_WITH(what_is_queued_is_in_no_time, setup, teardown)
         assert_int_equal(run->latency.kinds[TP_LAT_SYNC].hist.count, 2 * run->latency.replays);
         assert_int_equal(run->latency.kinds[TP_LAT_OTHER].hist.count, run->latency.replays);
     }
-    tp_program_release(p);
 }
 
 /* A synchronisation whose waiting is over: what it does then, such as emptying a pool, is in the
@@ -292,9 +276,8 @@ TEST_WITH(what_is_queued_is_in_no_time, setup, teardown)
 TEST_WITH(what_a_synchronisation_does_is_in_its_time, setup, teardown)
 {
     enum { BUSY_NS = 300000 };
-    struct tp_program *p = cook(streams_recipe);
     struct tp_replay_cfg cfg =
-        on_double(&tp_strategy_direct, p, TP_PASS_THROUGHPUT | TP_PASS_LATENCY);
+        on_double(&tp_strategy_direct, cook(streams_recipe), TP_PASS_THROUGHPUT | TP_PASS_LATENCY);
     bench.logging = false;
     bench.sync_ns = BUSY_NS;
     replay(&cfg);
@@ -303,7 +286,6 @@ TEST_WITH(what_a_synchronisation_does_is_in_its_time, setup, teardown)
         if (run->latency.kinds[k].hist.count)
             assert_int_equal(tp_hist_quantile(&run->latency.kinds[k].hist, 0.5) > BUSY_NS / 2,
                              k == TP_LAT_SYNC);
-    tp_program_release(p);
 }
 
 /* ---- a device that is lost ---- */
@@ -357,7 +339,6 @@ TEST_WITH(a_lost_device_ends_every_pass, setup, teardown)
                              (unsigned)n, err.text);
                 check_sentence(n, streams_recipe.count);
             }
-    tp_program_release(p);
 }
 
 static void check_event_of_loss(struct tp_program *p, unsigned pass, const char *before,
@@ -398,7 +379,6 @@ TEST_WITH(the_event_of_the_loss_is_named, setup, teardown)
     for (size_t i = 0; i < COUNT(cases); i++)
         for (size_t pass = 0; pass < COUNT(passes_alone); pass++)
             check_event_of_loss(p, passes_alone[pass], cases[i].before, cases[i].text);
-    tp_program_release(p);
 }
 
 TEST_WITH(work_that_cannot_be_queued_is_no_strategys_fault, setup, teardown)
@@ -419,7 +399,6 @@ TEST_WITH(work_that_cannot_be_queued_is_no_strategys_fault, setup, teardown)
             assert_string_equal(err.text, cases[i].text);
             nothing_is_open();
         }
-    tp_program_release(p);
 }
 
 /* ---- a user who asks to stop ---- */
@@ -444,21 +423,18 @@ TEST_WITH(an_interruption_ends_every_pass, setup, teardown)
                     assert_true(bench.stopped);
                 }
             }
-    tp_program_release(p);
 }
 
 /* Within a window at once, not at its end. */
 TEST_WITH(an_interruption_does_not_wait_for_the_window, setup, teardown)
 {
-    struct tp_program *p = cook(streams_recipe);
-    struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, TP_PASS_USAGE);
+    struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, cook(streams_recipe), TP_PASS_USAGE);
     bench.stop_at = 4; /* the open, a look at the memory, another after the prologue, the get */
     cfg.interrupted = &bench.stopped;
     assert_int_equal(tp_replay(&cfg, run, &err), TP_ESTOP);
     assert_null(strstr(bench.log, "get B"));
     assert_non_null(strstr(bench.log, "put A\n"));
     nothing_is_open();
-    tp_program_release(p);
 }
 
 static volatile sig_atomic_t flag;
@@ -506,7 +482,6 @@ TEST_WITH(an_interruption_elsewhere_ends_between_windows, setup, teardown)
             assert_int_equal(status, TP_ESTOP);
             assert_string_equal(err.text, "interrupted");
         }
-    tp_program_release(p);
 }
 
 /* ---- what is reported ---- */
@@ -519,8 +494,7 @@ static void check_range(const struct tp_range *r, uint64_t low, uint64_t high)
 
 TEST_WITH(a_device_is_reported_beside_the_meter, setup, teardown)
 {
-    struct tp_program *p = cook(streams_recipe);
-    struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, ALL_PASSES);
+    struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, cook(streams_recipe), ALL_PASSES);
     bench.capacity = DOUBLE_TOTAL - DOUBLE_CONTEXT;
     const struct tp_device_run *d = replay(&cfg);
     const struct tp_measured *m = &d->measured;
@@ -546,13 +520,12 @@ TEST_WITH(a_device_is_reported_beside_the_meter, setup, teardown)
     assert_int_equal(d->wait_ns, 0);
     assert_int_equal(d->fits_in, 2 << 20);  /* of a device with pages, as `virtual` has them */
     assert_int_equal(bench.timed_opens, 1); /* in the usage pass only */
-    tp_program_release(p);
 }
 
 TEST_WITH(other_sources_say_nothing_of_a_device, setup, teardown)
 {
-    struct tp_program *p = cook(streams_recipe);
-    struct tp_replay_cfg cfg = run_on(&tp_source_virtual, &tp_strategy_direct, p, TP_PASS_USAGE);
+    struct tp_replay_cfg cfg =
+        run_on(&tp_source_virtual, &tp_strategy_direct, cook(streams_recipe), TP_PASS_USAGE);
     cfg.occupy = TP_OCCUPY_SPIN;
     cfg.occupy_scale = 1;
     const struct tp_device_run *d = replay(&cfg);
@@ -568,13 +541,11 @@ TEST_WITH(other_sources_say_nothing_of_a_device, setup, teardown)
         assert_int_equal(none[i], TP_NONE);
     const struct tp_driver_counts zero = {0};
     assert_memory_equal(&m->driver, &zero, sizeof zero);
-    tp_program_release(p);
 }
 
 TEST_WITH(a_pool_says_what_it_reserves, setup, teardown)
 {
-    struct tp_program *p = cook(streams_recipe);
-    struct tp_replay_cfg cfg = on_double(&pooled, p, ALL_PASSES);
+    struct tp_replay_cfg cfg = on_double(&pooled, cook(streams_recipe), ALL_PASSES);
     const struct tp_device_run *d = replay(&cfg);
     const struct tp_measured *m = &d->measured;
     assert_int_equal(run->flags & (TP_RUN_DEVICE | TP_RUN_POOL | TP_RUN_VERIFIED | TP_RUN_FITS),
@@ -604,7 +575,6 @@ TEST_WITH(a_pool_says_what_it_reserves, setup, teardown)
         assert_true(isnan(nothing[i]));
     assert_int_equal(d->curve.count, 0);
     assert_true(fabs(d->overhead - (double)(DOUBLE_GRAIN + d->peak_metadata) / 7562) < 1e-9);
-    tp_program_release(p);
 }
 
 TEST_WITH(a_full_device_is_data, setup, teardown)
@@ -622,7 +592,6 @@ TEST_WITH(a_full_device_is_data, setup, teardown)
         assert_int_equal(d->measured.free_at_failure,
                          DOUBLE_TOTAL - DOUBLE_CONTEXT - (demand ? 1 : 2) * (uint64_t)DOUBLE_GRAIN);
     }
-    tp_program_release(p);
 }
 
 /* A device is shared: what was free in one pass is not in the next. */
@@ -648,7 +617,6 @@ TEST_WITH(passes_that_differ_make_a_range, setup, teardown)
         check_range(&m->peak_reserved, d->peak_reserved, d->peak_reserved);
         check_range(&m->failed_allocations, 0, 0);
     }
-    tp_program_release(p);
 }
 
 /* Two devices, each with its own streams and its own books; one word says to which the thread's
@@ -661,8 +629,8 @@ TEST_WITH(devices_are_kept_apart, setup, teardown)
         INSN(TP_FREE, 1, 0, 1024, 100),   {.op = TP_SYNC, .stream = TP_ALL_STREAMS, .gap_ns = 5},
         INSN(TP_FREE, 2, 0, 70000, 100)};
     insns[1].device = insns[2].device = insns[4].device = insns[5].device = insns[6].device = 1;
-    struct tp_program *p = cook((struct recipe){insns, COUNT(insns), 0, false});
-    struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, ALL_PASSES);
+    struct tp_replay_cfg cfg = on_double(
+        &tp_strategy_direct, cook((struct recipe){insns, COUNT(insns), 0, false}), ALL_PASSES);
     bench.logging = false;
     replay(&cfg);
     check_range(&run->devices[0].measured.peak_reserved, 512, 512);
@@ -679,7 +647,6 @@ TEST_WITH(devices_are_kept_apart, setup, teardown)
                                    "1 drain all\n1 sync all\n1 follow s0 s1\n1 put C\n"
                                    "0 sync all\n1 sync all\n0 sync all\n1 sync all\n");
     nothing_is_open();
-    tp_program_release(p);
 }
 
 GROUP(calibrate, NULL)

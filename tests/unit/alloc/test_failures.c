@@ -10,8 +10,7 @@ extern const struct tp_source_ops tp_source_fault, tp_source_shuffle, tp_source_
 /* One failure of known class, at the last of a few events, on a device of ten pages. */
 static void expect_class(const struct tp_insn *insns, size_t count, enum tp_oom_class oom_class)
 {
-    struct tp_program *p = program_of(NULL, 0, insns, count, 0, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(NULL, 0, insns, count, 0, true));
     struct limit_options ten_pages = {10 * PAGE};
     limit_to(&cfg, &ten_pages);
     const struct tp_device_run *d = replay(&cfg);
@@ -24,7 +23,6 @@ static void expect_class(const struct tp_insn *insns, size_t count, enum tp_oom_
     for (uint32_t c = 0; c < TP_OOM_CLASSES; c++)
         assert_int_equal(d->failed_by[c], c == oom_class);
     assert_true(isnan(d->overhead));
-    tp_program_release(p);
 }
 
 TEST_WITH(more_than_the_device_has_is_demand, setup, teardown)
@@ -77,8 +75,7 @@ TEST_WITH(a_refusal_of_an_earlier_event_does_not_count, setup, teardown)
 TEST_WITH(without_a_capacity_the_class_is_unknown, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, PAGE, 0), ALLOC_INSN(1, 2 * PAGE, 0)};
-    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(NULL, 0, insns, COUNT(insns), 0, true));
     uint64_t fault_options[16];
     assert_true(tp_source_fault.opts_size <= sizeof fault_options);
     assert_int_equal(tp_opts_defaults(tp_source_fault.options, fault_options, NULL), TP_OK);
@@ -94,7 +91,6 @@ TEST_WITH(without_a_capacity_the_class_is_unknown, setup, teardown)
     limit_to(&cfg, &limit);
     d = replay(&cfg);
     assert_int_equal(d->failed_by[TP_OOM_FRAGMENTATION], 1);
-    tp_program_release(p);
 }
 
 /* Address space of the host is asked for and never written. */
@@ -122,7 +118,6 @@ TEST_WITH(who_holds_far_more_than_the_program_needs_is_stopped, setup, teardown)
     cfg = on_virtual(p);
     cfg.guard = true;
     assert_int_equal(replay(&cfg)->failed_allocations, 0);
-    tp_program_release(p);
 }
 
 /* 16 times of much is more than the least. */
@@ -131,13 +126,12 @@ TEST_WITH(what_a_large_program_needs_is_no_excess, setup, teardown)
     const uint64_t large = TP_GUARD_LEAST / TP_GUARD_TIMES;
     const struct tp_insn insns[] = {ALLOC_INSN(0, large, 0), ALLOC_INSN(1, PAGE, 0),
                                     ALLOC_INSN(2, large, 0)};
-    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
-    struct tp_replay_cfg cfg = run_on(&tp_source_host, &ranges, p, TP_PASS_USAGE);
+    struct tp_replay_cfg cfg = run_on(
+        &tp_source_host, &ranges, program_of(NULL, 0, insns, COUNT(insns), 0, true), TP_PASS_USAGE);
     cfg.touch = TP_TOUCH_NONE;
     cfg.guard = true;
     how.got_in_init = TP_GUARD_LEAST;
     assert_int_equal(replay(&cfg)->failed_allocations, 0);
-    tp_program_release(p);
 }
 
 static int foreign_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_block *out)
@@ -169,7 +163,6 @@ TEST_WITH(of_a_real_allocator_the_class_is_unknown, setup, teardown)
     assert_int_equal(d->failed_by[TP_OOM_UNKNOWN], 1);
     assert_true(d->first_failure.capacity == TP_NONE);
     assert_int_equal(d->first_failure.size, 2 * PAGE);
-    tp_program_release(p);
 }
 
 /* Its size, its time, and the device as the failure left it: what was cached has been given back.
@@ -181,8 +174,7 @@ TEST_WITH(the_first_failure_is_kept_with_the_state_of_the_device, setup, teardow
                               ALLOC_INSN(2, 12 * PAGE, 80),   ALLOC_INSN(3, 9 * PAGE, 1),
                               realloc_insn(1, 20 * PAGE, 1),  FREE_INSN(1, 20 * PAGE, 1)};
     insns[3].align_log2 = 10;
-    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(NULL, 0, insns, COUNT(insns), 0, true));
     struct limit_options limit = {10 * PAGE};
     limit_to(&cfg, &limit);
     how.keeps = true;
@@ -214,7 +206,6 @@ TEST_WITH(the_first_failure_is_kept_with_the_state_of_the_device, setup, teardow
     assert_int_equal(f->at.pieces, 1);
     assert_int_equal(f->at.largest, 4 * PAGE);
     assert_int_equal(d->failed_by[TP_OOM_POLICY], 3); /* 9 pages are served after a flush */
-    tp_program_release(p);
 }
 
 TEST_WITH(the_first_failure_of_a_later_window_has_its_time, setup, teardown)
@@ -227,8 +218,7 @@ TEST_WITH(the_first_failure_of_a_later_window_has_its_time, setup, teardown)
             i % 2 ? (struct tp_insn)FREE_INSN(0, 64, 2) : (struct tp_insn)ALLOC_INSN(0, 64, 2);
     insns[count - 4] = (struct tp_insn)ALLOC_INSN(0, 9 * PAGE, 2);
     insns[count - 3] = (struct tp_insn)FREE_INSN(0, 9 * PAGE, 2);
-    struct tp_program *p = program_of(NULL, 0, insns, count, 0, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(NULL, 0, insns, count, 0, true));
     struct limit_options limit = {8 * PAGE};
     limit_to(&cfg, &limit);
     const struct tp_device_run *d = replay(&cfg);
@@ -237,7 +227,6 @@ TEST_WITH(the_first_failure_of_a_later_window_has_its_time, setup, teardown)
     assert_int_equal(d->failed_by[TP_OOM_DEMAND], 1);
     assert_int_equal(run->skipped_operations, 1);
     free(insns);
-    tp_program_release(p);
 }
 
 TEST_WITH(failures_are_kept_by_device_and_begin_in_the_prologue, setup, teardown)
@@ -246,8 +235,7 @@ TEST_WITH(failures_are_kept_by_device_and_begin_in_the_prologue, setup, teardown
     struct tp_insn insns[] = {ALLOC_INSN(2, PAGE, 3), ALLOC_INSN(3, 11 * PAGE, 4),
                               ALLOC_INSN(4, PAGE, 5)};
     insns[1].device = 1;
-    struct tp_program *p = program_of(before, 2, insns, COUNT(insns), 0, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(before, 2, insns, COUNT(insns), 0, true));
     struct limit_options limit = {10 * PAGE};
     limit_to(&cfg, &limit);
     const struct tp_device_run *d = replay(&cfg);
@@ -260,14 +248,12 @@ TEST_WITH(failures_are_kept_by_device_and_begin_in_the_prologue, setup, teardown
     assert_int_equal(d[1].first_failure.at.time_ns, 7);
     assert_int_equal(d[1].first_failure.at.requested, 0);
     assert_int_equal(d[1].failed_by[TP_OOM_DEMAND], 1);
-    tp_program_release(p);
 }
 
 TEST_WITH(the_capacity_is_that_of_the_tightest_source, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0)};
-    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(NULL, 0, insns, COUNT(insns), 0, true));
     struct limit_options loose = {50 * PAGE}, tight = {20 * PAGE}, none = {0};
     uint64_t shuffle_options[16] = {1}, no_faults[16] = {0};
     assert_true(replay(&cfg)->capacity == TP_NONE);
@@ -279,14 +265,12 @@ TEST_WITH(the_capacity_is_that_of_the_tightest_source, setup, teardown)
     assert_int_equal(replay(&cfg)->capacity, 20 * PAGE);
     cfg.layers[cfg.layer_count++] = (struct tp_source_layer){&tp_source_fault, no_faults};
     assert_int_equal(replay(&cfg)->capacity, 20 * PAGE);
-    tp_program_release(p);
 }
 
 TEST_WITH(without_failures_nothing_is_said_of_them, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0)};
-    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(NULL, 0, insns, COUNT(insns), 0, true));
     const struct tp_device_run *d = replay(&cfg);
     assert_int_equal(d->failed_allocations, 0);
     assert_true(d->first_failed_event == TP_NONE);
@@ -295,7 +279,6 @@ TEST_WITH(without_failures_nothing_is_said_of_them, setup, teardown)
         assert_non_null(tp_oom_names[c]);
     }
     assert_int_equal(d->phase_count, 0);
-    tp_program_release(p);
 }
 
 /* ---- calls that are not supported ---- */
@@ -358,12 +341,11 @@ TEST_WITH(only_what_asks_for_memory_asks_for_an_alignment, setup, teardown)
     picky.trim = no_trim;
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct tp_insn insns[] = {ALLOC_INSN(0, 64, 0), rows[i].insn};
-        struct tp_program *p = test_program(insns, COUNT(insns), true);
+        struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
         struct tp_replay_cfg cfg = on_virtual(p);
         cfg.strategy = &picky;
         int status = tp_replay(&cfg, run, &err);
         assert_string_equal(err.text, rows[i].says);
         assert_int_equal(status, rows[i].status);
-        tp_program_release(p);
     }
 }

@@ -1,7 +1,7 @@
 /* How often the timed passes repeat: after a large prologue, and where there is nothing to time.
  * Repetitions are counted, nothing is timed here. */
 #include "alloc/base/clock.h"
-#include "tests/unit/one_run.h"
+#include "tests/unit/ranges.h"
 
 enum {
     BLOCK = 4096,
@@ -14,90 +14,39 @@ enum {
 static uint64_t placed; /* blocks of the prologue */
 static volatile sig_atomic_t enough;
 
-/* ---- a strategy that hands out one range after the other ---- */
-
-struct slow {
-    const struct tp_env *env;
-};
-
-static int slow_init(void *st, const struct tp_env *env, const void *opts, struct tp_err *e)
+/* What is old takes long to place. */
+static void place(const struct tp_req *rq)
 {
-    (void)opts, (void)e;
-    ((struct slow *)st)->env = env;
-    return TP_OK;
-}
-
-static void slow_fini(void *st)
-{
-    (void)st;
-}
-
-static int slow_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_block *out)
-{
-    struct slow *s = st;
     uint64_t begin = tp_wall_ns();
-    tp_addr addr;
-    (void)thr;
-    int status = tp_src_get(s->env->source, rq->size, BLOCK, &addr);
-    if (status)
-        return status;
-    *out = (struct tp_block){addr, rq->size};
     if (rq->size != OLD_BLOCK)
-        return TP_OK;
+        return;
     enough = ++placed > TOO_MANY;
     while (tp_wall_ns() - begin < OLD_NS)
         continue;
-    return TP_OK;
 }
-
-static int slow_free(void *st, void *thr, tp_addr addr, const struct tp_req *rq)
-{
-    (void)thr;
-    return tp_src_put(((struct slow *)st)->env->source, addr, rq->size);
-}
-
-static const struct tp_strategy slow = {.name = "slow",
-                                        .summary = "takes long to place what is old",
-                                        .resembles = "nothing",
-                                        .to_use = "a test",
-                                        .group = TP_GROUP_POLICY,
-                                        .caps = TP_CAP_ALIGN,
-                                        .state_size = sizeof(struct slow),
-                                        .init = slow_init,
-                                        .fini = slow_fini,
-                                        .alloc = slow_alloc,
-                                        .free = slow_free};
 
 /* ---- running ---- */
 
 static struct tp_clock test_clock;
 
-static int setup(void **state)
+static int set_up_clock(void **state)
 {
-    (void)state;
     placed = 0;
     enough = 0;
-    return new_run() ? -1 : tp_clock_calibrate(&test_clock, NULL);
+    return setup(state) ? -1 : tp_clock_calibrate(&test_clock, NULL);
 }
 
 /* One block that was there before, then these. */
 static struct tp_program *after_an_old_block(const struct tp_insn *insns, size_t count)
 {
     const struct tp_insn before = ALLOC_INSN(0, OLD_BLOCK, 0);
-    struct tp_builder *b = NULL;
-    struct tp_program *p = NULL;
-    assert_int_equal(tp_builder_new(&(struct tp_builder_cfg){0}, &b, &err), TP_OK);
-    assert_int_equal(tp_builder_prologue(b, &before, &err), TP_OK);
-    for (size_t i = 0; i < count; i++)
-        assert_int_equal(tp_builder_add(b, &insns[i], i + 1, &err), TP_OK);
-    assert_int_equal(tp_builder_finish(b, &(struct tp_builder_end){.events = count}, &p, &err),
-                     TP_OK);
-    return p;
+    return program_of(&before, 1, insns, count, 0, false);
 }
 
 static struct tp_replay_cfg timed(struct tp_program *p, unsigned passes)
 {
-    struct tp_replay_cfg cfg = run_on(&tp_source_virtual, &slow, p, passes);
+    struct tp_replay_cfg cfg = run_on(&tp_source_virtual, &ranges_unwalked, p, passes);
+    how.allocated = place;
     cfg.clock = &test_clock;
     cfg.min_time_ns = MIN_TIME_NS;
     cfg.min_replays = 5;
@@ -110,7 +59,7 @@ static struct tp_replay_cfg timed(struct tp_program *p, unsigned passes)
  * the warm one before them. */
 enum { AT_MOST = MIN_TIME_NS * 4 / OLD_NS + 12 };
 
-TEST_WITH(placing_the_prologue_again_counts, setup, teardown)
+TEST_WITH(placing_the_prologue_again_counts, set_up_clock, teardown)
 {
     static const unsigned passes[] = {TP_PASS_THROUGHPUT, TP_PASS_LATENCY};
     const struct tp_insn insns[] = {ALLOC_INSN(1, BLOCK, 0), FREE_INSN(1, BLOCK, 0)};
@@ -121,22 +70,19 @@ TEST_WITH(placing_the_prologue_again_counts, setup, teardown)
         replay(&cfg);
         assert_in_range(placed, 1, AT_MOST);
     }
-    tp_program_release(p);
 }
 
 /* However long one takes: an interval needs some. */
-TEST_WITH(so_many_repetitions_as_an_interval_needs_there_are, setup, teardown)
+TEST_WITH(so_many_repetitions_as_an_interval_needs_there_are, set_up_clock, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(1, BLOCK, 0), FREE_INSN(1, BLOCK, 0)};
-    struct tp_program *p = after_an_old_block(insns, COUNT(insns));
-    struct tp_replay_cfg cfg = timed(p, TP_PASS_THROUGHPUT);
+    struct tp_replay_cfg cfg = timed(after_an_old_block(insns, COUNT(insns)), TP_PASS_THROUGHPUT);
     cfg.min_replays = 3 * AT_MOST;
     replay(&cfg);
     assert_true(run->throughput.runs.total >= 3 * AT_MOST);
-    tp_program_release(p);
 }
 
-TEST_WITH(where_nothing_can_be_timed_nothing_is_repeated, setup, teardown)
+TEST_WITH(where_nothing_can_be_timed_nothing_is_repeated, set_up_clock, teardown)
 {
     const struct tp_insn idle[] = {{.op = TP_IDLE, .gap_ns = 1000}};
     struct tp_program *p = after_an_old_block(idle, COUNT(idle));
@@ -148,30 +94,27 @@ TEST_WITH(where_nothing_can_be_timed_nothing_is_repeated, setup, teardown)
     assert_int_equal(run->throughput.replays, 0);
     assert_true(isnan(run->throughput.cold_ns_per_op));
     assert_int_equal(run->latency.replays, 0);
-    tp_program_release(p);
 }
 
 /* There are calls, and none of them can take place: all are about a block that was refused. */
-TEST_WITH(skipped_calls_are_no_time, setup, teardown)
+TEST_WITH(skipped_calls_are_no_time, set_up_clock, teardown)
 {
     const struct tp_insn insns[] = {FREE_INSN(0, OLD_BLOCK, 0)};
     struct limit_options limit = {BLOCK};
-    struct tp_program *p = after_an_old_block(insns, COUNT(insns));
-    struct tp_replay_cfg cfg = timed(p, TP_PASS_ALL);
+    struct tp_replay_cfg cfg = timed(after_an_old_block(insns, COUNT(insns)), TP_PASS_ALL);
     cfg.layers[cfg.layer_count++] = (struct tp_source_layer){&tp_source_limit, &limit};
     replay(&cfg);
     assert_int_equal(run->skipped_operations, 1);
     assert_int_equal(run->throughput.runs.total, 0);
     assert_true(isnan(run->throughput.cold_ns_per_op));
-    tp_program_release(p);
 }
 
 /* Passes of one replay may come one call after the other. */
-TEST_WITH(a_second_call_adds_its_passes, setup, teardown)
+TEST_WITH(a_second_call_adds_its_passes, set_up_clock, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(1, BLOCK, 0), FREE_INSN(1, BLOCK, 0)};
-    struct tp_program *p = after_an_old_block(insns, COUNT(insns));
-    struct tp_replay_cfg cfg = timed(p, TP_PASS_USAGE | TP_PASS_FITS);
+    struct tp_replay_cfg cfg =
+        timed(after_an_old_block(insns, COUNT(insns)), TP_PASS_USAGE | TP_PASS_FITS);
     uint64_t fits = replay(&cfg)->fits_in;
     assert_int_equal(fits, OLD_BLOCK + BLOCK);
     cfg.passes = TP_PASS_THROUGHPUT;
@@ -180,5 +123,4 @@ TEST_WITH(a_second_call_adds_its_passes, setup, teardown)
     assert_int_equal(run->devices[0].fits_in, fits);
     assert_int_equal(run->devices[0].gets, 1);
     assert_true(run->throughput.runs.total > 0);
-    tp_program_release(p);
 }

@@ -244,9 +244,8 @@ TEST_WITH(it_agrees_with_the_model, setup, teardown)
         how.moments = number % 3 != 1;
         how.got_in_init = number % 4 ? 0 : 3 * PAGE;
         how.moment_init = number % 5 ? 0 : 200 * PAGE;
-        struct tp_program *p =
-            program_of(insns, before, insns + before, INSNS - before, MARKS, timed);
-        struct tp_replay_cfg cfg = on_virtual(p);
+        struct tp_replay_cfg cfg =
+            on_virtual(program_of(insns, before, insns + before, INSNS - before, MARKS, timed));
         const struct tp_device_run *d = replay(&cfg);
         model_run(insns, before, insns + before, INSNS - before);
         for (int i = 0; i < DEVICES; i++) {
@@ -254,7 +253,6 @@ TEST_WITH(it_agrees_with_the_model, setup, teardown)
             most_phases = model.devices[i].phase_count > most_phases ? model.devices[i].phase_count
                                                                      : most_phases;
         }
-        tp_program_release(p);
     }
     assert_true(most_phases > TP_PHASES); /* or the bound was not tried */
 }
@@ -284,8 +282,7 @@ TEST_WITH(a_moment_is_on_the_curve, setup, teardown)
         {4, {1, PAGE, 10 * PAGE}, {0}, 0, 0},
         {4, {1, PAGE, 3 * PAGE}, {0}, 0, 0},
     };
-    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(NULL, 0, insns, COUNT(insns), 0, true));
     how.moments = true;
     const struct tp_device_run *d = replay(&cfg);
     assert_int_equal(d->curve.count, COUNT(points));
@@ -296,7 +293,6 @@ TEST_WITH(a_moment_is_on_the_curve, setup, teardown)
     assert_int_equal(d->peak_granted, 5 * PAGE);
     assert_int_equal(d->peak_reserved, 10 * PAGE);
     assert_int_equal(d->peak_reserved_event, 4);
-    tp_program_release(p);
 }
 
 TEST_WITH(a_long_prologue_is_one_point, setup, teardown)
@@ -305,14 +301,12 @@ TEST_WITH(a_long_prologue_is_one_point, setup, teardown)
     for (uint32_t i = 0; i < 200; i++)
         before[i] = (struct tp_insn)ALLOC_INSN(i, PAGE, 0);
     const struct tp_insn insns[] = {FREE_INSN(7, PAGE, 0)};
-    struct tp_program *p = program_of(before, 200, insns, 1, 0, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(before, 200, insns, 1, 0, true));
     const struct tp_device_run *d = replay(&cfg);
     assert_int_equal(d->curve.count, 2);
     assert_int_equal(d->curve.points[0].event, 0);
     assert_int_equal(d->curve.points[0].bytes[TP_CURVE_RESERVED], 200 * PAGE);
     assert_int_equal(d->curve.points[1].event, 1);
-    tp_program_release(p);
 }
 
 /* What a strategy takes before anything happens is a peak, of a device that is never used too. */
@@ -320,9 +314,8 @@ TEST_WITH(what_is_reserved_at_the_start_is_a_peak, setup, teardown)
 {
     struct tp_insn insns[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 1, 0), mark_insn(0)};
     insns[1].device = 2;
-    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 1, true);
     struct tp_program *empty = program_of(NULL, 0, NULL, 0, 0, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(NULL, 0, insns, COUNT(insns), 1, true));
     how.got_in_init = 5 * PAGE;
     how.moment_init = 9 * PAGE;
     const struct tp_device_run *d = replay(&cfg);
@@ -337,8 +330,6 @@ TEST_WITH(what_is_reserved_at_the_start_is_a_peak, setup, teardown)
     cfg.program = empty;
     assert_int_equal(replay(&cfg)->peak_reserved, 9 * PAGE);
     assert_int_equal(run->devices[0].curve.count, 2);
-    tp_program_release(p);
-    tp_program_release(empty);
 }
 
 /* 100,000 events, peaks at odd places, one of each kind inside an instruction. */
@@ -360,8 +351,7 @@ TEST_WITH(a_long_curve_is_bounded_and_loses_no_peak, setup, teardown)
     insns[66666].size = 59 * PAGE;
     insns[44443].size = 57 * PAGE; /* reserved is highest in a moment of this one */
     insns[44444].size = 57 * PAGE + 1;
-    struct tp_program *p = program_of(NULL, 0, insns, EVENTS, 0, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(NULL, 0, insns, EVENTS, 0, true));
     how.moments = true;
     const struct tp_device_run *d = replay(&cfg);
     const struct tp_curve *c = &d->curve;
@@ -380,7 +370,6 @@ TEST_WITH(a_long_curve_is_bounded_and_loses_no_peak, setup, teardown)
     assert_int_equal(c->points[c->count - 1].bytes[TP_CURVE_REQUESTED], insns[EVENTS - 1].size);
     assert_int_equal(c->points[c->count - 1].bytes[TP_CURVE_RESERVED], d->end_reserved);
     free(insns);
-    tp_program_release(p);
 }
 
 /* Wherever it may be full: the last sample is the last point. */
@@ -425,8 +414,7 @@ TEST_WITH(a_phase_that_comes_again_adds_to_the_first, setup, teardown)
     static const struct tp_phase phases[] = {{UINT32_MAX, 0, 1, 3 * PAGE, 3 * PAGE, 3 * PAGE},
                                              {1, 2, 3, 10 * PAGE, 10 * PAGE, 10 * PAGE},
                                              {0, 5, 2, 2 * PAGE, 3 * PAGE, 3 * PAGE}};
-    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 2, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(NULL, 0, insns, COUNT(insns), 2, true));
     const struct tp_device_run *d = replay(&cfg);
     assert_int_equal(d->phase_count, COUNT(phases));
     for (size_t i = 0; i < COUNT(phases); i++) {
@@ -437,7 +425,6 @@ TEST_WITH(a_phase_that_comes_again_adds_to_the_first, setup, teardown)
         assert_int_equal(d->phases[i].peak_granted, phases[i].peak_granted);
         assert_int_equal(d->phases[i].peak_reserved, phases[i].peak_reserved);
     }
-    tp_program_release(p);
 }
 
 /* Later names have no phase of their own, and spoil none. */
@@ -454,8 +441,7 @@ TEST_WITH(only_the_first_names_are_kept, setup, teardown)
     insns[n++] = (struct tp_insn)ALLOC_INSN(1, 5 * PAGE, 0);
     insns[n++] = mark_insn(TP_PHASES);
     insns[n++] = (struct tp_insn)FREE_INSN(1, 5 * PAGE, 0);
-    struct tp_program *p = program_of(NULL, 0, insns, n, TP_PHASES + 6, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(NULL, 0, insns, n, TP_PHASES + 6, true));
     const struct tp_device_run *d = replay(&cfg);
     assert_int_equal(d->phase_count, TP_PHASES);
     for (uint32_t i = 0; i < TP_PHASES; i++) {
@@ -464,7 +450,6 @@ TEST_WITH(only_the_first_names_are_kept, setup, teardown)
         assert_int_equal(d->phases[i].times, 1 + last);
         assert_int_equal(d->phases[i].peak_reserved, last ? 6 * PAGE : PAGE);
     }
-    tp_program_release(p);
 }
 
 /* ---- progress ---- */
@@ -488,8 +473,7 @@ static void hear(void *ctx, const char *pass, double fraction)
 TEST_WITH(the_next_pass_has_a_name_of_its_own, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 1, 0), FREE_INSN(0, 1, 0)};
-    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
-    struct tp_replay_cfg cfg = on_virtual(p);
+    struct tp_replay_cfg cfg = on_virtual(program_of(NULL, 0, insns, COUNT(insns), 0, true));
     struct heard heard = {.count = 0};
     cfg.progress = hear;
     cfg.progress_ctx = &heard;
@@ -497,5 +481,4 @@ TEST_WITH(the_next_pass_has_a_name_of_its_own, setup, teardown)
     assert_int_equal(heard.count, 2);
     assert_string_equal(heard.passes[0], "memory");
     assert_string_equal(heard.passes[1], "next pass");
-    tp_program_release(p);
 }

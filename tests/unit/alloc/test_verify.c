@@ -20,15 +20,7 @@ static int setup(void **state)
 static struct tp_replay_cfg on(const struct tp_source_ops *source, const struct tp_strategy *s,
                                struct tp_program *p)
 {
-    return run_on(source, s, p, TP_PASS_VERIFY);
-}
-
-static void limit_to(struct tp_replay_cfg *cfg, uint64_t capacity)
-{
-    static struct limit_options limit;
-    assert_int_equal(tp_source_limit.opts_size, sizeof limit);
-    limit.capacity = capacity;
-    cfg->layers[cfg->layer_count++] = (struct tp_source_layer){&tp_source_limit, &limit};
+    return run_on(source, s, until_the_end(p), TP_PASS_VERIFY);
 }
 
 static void assert_verified(const struct tp_replay_cfg *cfg)
@@ -68,7 +60,6 @@ TEST_WITH(what_is_correct_is_verified, setup, teardown)
             cfg.drop_prologue = true;
             assert_verified(&cfg);
         }
-        tp_program_release(p);
     }
 }
 
@@ -81,7 +72,7 @@ TEST_WITH(a_full_device_breaks_no_contract, setup, teardown)
         for (size_t i = 0; i < COUNT(sources) * COUNT(correct); i++) {
             for (uint64_t capacity = PAGE; capacity < 3 << 20; capacity *= 5) {
                 struct tp_replay_cfg cfg = on(sources[i % 2], correct[i / 2], p);
-                limit_to(&cfg, capacity);
+                limit_to(&cfg, &(struct limit_options){capacity});
                 cfg.passes = TP_PASS_VERIFY | TP_PASS_USAGE;
                 assert_verified(&cfg);
                 failed += run->devices[0].failed_allocations;
@@ -89,7 +80,6 @@ TEST_WITH(a_full_device_breaks_no_contract, setup, teardown)
                 assert_verified(&cfg);
             }
         }
-        tp_program_release(p);
     }
     assert_true(failed > 1000);
 }
@@ -97,25 +87,19 @@ TEST_WITH(a_full_device_breaks_no_contract, setup, teardown)
 TEST_WITH(a_real_allocator_is_verified, setup, teardown)
 {
     for (uint64_t number = 1; number <= 4; number++) {
-        struct tp_program *p = random_program(number);
-        struct tp_replay_cfg cfg = on(&tp_source_host, &tp_strategy_system, p);
+        struct tp_replay_cfg cfg = on(&tp_source_host, &tp_strategy_system, random_program(number));
         cfg.layer_count = 0;
         assert_verified(&cfg);
-        tp_program_release(p);
     }
 }
 
 TEST_WITH(a_program_that_allocates_nothing_is_verified, setup, teardown)
 {
-    struct tp_program *empty = program_of(NULL, 0, NULL, 0);
     const struct tp_insn only[] = {ALLOC_INSN(0, 5000, 0)};
-    struct tp_program *prologue = program_of(only, 1, NULL, 0);
-    struct tp_replay_cfg cfg = on(&tp_source_host, &full, empty);
+    struct tp_replay_cfg cfg = on(&tp_source_host, &full, program_of(NULL, 0, NULL, 0));
     assert_verified(&cfg);
-    cfg.program = prologue;
+    cfg.program = until_the_end(program_of(only, 1, NULL, 0));
     assert_verified(&cfg);
-    tp_program_release(empty);
-    tp_program_release(prologue);
 }
 
 /* ---- blocks ---- */
@@ -159,7 +143,6 @@ TEST_WITH(a_wrong_block_is_found_where_it_is_handed_out, setup, teardown)
         plan.at = 3;
         assert_found(&cfg, 30, rows[row].what ? rows[row].what : "handed out");
     }
-    tp_program_release(p);
 }
 
 /* With decorators between: it is the meter on top that knows the ranges. */
@@ -172,14 +155,13 @@ TEST_WITH(a_range_is_known_whatever_lies_below_the_meter, setup, teardown)
         cfg.layers[cfg.layer_count++] = (struct tp_source_layer){
             &tp_source_shuffle,
             default_options(tp_source_shuffle.options, tp_source_shuffle.opts_size, room)};
-        limit_to(&cfg, 1 << 20);
+        limit_to(&cfg, &(struct limit_options){1 << 20});
         plan.fault = BEYOND_RANGE;
         plan.at = 2;
         assert_found(&cfg, 20, "is not within one range of its source");
         plan.fault = NO_FAULT;
         assert_verified(&cfg);
     }
-    tp_program_release(p);
 }
 
 /* One byte of each is enough; alignment 1 allows it. */
@@ -197,21 +179,18 @@ TEST_WITH(an_overlap_of_one_byte_is_found, setup, teardown)
         plan.at = 3 + i / 4;
         assert_found(&cfg, 10 * plan.at, "belong to the block of event 10, which is live");
     }
-    tp_program_release(p);
 }
 
 TEST_WITH(a_wrong_block_in_the_prologue_is_found, setup, teardown)
 {
     const struct tp_insn before[] = {ALLOC_INSN(0, 1000, 0), ALLOC_INSN(1, 1000, 0)};
     const struct tp_insn insns[] = {ALLOC_INSN(2, 1000, 0), FREE_INSN(0, 1000, 0)};
-    struct tp_program *p = program_of(before, 2, insns, 2);
-    struct tp_replay_cfg cfg = on(&tp_source_host, &copying, p);
+    struct tp_replay_cfg cfg = on(&tp_source_host, &copying, program_of(before, 2, insns, 2));
     plan.fault = SAME_BLOCK;
     plan.at = 2;
     assert_found(&cfg, 0, "belong to the block of event 0, which is live");
     plan.at = 3;
     assert_found(&cfg, 10, "belong to the block of event 0, which is live");
-    tp_program_release(p);
 }
 
 TEST_WITH(addresses_of_another_device_are_no_overlap, setup, teardown)
@@ -221,13 +200,13 @@ TEST_WITH(addresses_of_another_device_are_no_overlap, setup, teardown)
         {.op = TP_ALLOC, .align_log2 = 4, .slot = 1, .size = 100, .device = 1},
         {.op = TP_ALLOC, .align_log2 = 4, .slot = 2, .size = 100, .device = 1},
         {.op = TP_FREE, .align_log2 = 4, .slot = 0, .size = 100, .device = 0}};
-    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
-    struct tp_replay_cfg cfg = on(&tp_source_virtual, &copying, p); /* the same addresses on each */
+    struct tp_replay_cfg cfg =
+        on(&tp_source_virtual, &copying,
+           program_of(NULL, 0, insns, COUNT(insns))); /* the same addresses on each */
     assert_verified(&cfg);
     plan.fault = SAME_BLOCK;
     plan.at = 3;
     assert_found(&cfg, 30, "belong to the block of event 20, which is live");
-    tp_program_release(p);
 }
 
 /* What was freed or replaced is nobody's: the same bytes may be handed out again. */
@@ -243,7 +222,6 @@ TEST_WITH(what_is_gone_may_be_handed_out_again, setup, teardown)
         struct tp_replay_cfg cfg = on(&tp_source_host, correct[i], p);
         assert_verified(&cfg);
     }
-    tp_program_release(p);
 }
 
 TEST_WITH(the_event_is_right_behind_the_first_window, setup, teardown)
@@ -252,17 +230,15 @@ TEST_WITH(the_event_is_right_behind_the_first_window, setup, teardown)
     struct tp_insn *insns = calloc(count, sizeof *insns);
     assert_non_null(insns);
     for (uint32_t i = 0; i < count; i++)
-        insns[i] = i == 0  ? (struct tp_insn)ALLOC_INSN(0, 64, 0)
-                   : i % 2 ? (struct tp_insn)ALLOC_INSN(1, 64, 0)
-                           : (struct tp_insn)FREE_INSN(1, 64, 0);
-    struct tp_program *p = program_of(NULL, 0, insns, count);
+        insns[i] =
+            i % 2 ? (struct tp_insn)ALLOC_INSN(1, 64, 0) : (struct tp_insn)FREE_INSN(1, 64, 0);
+    insns[0] = (struct tp_insn)ALLOC_INSN(0, 64, 0);
+    struct tp_replay_cfg cfg = on(&tp_source_virtual, &copying, program_of(NULL, 0, insns, count));
     free(insns);
-    struct tp_replay_cfg cfg = on(&tp_source_virtual, &copying, p);
     assert_verified(&cfg);
     plan.fault = SAME_BLOCK;
     plan.at = 2 + (TP_WINDOW_MAX + 100) / 2;
     assert_found(&cfg, (TP_WINDOW_MAX + 102) * EVENTS_PER_INSN, "belong to the block of event 10,");
-    tp_program_release(p);
 }
 
 /* ---- contents ---- */
@@ -292,7 +268,6 @@ TEST_WITH(contents_raise_no_false_alarm, setup, teardown)
         struct tp_replay_cfg cfg = on(&tp_source_host, correct[i], p);
         assert_verified(&cfg);
     }
-    tp_program_release(p);
 }
 
 /* Where a byte of a block of this size is watched: all of the first 4096, the first eight of every
@@ -327,7 +302,6 @@ static void expect_write_found(enum fault fault, uint64_t size, struct tp_insn l
         assert_found(&cfg, 50, "changed the contents of the block of event 10 while it was live");
     }
     plan.fault = NO_FAULT;
-    tp_program_release(p);
 }
 
 TEST_WITH(a_write_into_a_live_block_is_found, setup, teardown)
@@ -353,13 +327,12 @@ TEST_WITH(a_write_is_found_on_every_device, setup, teardown)
         {.op = TP_ALLOC, .align_log2 = 4, .slot = 2, .size = 100, .device = 1, .thread = 1},
         {.op = TP_FREE, .align_log2 = 4, .slot = 0, .size = 100, .device = 0},
         {.op = TP_FREE, .align_log2 = 4, .slot = 1, .size = 100, .device = 1, .thread = 2}};
-    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
-    struct tp_replay_cfg cfg = on(&tp_source_host, &copying, p);
+    struct tp_replay_cfg cfg =
+        on(&tp_source_host, &copying, program_of(NULL, 0, insns, COUNT(insns)));
     plan.fault = WRITE;
     plan.at = 3;
     plan.offset = 99;
     assert_found(&cfg, 50, "changed the contents of the block of event 20 while it was live");
-    tp_program_release(p);
 }
 
 /* Bytes that are right elsewhere are wrong here. */
@@ -367,20 +340,18 @@ TEST_WITH(the_contents_of_another_block_are_found, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 80, 0), ALLOC_INSN(1, 80, 0),
                                     ALLOC_INSN(2, 80, 0), FREE_INSN(0, 80, 0)};
-    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
-    struct tp_replay_cfg cfg = on(&tp_source_host, &copying, p);
+    struct tp_replay_cfg cfg =
+        on(&tp_source_host, &copying, program_of(NULL, 0, insns, COUNT(insns)));
     plan.fault = MIX_UP;
     plan.at = 3;
     assert_found(&cfg, 40, "changed the contents of the block of event 10 while it was live");
-    tp_program_release(p);
 }
 
 static void expect_loss_found(const struct tp_strategy *s, uint64_t from, uint64_t to)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, from, 0), ALLOC_INSN(1, 64, 0),
                                     realloc_insn(0, to), FREE_INSN(0, to, 0)};
-    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
-    struct tp_replay_cfg cfg = on(&tp_source_host, s, p);
+    struct tp_replay_cfg cfg = on(&tp_source_host, s, program_of(NULL, 0, insns, COUNT(insns)));
     uint64_t kept = from < to ? from : to, offsets[16];
     size_t n = watched_offsets(kept, offsets);
     plan.fault = LOSE_BYTE;
@@ -397,7 +368,6 @@ static void expect_loss_found(const struct tp_strategy *s, uint64_t from, uint64
         assert_verified(&cfg); /* behind what is kept: nobody's */
     }
     plan.fault = NO_FAULT;
-    tp_program_release(p);
 }
 
 TEST_WITH(contents_lost_while_the_size_changes_are_found, setup, teardown)
@@ -432,7 +402,6 @@ TEST_WITH(a_refused_call_is_found_before_what_follows_from_it, setup, teardown)
         assert_found(&cfg, rows[i / 2].event, "refused a correct call");
         plan.fault = NO_FAULT;
     }
-    tp_program_release(p);
 }
 
 /* A reallocation by copy ends with a free of the old block. */
@@ -448,7 +417,6 @@ TEST_WITH(a_refused_free_in_a_reallocation_is_found, setup, teardown)
         plan.at = 1;
         assert_found(&cfg, 30, "refused a correct call");
     }
-    tp_program_release(p);
 }
 
 TEST_WITH(a_second_free_that_is_accepted_is_found, setup, teardown)
@@ -464,7 +432,6 @@ TEST_WITH(a_second_free_that_is_accepted_is_found, setup, teardown)
         plan.at = 2;
         assert_found(&cfg, 40, "accepted a second free of the block of event 10");
     }
-    tp_program_release(p);
 }
 
 /* It would be accepted, and is not tried. */
@@ -479,7 +446,6 @@ TEST_WITH(a_second_free_is_not_tried_on_an_instance_that_trusts_its_caller, setu
         assert_verified(&cfg);
         assert_int_equal(plan.calls, 0);
     }
-    tp_program_release(p);
 }
 
 TEST_WITH(arena_without_checks_is_verified, setup, teardown)
@@ -493,7 +459,6 @@ TEST_WITH(arena_without_checks_is_verified, setup, teardown)
                              TP_OK);
             assert_verified(&cfg);
         }
-        tp_program_release(p);
     }
 }
 
@@ -519,7 +484,6 @@ TEST_WITH(books_that_are_wrong_are_found_at_the_end_of_the_window, setup, teardo
         assert_found(&cfg, 60, rows[i / 2].what);
         plan.fault = NO_FAULT;
     }
-    tp_program_release(p);
 }
 
 static int walk_without_the_rest(void *st, tp_walk_fn *fn, void *ctx)
@@ -535,10 +499,8 @@ TEST_WITH(bytes_that_no_walk_names_are_found, setup, teardown)
 {
     struct tp_strategy s = copying;
     s.walk = walk_without_the_rest;
-    struct tp_program *p = four_blocks();
-    struct tp_replay_cfg cfg = on(&tp_source_host, &s, p);
+    struct tp_replay_cfg cfg = on(&tp_source_host, &s, four_blocks());
     assert_found(&cfg, 50, "accounts for 1952 of 36864 bytes of its ranges");
-    tp_program_release(p);
 }
 
 /* These have no event: they are found when the strategy is closed. */
@@ -559,5 +521,4 @@ TEST_WITH(what_is_kept_at_the_end_is_found, setup, teardown)
         assert_non_null(strstr(err.text, rows[i / 2].what));
         assert_false(run->flags & TP_RUN_VERIFIED);
     }
-    tp_program_release(p);
 }

@@ -115,12 +115,8 @@ static void add_row(struct malloc_screen *s, size_t i, bool exact)
     add_change(s, r->resident.median, base->resident.median, is_base);
     tp_table_add(&s->table, "%s", isnan(r->ns.median) ? "-" : tp_digits(r->ns.median).s);
     add_change(s, r->ns.median, base->ns.median, is_base);
-}
-
-static void print_row(const struct malloc_screen *s, int row, const char *text,
-                      struct tp_page *page)
-{
-    tp_table_row_beside(&s->table, row, text, page, INDENT);
+    tp_table_add(&s->table, "%s%s", tp_malloc_label(r->setting),
+                 r->setting->recorded ? " (as recorded)" : "");
 }
 
 static void print_table(const struct tp_malloc_tune *t, bool all, struct tp_page *page)
@@ -128,28 +124,16 @@ static void print_table(const struct tp_malloc_tune *t, bool all, struct tp_page
     struct tp_column columns[] = {{.head = {"total", "resident"}},
                                   {.head = {"", "change"}},
                                   {.head = {"", "ns/op"}},
-                                  {.head = {"", "change"}}};
+                                  {.head = {"", "change"}},
+                                  {.head = {"", "setting, before the command"}, .unbroken = true}};
     struct malloc_screen s = {.t = t};
-    char text[TP_LIBRARY_PATH + 256];
     if (t->wall || t->cold)
         snprintf(columns[2].head[0], TP_COLUMN_HEAD, "%s", t->cold ? "cold" : "wall");
-    tp_table_columns(&s.table, columns, 4);
+    tp_table_columns(&s.table, columns, sizeof columns / sizeof *columns);
     find_rows(&s, all);
     for (size_t i = 0; i < s.count; i++)
         add_row(&s, s.rows[i], page->exact);
-    bool whole = tp_table_rows(&s.table) == (int)s.count && s.count;
-    if (whole) {
-        print_row(&s, -2, "", page);
-        print_row(&s, -1, "setting, before the command", page);
-    } else {
-        tp_page_put(page, INDENT, "out of memory: the table is missing");
-    }
-    for (size_t i = 0; whole && i < s.count; i++) {
-        const struct tp_malloc_setting *x = t->rows[s.rows[i]].setting;
-        snprintf(text, sizeof text, "%s%s", tp_malloc_label(x),
-                 x->recorded ? " (as recorded)" : "");
-        print_row(&s, (int)i, text, page);
-    }
+    tp_table_print(&s.table, page, INDENT, TP_TABLE_WIDE);
     tp_table_drop(&s.table);
 }
 

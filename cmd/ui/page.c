@@ -256,15 +256,22 @@ void tp_page_lines(struct tp_page *p, int column, const char *text)
     }
 }
 
+void tp_page_unbroken(struct tp_page *p, const char *text)
+{
+    if (p->form != TP_PAGE_SCREEN) {
+        write_words(p, 0, text);
+        return;
+    }
+    fputs(text, p->out);
+    p->column += tp_text_width(text);
+}
+
 void tp_page_command(struct tp_page *p, const char *before, const char *word)
 {
     struct tp_str text = {0};
     tp_str_add(&text, "%s ", before);
     tp_str_escape(&text, TP_TO_SHELL, word);
-    if (p->form == TP_PAGE_SCREEN)
-        fputs(tp_str_text(&text), p->out);
-    else
-        write_words(p, 0, tp_str_text(&text));
+    tp_page_unbroken(p, tp_str_text(&text));
     tp_page_line(p);
     tp_str_drop(&text);
 }
@@ -278,6 +285,5 @@ void tp_page_right(struct tp_page *p, int end, const char *text)
         start = p->column +
                 1; /* the text is too wide: one blank separates it from the text before it */
     go_to(p, start > 0 ? start : 0);
-    fputs(text, p->out);
-    p->column += tp_text_width(text);
+    tp_page_unbroken(p, text);
 }

@@ -104,13 +104,60 @@ static const char *cell_of(const struct tp_table *t, int row, int column)
     return at == SIZE_MAX ? NULL : t->text.s + at;
 }
 
+/* ---- as HTML ---- */
+
+void tp_column_text(const struct tp_column *column, char text[TP_COLUMN_TEXT])
+{
+    snprintf(text, TP_COLUMN_TEXT, "%s%s%s", column->head[0], *column->head[0] ? " " : "",
+             column->head[1]);
+}
+
+static void write_cell(const struct tp_table *t, int column, const char *tag, const char *text,
+                       FILE *out)
+{
+    fprintf(out, "<%s%s>", tag,
+            t->columns[column].left || t->columns[column].unbroken ? "" : " class=\"n\"");
+    tp_escape(out, TP_TO_XML, text ? text : "");
+    fprintf(out, "</%.2s>", tag);
+}
+
+static void write_html(const struct tp_table *t, FILE *out)
+{
+    fputs("</p>\n<div class=\"wide\"><table class=\"sorts\"><thead><tr>", out);
+    for (int c = 0; c < t->column_count; c++) {
+        char head[TP_COLUMN_TEXT];
+        tp_column_text(&t->columns[c], head);
+        write_cell(t, c, "th scope=\"col\"", t->columns[c].name ? t->columns[c].name : head, out);
+    }
+    fputs("</tr></thead>\n<tbody>", out);
+    for (int row = 0; row < tp_table_rows(t); row++) {
+        fputs("\n<tr>", out);
+        for (int c = 0; c < t->column_count; c++)
+            write_cell(t, c, c ? "td" : "th scope=\"row\"", cell_of(t, row, c), out);
+        fputs("</tr>", out);
+    }
+    fputs("</tbody></table></div>\n<p>", out);
+}
+
+int tp_table_html(const struct tp_table *t, FILE *out, struct tp_err *err)
+{
+    write_html(t, out);
+    return tp_table_status(t, err);
+}
+
 /* ---- as text ---- */
+
+static int gap_before(const struct tp_table *t, int column)
+{
+    int gap = t->columns[column].gap ? t->columns[column].gap : GAP;
+    return column ? gap : 0;
+}
 
 int tp_table_width(const struct tp_table *t)
 {
     int width = 0;
     for (int c = 0; c < t->column_count; c++)
-        width += t->columns[c].width + (c ? GAP : 0);
+        width += gap_before(t, c) + t->columns[c].width;
     return width;
 }
 
@@ -122,12 +169,16 @@ static void print_line(const struct tp_table *t, int row, int from, int to, stru
     int start = indent;
     for (int c = 0; c < to; c = c ? c + 1 : from) {
         const struct tp_column *column = &t->columns[c];
-        const char *text = row < 0 ? column->head[row + HEADS] : cell_of(t, row, c);
-        if (!c || (column->left && text && *text))
-            tp_page_at(page, start, "%s", text ? text : "");
+        const char *cell = row < 0 ? column->head[row + HEADS] : cell_of(t, row, c);
+        const char *text = cell ? cell : "";
+        start += gap_before(t, c);
+        if (column->unbroken)
+            tp_page_right(page, start + tp_text_width(text), text);
+        else if (!c || (column->left && *text))
+            tp_page_at(page, start, "%s", text);
         else
-            tp_page_right(page, start + column->width, text ? text : "");
-        start += column->width + GAP;
+            tp_page_right(page, start + column->width, text);
+        start += column->width;
     }
 }
 
@@ -159,7 +210,7 @@ static int end_of_room(const struct tp_table *t, int from, int room)
 {
     int end = from, used = t->columns[0].width;
     for (int c = from; c < t->column_count; c++) {
-        used += GAP + t->columns[c].width;
+        used += gap_before(t, c) + t->columns[c].width;
         if (used > room && end > from)
             break;
         if (c + 1 == t->column_count || !t->columns[c + 1].joined)
@@ -176,6 +227,11 @@ int tp_table_print(const struct tp_table *t, struct tp_page *page, int indent,
         tp_page_put(page, indent, "out of memory: a part of this table is missing");
     if (!t->column_count)
         return 0;
+    if (page->form == TP_PAGE_HTML) {
+        write_html(t, page->out);
+        page->column = 0;
+        return t->column_count;
+    }
     do {
         int from = shown;
         shown = fit == TP_TABLE_WIDE ? t->column_count : end_of_room(t, from, page->width - indent);
@@ -232,41 +288,6 @@ int tp_table_markdown(const struct tp_table *t, const char *left, const char *ri
     int status = t->failed ? tp_table_status(t, err) : tp_str_status(&text, err);
     tp_str_drop(&text);
     return status;
-}
-
-/* ---- as HTML ---- */
-
-void tp_column_text(const struct tp_column *column, char text[TP_COLUMN_TEXT])
-{
-    snprintf(text, TP_COLUMN_TEXT, "%s%s%s", column->head[0], *column->head[0] ? " " : "",
-             column->head[1]);
-}
-
-static void write_cell(const struct tp_table *t, int column, const char *tag, const char *text,
-                       FILE *out)
-{
-    fprintf(out, "<%s%s>", tag, t->columns[column].left ? "" : " class=\"n\"");
-    tp_escape(out, TP_TO_XML, text ? text : "");
-    fprintf(out, "</%.2s>", tag);
-}
-
-int tp_table_html(const struct tp_table *t, FILE *out, struct tp_err *err)
-{
-    fputs("</p>\n<div class=\"wide\"><table class=\"sorts\"><thead><tr>", out);
-    for (int c = 0; c < t->column_count; c++) {
-        char head[TP_COLUMN_TEXT];
-        tp_column_text(&t->columns[c], head);
-        write_cell(t, c, "th scope=\"col\"", t->columns[c].name ? t->columns[c].name : head, out);
-    }
-    fputs("</tr></thead>\n<tbody>", out);
-    for (int row = 0; row < tp_table_rows(t); row++) {
-        fputs("\n<tr>", out);
-        for (int c = 0; c < t->column_count; c++)
-            write_cell(t, c, c ? "td" : "th scope=\"row\"", cell_of(t, row, c), out);
-        fputs("</tr>", out);
-    }
-    fputs("</tbody></table></div>\n<p>", out);
-    return tp_table_status(t, err);
 }
 
 /* ---- as CSV ---- */

@@ -16,10 +16,12 @@ enum { TP_COLUMN_HEAD = 40 };
 
 struct tp_column {
     char head[2][TP_COLUMN_HEAD]; /* two lines of the head, not escaped; "": empty line */
-    const char *name;             /* head in Markdown; NULL: the lines of `head` */
-    int width;                    /* least width on a page; wider cells increase it */
+    const char *name;             /* head in Markdown and HTML; NULL: the lines of `head` */
+    int width;                    /* least width on a screen; wider cells increase it */
+    int gap;                      /* blanks before the column on a screen; 0: two */
     bool left;                    /* cells are aligned left; false: right */
     bool joined;                  /* shown only together with the column before it */
+    bool unbroken;                /* aligned left and never wrapped, so that it can be pasted */
     enum tp_target to;            /* escaping of cells in Markdown; 0: they need none */
 };
 
@@ -64,7 +66,8 @@ enum tp_table_fit {
     TP_TABLE_WIDE   /* all columns, whatever the width of the page */
 };
 
-/* Prints the table. Returns the number of columns shown. */
+/* Prints the table; on a page that is HTML, as tp_table_html writes it. Returns the number of
+ * columns shown. */
 int tp_table_print(const struct tp_table *t, struct tp_page *page, int indent,
                    enum tp_table_fit fit);
 

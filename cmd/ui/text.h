@@ -82,6 +82,8 @@ void tp_page_dim(struct tp_page *p, int column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes a text of several lines, each at `column`. */
 void tp_page_lines(struct tp_page *p, int column, const char *text);
+/* Writes a text on the current line, which does not wrap, so that it can be copied. */
+void tp_page_unbroken(struct tp_page *p, const char *text);
 /* Writes a command for a shell on a line that does not wrap: `before`, then `word` with quotes if
  * it needs them. */
 void tp_page_command(struct tp_page *p, const char *before, const char *word);

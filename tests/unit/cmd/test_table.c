@@ -210,6 +210,47 @@ static void a_row_shares_its_line(void **state)
     tp_table_drop(&t);
 }
 
+static void what_can_be_pasted_is_not_wrapped(void **state)
+{
+    (void)state;
+    static const struct tp_column columns[] = {
+        {.head = {"", "what"}}, {.left = true, .gap = 3}, {.name = "set", .unbroken = true}};
+    struct tp_table t = {0};
+    struct screen s;
+    tp_table_columns(&t, columns, COUNT(columns));
+    tp_table_add(&t, "one");
+    tp_table_add(&t, "a");
+    tp_table_add(&t, "NAME=some words beyond the page");
+    tp_table_add(&t, "two");
+    tp_table_add(&t, NULL);
+    tp_table_add(&t, "x");
+    assert_int_equal(tp_table_width(&t), 4 + 3 + 1 + 2 + 31);
+    tp_table_print(&t, begin(&s, 20), 1, TP_TABLE_WIDE);
+    expect(&s, " what\n"
+               " one    a  NAME=some words beyond the page\n"
+               " two       x\n");
+    tp_table_drop(&t);
+}
+
+static void a_page_that_is_html_gets_it_as_html(void **state)
+{
+    (void)state;
+    struct tp_table t = example();
+    struct screen s;
+    begin(&s, 80);
+    s.page.form = TP_PAGE_HTML;
+    assert_int_equal(tp_table_print(&t, &s.page, 2, TP_TABLE_FIRST), 5);
+    tp_page_put(&s.page, 2, "below");
+    fclose(s.page.out);
+    static const char head[] = "<th scope=\"col\" class=\"n\">peak reserved</th>";
+    assert_non_null(strstr(s.text, head));
+    assert_non_null(strstr(s.text, "<tr><th scope=\"row\">l|r*u</th><td class=\"n\">-</td>"));
+    assert_non_null(strstr(s.text, "<td class=\"n\">12,345,678,901</td><td></td></tr></tbody>"));
+    assert_non_null(strstr(s.text, "</div>\n<p>below<br>\n"));
+    free(s.text);
+    tp_table_drop(&t);
+}
+
 static void lost_memory_is_said(void **state)
 {
     (void)state;
@@ -242,6 +283,8 @@ int main(void)
         cmocka_unit_test(an_empty_table_has_its_heads),
         cmocka_unit_test(no_cell_is_cut_however_long),
         cmocka_unit_test(a_row_shares_its_line),
+        cmocka_unit_test(what_can_be_pasted_is_not_wrapped),
+        cmocka_unit_test(a_page_that_is_html_gets_it_as_html),
         cmocka_unit_test(lost_memory_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,20 +233,20 @@ void tp_compare_files_release(struct tp_stored *files, size_t count);
 
 /* ---- parts of the screen, which the page has too ---- */
 
-/* The lines above a table. */
+/* The files of stored results, and what measured them. */
+void tp_compare_print_files(const struct tp_compare *c, struct tp_page *page);
+
+/* The lines above a table; the table with its legend and remarks, `verbose` with all its columns on
+ * a screen too; the Pick, nothing where there is none. */
 void tp_compare_print_head(const struct tp_compare *c, const struct tp_compare_table *t,
                            struct tp_page *page);
-
-/* The legend and the remarks below a table of which the last `hidden` columns are not shown. */
-void tp_compare_print_below(const struct tp_compare *c, const struct tp_compare_table *t,
-                            size_t hidden, struct tp_page *page);
-
-/* The Pick; nothing where there is none. */
+void tp_compare_print_table(const struct tp_compare *c, const struct tp_compare_table *t,
+                            bool verbose, struct tp_page *page);
 void tp_compare_print_pick(const struct tp_compare *c, const struct tp_compare_table *t,
                            struct tp_page *page);
 
-/* The legend of the first `columns` columns of the means. */
-void tp_compare_print_below_means(const struct tp_compare *c, size_t columns, struct tp_page *page);
+/* The geometric means of the ratios to the base. */
+void tp_compare_print_means(const struct tp_compare *c, bool verbose, struct tp_page *page);
 
 /* Warnings and notes. */
 void tp_compare_print_remarks(const struct tp_compare *c, struct tp_page *page);

@@ -9,9 +9,7 @@
 #include <stdio.h>
 
 struct tp_compare;
-struct tp_compare_row;
 struct tp_compare_table;
-struct tp_metric;
 
 struct tp_compare_page {
     const struct tp_compare *found;
@@ -48,9 +46,6 @@ struct cJSON *tp_compare_tree(struct tp_json *j, const void *of);
  * the later ones are left out, so that a page stays small. The caller frees the list. TP_ENOMEM. */
 int tp_compare_page_rooms(const struct tp_compare *c, bool **out, struct tp_err *err);
 bool tp_compare_page_has_rounds(const struct tp_compare_page *p, size_t table, size_t column);
-
-/* The values of a row in all rounds; NULL: they were not measured, or mean nothing. */
-const double *tp_compare_page_rounds(const struct tp_compare_row *r, const struct tp_metric *m);
 
 /* Whether a row of the table has memory over time. */
 bool tp_compare_page_has_curves(const struct tp_compare_table *t);

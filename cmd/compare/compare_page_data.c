@@ -26,7 +26,8 @@ enum { ROUND_VALUES = 20000, CURVE_POINTS = 40000 };
 
 /* ---- rounds ---- */
 
-const double *tp_compare_page_rounds(const struct tp_compare_row *r, const struct tp_metric *m)
+/* The values of a row in all rounds; NULL: they were not measured, or mean nothing. */
+static const double *rounds_of(const struct tp_compare_row *r, const struct tp_metric *m)
 {
     if (!r->rounds || !tp_metric_is_timed(m) || tp_compare_flattered(r))
         return NULL;
@@ -41,7 +42,7 @@ static size_t rows_with_rounds(const struct tp_compare_table *t, const struct tp
 {
     size_t count = 0;
     for (size_t r = 0; r < t->count; r++)
-        count += tp_compare_page_rounds(&t->rows[r], m) != NULL;
+        count += rounds_of(&t->rows[r], m) != NULL;
     return count;
 }
 
@@ -72,7 +73,7 @@ static void write_rounds(struct tp_json *j, cJSON *run, const struct tp_compare_
     const struct tp_compare *c = p->found;
     cJSON *rounds = tp_json_object(j, run, "rounds");
     for (size_t m = 0; m < c->column_count; m++) {
-        const double *values = tp_compare_page_rounds(r, c->columns[m]);
+        const double *values = rounds_of(r, c->columns[m]);
         if (!values || !tp_compare_page_has_rounds(p, table, m))
             continue;
         cJSON *list = tp_json_array(j, rounds, c->columns[m]->name);

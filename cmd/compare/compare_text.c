@@ -15,7 +15,7 @@ enum { INDENT = 2, NOTE_MIN = 16 };
 /* ---- tables ---- */
 
 /* Prints and drops a table. Returns how many of its columns fit. */
-static int print_table(struct tp_table *t, bool all, struct tp_page *page)
+static int print_and_drop(struct tp_table *t, bool all, struct tp_page *page)
 {
     int shown = tp_table_print(t, page, INDENT, all ? TP_TABLE_BELOW : TP_TABLE_FIRST);
     tp_table_drop(t);
@@ -80,8 +80,10 @@ static void print_cold(const struct tp_compare_table *t, struct tp_page *page)
             "One replay took longer than --min-time: all times are cold, page faults included");
 }
 
-void tp_compare_print_below(const struct tp_compare *c, const struct tp_compare_table *t,
-                            size_t hidden, struct tp_page *page)
+/* Prints the legend and the remarks below a table of which the last `hidden` columns are not shown.
+ */
+static void print_below(const struct tp_compare *c, const struct tp_compare_table *t, size_t hidden,
+                        struct tp_page *page)
 {
     const char *legend[TP_COMPARE_LEGEND + 1];
     tp_compare_legend(c, t, c->column_count - hidden, legend);
@@ -93,6 +95,15 @@ void tp_compare_print_below(const struct tp_compare *c, const struct tp_compare_
     if (shows_times(c))
         print_cold(t, page);
     print_failures(t, page);
+}
+
+void tp_compare_print_table(const struct tp_compare *c, const struct tp_compare_table *t,
+                            bool verbose, struct tp_page *page)
+{
+    struct tp_table table = {0};
+    tp_compare_fill(c, t, page->exact, &table);
+    int shown = print_and_drop(&table, verbose, page) / 2; /* a metric takes two columns */
+    print_below(c, t, c->column_count - (size_t)shown, page);
 }
 
 void tp_compare_print_pick(const struct tp_compare *c, const struct tp_compare_table *t,
@@ -152,7 +163,7 @@ void tp_compare_print_head(const struct tp_compare *c, const struct tp_compare_t
         print_stored_head(t, page);
 }
 
-static void print_files(const struct tp_compare *c, struct tp_page *page)
+void tp_compare_print_files(const struct tp_compare *c, struct tp_page *page)
 {
     for (size_t i = 0; i < c->file_count; i++) {
         const struct tp_stored *f = &c->files[i];
@@ -167,7 +178,8 @@ static void print_files(const struct tp_compare *c, struct tp_page *page)
 
 /* ---- below the tables ---- */
 
-void tp_compare_print_below_means(const struct tp_compare *c, size_t columns, struct tp_page *page)
+/* Prints the legend of the first `columns` columns of the means. */
+static void print_below_means(const struct tp_compare *c, size_t columns, struct tp_page *page)
 {
     bool few = false, untested = false;
     for (size_t r = 0; r < c->mean_count; r++)
@@ -184,14 +196,14 @@ void tp_compare_print_below_means(const struct tp_compare *c, size_t columns, st
 
 /* Prints the geometric mean of each strategy's ratios to the base, over the traces in which both
  * values are above 0. */
-static void print_means(const struct tp_compare *c, bool verbose, struct tp_page *page)
+void tp_compare_print_means(const struct tp_compare *c, bool verbose, struct tp_page *page)
 {
     struct tp_table table = {0};
     tp_page_line(page);
     tp_page_put(page, 0, "geometric mean  of the ratios to the base, over %zu traces", c->count);
     tp_compare_fill_means(c, false, &table);
-    int shown = print_table(&table, verbose, page) - 1;
-    tp_compare_print_below_means(c, (size_t)shown, page);
+    int shown = print_and_drop(&table, verbose, page) - 1;
+    print_below_means(c, (size_t)shown, page);
 }
 
 /* The n-th row of all tables, counted through; NULL after the last. */
@@ -308,21 +320,18 @@ void tp_compare_print_remarks(const struct tp_compare *c, struct tp_page *page)
 void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *page)
 {
     if (!c->live)
-        print_files(c, page);
+        tp_compare_print_files(c, page);
     for (size_t i = 0; i < c->count; i++) {
         const struct tp_compare_table *t = &c->tables[i];
-        struct tp_table table = {0};
         if (i)
             tp_page_line(page);
         tp_compare_print_head(c, t, page);
         tp_page_line(page);
-        tp_compare_fill(c, t, page->exact, &table);
-        int shown = print_table(&table, verbose, page) / 2; /* a metric takes two columns */
-        tp_compare_print_below(c, t, c->column_count - (size_t)shown, page);
+        tp_compare_print_table(c, t, verbose, page);
         tp_compare_print_pick(c, t, page);
     }
     if (c->mean_count)
-        print_means(c, verbose, page);
+        tp_compare_print_means(c, verbose, page);
     tp_compare_print_remarks(c, page);
 }
 

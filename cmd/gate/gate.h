@@ -150,6 +150,13 @@ struct tp_text tp_finding_name(const struct tp_finding *f);
 /* Prints the screen of `tapool check`, of a struct tp_gate. */
 void tp_gate_print(const void *of, struct tp_page *page);
 
+/* Parts of it: which baseline; what changed; the verdict; and what could not be told, how small a
+ * slowdown could be, and what was set. */
+void tp_gate_print_baseline(const struct tp_gate *g, struct tp_page *page);
+void tp_gate_print_causes(const struct tp_gate *g, struct tp_page *page);
+void tp_gate_print_verdict(const struct tp_gate *g, struct tp_page *page);
+void tp_gate_print_remarks(const struct tp_gate *g, struct tp_page *page);
+
 /* ---- forms of what was found ---- */
 
 /* The exports of what was found (cmd/ui/exporter.h), of a struct tp_gate. To add one: a file

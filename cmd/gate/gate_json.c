@@ -1,5 +1,6 @@
 /* tapool.check/1: all findings of a gate as JSON, described by cmd/gate/check.schema.json. Within a
  * major version members are only added, never renamed or removed. */
+#include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
 #include "cmd/results/report_json.h"
 #include "cmd/ui/json_out.h"
@@ -64,10 +65,10 @@ static void write_cell(struct tp_json *j, cJSON *o, const struct tp_gate_cell *c
     add_text(j, o, "source", c ? c->source : "");
 }
 
-static void write_cells(struct tp_json *j, cJSON *root, const struct tp_gate *g)
+static void write_cells(struct tp_json *j, cJSON *root, const struct tp_gate *g, size_t most)
 {
     cJSON *cells = tp_json_array(j, root, "cells");
-    for (size_t i = 0; i < g->cell_count; i++) {
+    for (size_t i = 0; i < g->cell_count && i < most; i++) {
         cJSON *o = tp_json_item(j, cells);
         write_cell(j, o, &g->cells[i]);
         add_text(j, o, "path", g->cells[i].path);
@@ -115,10 +116,11 @@ static void write_finding(struct tp_json *j, cJSON *o, const struct tp_finding *
     add_text(j, o, "note", f->note);
 }
 
-static void write_causes(struct tp_json *j, cJSON *root, const struct tp_gate *g)
+static void write_causes(struct tp_json *j, cJSON *root, const struct tp_gate *g,
+                         const size_t *place, size_t most)
 {
     cJSON *causes = tp_json_array(j, root, "causes");
-    for (size_t i = 0; i < g->cause_count; i++) {
+    for (size_t i = 0; i < g->cause_count && i < most; i++) {
         const struct tp_cause *c = &g->causes[i];
         cJSON *o = tp_json_item(j, causes);
         write_cell(j, o, c->lead->cell);
@@ -126,9 +128,12 @@ static void write_causes(struct tp_json *j, cJSON *root, const struct tp_gate *g
         tp_json_text(j, o, "family", tp_family_names[c->family]);
         tp_json_text(j, o, "text", tp_cause_text(c).s);
         cJSON *findings = tp_json_array(j, o, "findings");
-        for (size_t k = 0; k < c->count; k++)
-            tp_json_push(j, findings,
-                         tp_json_number(j, (uint64_t)(c->figures[k].finding - g->findings)));
+        for (size_t k = 0; k < c->count; k++) {
+            size_t finding = (size_t)(c->figures[k].finding - g->findings);
+            size_t number = place ? place[finding] : finding;
+            if (number != SIZE_MAX)
+                tp_json_push(j, findings, tp_json_number(j, number));
+        }
     }
 }
 
@@ -144,9 +149,8 @@ static void write_rule(struct tp_json *j, cJSON *root, const struct tp_gate *g)
     add_number(j, rule, "sensitivity_required", g->sensitivity > 0 ? g->sensitivity : NAN);
 }
 
-cJSON *tp_check_tree(struct tp_json *j, const void *of)
+cJSON *tp_gate_tree(struct tp_json *j, const struct tp_gate *g, const size_t *place, size_t most)
 {
-    const struct tp_gate *g = of;
     cJSON *root = tp_json_object(j, NULL, NULL);
     tp_json_text(j, root, "schema", "tapool.check/1");
     tp_json_tool(j, root);
@@ -166,12 +170,16 @@ cJSON *tp_check_tree(struct tp_json *j, const void *of)
     add_text(j, root, "again", g->again);
     write_classes(j, root, g);
     tp_json_uint(j, root, "baseline_cells", g->cells_total);
-    write_cells(j, root, g);
-    write_causes(j, root, g);
+    write_cells(j, root, g, most);
+    write_causes(j, root, g, place, most);
     cJSON *findings = tp_json_array(j, root, "findings");
-    for (size_t i = 0; i < g->finding_count; i++) {
-        cJSON *o = tp_json_item(j, findings);
-        write_finding(j, o, &g->findings[i]);
-    }
+    for (size_t i = 0; i < g->finding_count; i++)
+        if (!place || place[i] != SIZE_MAX)
+            write_finding(j, tp_json_item(j, findings), &g->findings[i]);
     return root;
+}
+
+cJSON *tp_check_tree(struct tp_json *j, const void *of)
+{
+    return tp_gate_tree(j, of, NULL, SIZE_MAX);
 }

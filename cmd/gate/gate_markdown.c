@@ -10,7 +10,6 @@
 #include "cmd/gate/gate_markdown.h"
 
 #include "cmd/gate/gate_words.h"
-#include "cmd/ui/table.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -26,10 +25,9 @@ static const char left[] = "---", right[] = "--:"; /* delimiter row of a table *
 struct document {
     const struct tp_gate *gate;
     FILE *out;
-    struct tp_str part;  /* text that is written next if it fits */
-    struct tp_table row; /* current row of the current table */
-    size_t left;         /* bytes that may still be written */
-    bool full, lost;     /* full: the limit is reached; lost: out of memory */
+    struct tp_str part; /* text that is written next if it fits */
+    size_t left;        /* bytes that may still be written */
+    bool full, lost;    /* full: the limit is reached; lost: out of memory */
 };
 
 /* Writes the part if it fits. */
@@ -44,34 +42,43 @@ static void put_part(struct document *d)
     tp_str_drop(&d->part);
 }
 
-static void put_heads(struct document *d, const struct tp_column *columns, int count)
+/* Writes the heads and those of the first `most` rows that fit; returns how many. */
+static size_t put_table(struct document *d, const struct tp_table *t, size_t most)
 {
-    tp_table_drop(&d->row);
-    tp_table_columns(&d->row, columns, count);
-    tp_table_heads(&d->row, left, right, &d->part);
+    size_t written = 0;
+    d->lost |= t->failed;
+    tp_table_heads(t, left, right, &d->part);
     put_part(d);
-}
-
-static void put_row(struct document *d)
-{
-    if (tp_table_rows(&d->row))
-        tp_table_markdown_row(&d->row, 0, &d->part);
-    d->lost |= d->row.failed;
-    put_part(d);
-    tp_table_clear(&d->row);
+    for (; written < most && !d->full && (int)written < tp_table_rows(t); written += !d->full) {
+        tp_table_markdown_row(t, (int)written, &d->part);
+        put_part(d);
+    }
+    return written;
 }
 
 /* ---- the head ---- */
 
-static void add_class(const struct tp_class_check *c, const char *word, struct tp_str *s)
+void tp_gate_classes(const struct tp_gate *g, bool marked, struct tp_table *t)
 {
-    struct tp_gate_line unchecked = tp_class_unchecked(c);
-    if (c->checked)
-        tp_str_put(s, TP_TO_MARKDOWN, "| %s | %s%s%s | %s | %s |\n", word, c->against,
-                   c->reason[0] ? "; " : "", c->reason[0] ? unchecked.s : "", tp_count(c->cells).s,
-                   tp_count(c->values).s);
-    else
-        tp_str_put(s, TP_TO_MARKDOWN, "| %s | **%s** | | |\n", word, unchecked.s);
+    static const struct tp_column columns[] = {{.head = {"class"}, .left = true},
+                                               {.head = {"compared"}, .left = true},
+                                               {.head = {"cells"}},
+                                               {.head = {"values"}}};
+    enum tp_target to = marked ? TP_TO_MARKDOWN : 0;
+    tp_table_columns(t, columns, sizeof columns / sizeof *columns);
+    for (int i = 0; i < TP_CLASS_REPORT; i++) {
+        const struct tp_class_check *c = &g->classes[i];
+        const char *loud = marked && !c->checked ? "**" : "", *between = c->reason[0] ? "; " : "";
+        struct tp_str text = {0};
+        tp_str_put(&text, to, "%s%s", c->checked ? c->against : "", c->checked ? between : "");
+        tp_str_add(&text, "%s", loud);
+        tp_str_put(&text, to, "%s", tp_class_unchecked(c).s);
+        tp_table_add(t, "%s", tp_class_words[i]);
+        tp_table_add(t, "%s%s", tp_str_text(&text), loud);
+        tp_table_add(t, c->checked ? "%s" : NULL, tp_count(c->cells).s);
+        tp_table_add(t, c->checked ? "%s" : NULL, tp_count(c->values).s);
+        tp_str_drop(&text);
+    }
 }
 
 static void add_head(const struct tp_gate *g, struct tp_str *s)
@@ -79,6 +86,7 @@ static void add_head(const struct tp_gate *g, struct tp_str *s)
     struct tp_gate_line verdict = tp_gate_verdict(g), unmet = tp_gate_unmet(g);
     struct tp_gate_line more[] = {tp_gate_sharpness_text(g), tp_gate_set_by(g)};
     int word = (int)strcspn(verdict.s, ":");
+    struct tp_table classes = {0};
     tp_str_add(s, "## tapool check: %.*s\n\n", word, verdict.s);
     tp_str_put(s, TP_TO_MARKDOWN, "**%s** in %s", verdict.s + word + 2, tp_gate_time(g->wall_ns).s);
     tp_str_add(s, ", exit %d\n\n", g->exit_code);
@@ -88,9 +96,11 @@ static void add_head(const struct tp_gate *g, struct tp_str *s)
         tp_str_put(s, TP_TO_CODE, "%s: ", g->baseline);
         tp_str_put(s, TP_TO_MARKDOWN, "%s\n\n", g->written);
     }
-    tp_str_add(s, "| class | compared | cells | values |\n|---|---|--:|--:|\n");
-    for (int c = 0; c < TP_CLASS_REPORT; c++)
-        add_class(&g->classes[c], tp_class_words[c], s);
+    tp_gate_classes(g, true, &classes);
+    tp_table_heads(&classes, left, right, s);
+    for (int c = 0; c < tp_table_rows(&classes); c++)
+        tp_table_markdown_row(&classes, c, s);
+    tp_table_drop(&classes);
     tp_str_add(s, "\n");
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         more[i].s[0] = (char)toupper((unsigned char)more[i].s[0]);
@@ -130,9 +140,9 @@ static void put_failed(struct document *d)
 
 /* ---- all values ---- */
 
-static void add_verdict(const struct tp_finding *f, struct tp_table *t)
+static void add_verdict(const struct tp_finding *f, bool marked, struct tp_table *t)
 {
-    const char *loud = f->verdict == TP_REGRESSION ? "**" : "";
+    const char *loud = marked && f->verdict == TP_REGRESSION ? "**" : "";
     tp_table_add(t, "%s%s%s", loud, tp_verdict_words[f->verdict], loud);
 }
 
@@ -142,12 +152,12 @@ static void add_p(const struct tp_finding *f, bool adjusted, struct tp_table *t)
     tp_table_add(t, isfinite(p) ? "%.2g" : NULL, p);
 }
 
-static void add_value(const struct tp_finding *f, struct tp_table *t)
+static void add_value(const struct tp_finding *f, bool marked, struct tp_table *t)
 {
     const char *names[] = {f->cell ? f->cell->trace : "", f->cell ? f->cell->strategy : "",
                            f->cell ? f->cell->source : ""};
     struct tp_gate_line note = tp_finding_note(f);
-    add_verdict(f, t);
+    add_verdict(f, marked, t);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         tp_table_add(t, "%s", tp_gate_name(names[i]).s);
     tp_table_add(t, "%s", tp_finding_name(f).s);
@@ -160,7 +170,7 @@ static void add_value(const struct tp_finding *f, struct tp_table *t)
     tp_table_add(t, tp_finding_is_timed(f) ? "%s" : NULL, tp_finding_pairs(f).s);
 }
 
-static void put_values(struct document *d)
+void tp_gate_values(const struct tp_gate *g, const size_t *place, struct tp_table *t)
 {
     static const struct tp_column columns[] = {
         {.left = true},
@@ -176,19 +186,25 @@ static void put_values(struct document *d)
         {.head = {"p adjusted"}},
         {.head = {"pairs"}},
     };
-    size_t written = 0, count = d->gate->finding_count;
+    tp_table_columns(t, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < g->finding_count; i++)
+        if (!place || place[i] != SIZE_MAX)
+            add_value(&g->findings[i], !place, t);
+}
+
+static void put_values(struct document *d)
+{
+    size_t written, count = d->gate->finding_count;
+    struct tp_table t = {0};
     if (!count || d->full)
         return;
     tp_str_add(&d->part, "<details><summary>all values</summary>\n\n");
     put_part(d);
     if (d->full)
         return;
-    put_heads(d, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < count && !d->full; i++) {
-        add_value(&d->gate->findings[i], &d->row);
-        put_row(d);
-        written += !d->full;
-    }
+    tp_gate_values(d->gate, NULL, &t);
+    written = put_table(d, &t, count);
+    tp_table_drop(&t);
     if (written < count)
         fprintf(d->out, "| | %s more rows do not fit here: `--export-json FILE` has them all |\n",
                 tp_count(count - written).s);
@@ -197,9 +213,30 @@ static void put_values(struct document *d)
 
 /* ---- what changed ---- */
 
-/* Writes a row of the first table, or only counts it if that has ROWS rows already. */
-static void put_changed(struct document *d, const struct tp_finding *f, const char *what,
-                        const char *values, size_t *rows)
+static void add_changed(const struct tp_gate *g, const struct tp_finding *f, const char *what,
+                        const char *values, struct tp_table *t)
+{
+    add_verdict(f, true, t);
+    tp_table_add(t, "%s", tp_gate_cell_text(g, f->cell).s);
+    tp_table_add(t, "%s", what);
+    tp_table_add(t, "%s", values);
+    tp_table_add(t, "%s", tp_finding_change(f).s);
+    tp_table_add(t, "%s", tp_finding_allowed(f).s);
+}
+
+static void add_causes(const struct tp_gate *g, size_t from, size_t to, struct tp_table *t)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct tp_cause *c = &g->causes[i];
+        struct tp_gate_line what = tp_cause_text(c);
+        if (c->count > 1)
+            tp_gate_add(&what, "; with it %s", tp_plural(c->count - 1, "figure").s);
+        add_changed(g, c->lead, what.s, tp_cause_values(c).s, t);
+    }
+}
+
+/* Writes regressions first, then findings that may be one, then improvements. */
+static void put_changes(struct document *d)
 {
     static const struct tp_column columns[] = {
         {.left = true},
@@ -209,46 +246,25 @@ static void put_changed(struct document *d, const struct tp_finding *f, const ch
         {.head = {"change"}},
         {.head = {"allowed"}},
     };
-    if (!*rows)
-        put_heads(d, columns, sizeof columns / sizeof *columns);
-    if ((*rows)++ >= ROWS)
-        return;
-    add_verdict(f, &d->row);
-    tp_table_add(&d->row, "%s", tp_gate_cell_text(d->gate, f->cell).s);
-    tp_table_add(&d->row, "%s", what);
-    tp_table_add(&d->row, "%s", values);
-    tp_table_add(&d->row, "%s", tp_finding_change(f).s);
-    tp_table_add(&d->row, "%s", tp_finding_allowed(f).s);
-    put_row(d);
-}
-
-static void put_causes(struct document *d, size_t from, size_t to, size_t *rows)
-{
-    for (size_t i = from; i < to; i++) {
-        const struct tp_cause *c = &d->gate->causes[i];
-        struct tp_gate_line what = tp_cause_text(c);
-        if (c->count > 1)
-            tp_gate_add(&what, "; with it %s", tp_plural(c->count - 1, "figure").s);
-        put_changed(d, c->lead, what.s, tp_cause_values(c).s, rows);
-    }
-}
-
-/* Writes regressions first, then findings that may be one, then improvements. */
-static void put_changes(struct document *d)
-{
     const struct tp_gate *g = d->gate;
-    size_t rows = 0, worse = g->told[TP_REGRESSION];
-    put_causes(d, 0, worse, &rows);
+    struct tp_table t = {0};
+    size_t worse = g->told[TP_REGRESSION];
+    tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
+    add_causes(g, 0, worse, &t);
     for (size_t i = 0; i < g->finding_count; i++) {
         const struct tp_finding *f = &g->findings[i];
         if (tp_finding_is_open(g, f))
-            put_changed(d, f, tp_finding_name(f).s, tp_finding_values(f).s, &rows);
+            add_changed(g, f, tp_finding_name(f).s, tp_finding_values(f).s, &t);
     }
-    put_causes(d, worse, g->cause_count, &rows);
+    add_causes(g, worse, g->cause_count, &t);
+    size_t rows = (size_t)tp_table_rows(&t);
+    if (rows)
+        put_table(d, &t, ROWS);
     if (rows > ROWS)
         fprintf(d->out, "\n%s more, below\n", tp_count(rows - ROWS).s);
     if (rows)
         fputc('\n', d->out);
+    tp_table_drop(&t);
 }
 
 int tp_gate_markdown(const struct tp_gate *g, FILE *out, size_t limit, struct tp_err *err)
@@ -258,7 +274,6 @@ int tp_gate_markdown(const struct tp_gate *g, FILE *out, size_t limit, struct tp
     put_failed(&d);
     put_changes(&d);
     put_values(&d);
-    tp_table_drop(&d.row);
     return d.lost ? tp_fail(err, TP_ENOMEM, "out of memory while writing Markdown") : TP_OK;
 }
 

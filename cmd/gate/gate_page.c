@@ -8,61 +8,48 @@
  * the texts of each finding, empty unless it is a time. Of more findings than a page can hold those
  * are left out first that have not moved. */
 #include "alloc/base/units.h"
+#include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
 #include "cmd/results/metric_heading.h"
-#include "cmd/results/metric_text.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/table.h"
 
-#include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Which of the findings are on the page. */
 struct gate_page {
     const struct tp_gate *gate;
-    bool *chosen; /* of each finding */
-    size_t left;  /* how many are left out */
-    size_t most;  /* how many there is room for, and of each other list of the page */
+    size_t *place; /* number of each finding on the page; SIZE_MAX: it is left out */
+    size_t left;   /* how many are left out */
+    size_t most;   /* how many there is room for, and of each other list of the page */
     char title[48];
 };
 
 /* ---- what fits ---- */
 
-/* Chooses the findings that have moved (`moved`) or have not, as long as there is room. */
-static void choose(struct gate_page *p, bool moved, size_t *room)
-{
-    for (size_t i = 0; i < p->gate->finding_count; i++) {
-        if ((p->gate->findings[i].verdict != TP_SAME) != moved)
-            continue;
-        p->chosen[i] = *room > 0;
-        p->left += !p->chosen[i];
-        *room -= p->chosen[i];
-    }
-}
-
+/* Chooses the findings that have moved first, as long as there is room. */
 static int choose_findings(void *of, size_t most, struct tp_err *err)
 {
     struct gate_page *p = of;
+    const struct tp_gate *g = p->gate;
+    size_t changed = g->finding_count - g->counts[TP_SAME], shown = 0;
+    size_t moved = most, same = most > changed ? most - changed : 0; /* there is room for */
     (void)err;
     p->most = most;
-    p->left = 0;
-    choose(p, true, &most);
-    choose(p, false, &most);
+    for (size_t i = 0; i < g->finding_count; i++) {
+        size_t *room = g->findings[i].verdict == TP_SAME ? &same : &moved;
+        p->place[i] = *room ? shown++ : SIZE_MAX;
+        *room -= *room != 0;
+    }
+    p->left = g->finding_count - shown;
     return TP_OK;
 }
 
 /* ---- the verdict ---- */
-
-static void put_line(const char *text, FILE *out)
-{
-    if (*text)
-        tp_put(out, TP_TO_XML, "<p>%s</p>\n", text);
-}
 
 /* What the verdict means. */
 static const char *meaning_of(const struct tp_gate *g)
@@ -80,105 +67,48 @@ static const char *meaning_of(const struct tp_gate *g)
                : "Nothing that was checked got worse.";
 }
 
-static const char *tone_of(const struct tp_gate *g)
-{
-    if (g->exit_code == 1 || g->counts[TP_REGRESSION])
-        return "bad";
-    return g->exit_code ? "" : "good";
-}
-
 /* A line for each cell that failed. */
-static void put_failures(const struct gate_page *p, FILE *out)
+static int write_failures(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct gate_page *p = of;
     size_t failures = 0;
+    (void)err;
     for (size_t i = 0; i < p->gate->cell_count; i++) {
         struct tp_gate_line line = tp_cell_failure(p->gate, &p->gate->cells[i]);
         failures += *line.s != '\0';
-        if (failures <= p->most)
-            put_line(line.s, out);
+        if (*line.s && failures <= p->most)
+            tp_put(out, TP_TO_XML, "<p>%s</p>\n", line.s);
     }
     tp_html_left_out(failures > p->most ? failures - p->most : 0, "failure", out);
+    return TP_OK;
 }
 
-static int write_verdict(const void *of, FILE *out, struct tp_err *err)
+static void print_verdict(const void *of, struct tp_page *page)
 {
-    (void)err;
-    const struct gate_page *p = of;
-    const struct tp_gate *g = p->gate;
-    struct tp_gate_line verdict = tp_gate_verdict(g), sharp = tp_gate_sharpness_text(g);
-    struct tp_gate_line set_by = tp_gate_set_by(g);
-    size_t word = strcspn(verdict.s, " :");
-    fprintf(out, "<p class=\"pick\"><b class=\"%s\">", tone_of(g));
-    tp_escape_part(out, TP_TO_XML, verdict.s, word);
-    tp_put(out, TP_TO_XML, "</b>%s</p>\n", verdict.s + word);
-    put_line(meaning_of(g), out);
-    put_line(tp_gate_unmet(g).s, out);
-    put_line(g->missing, out);
-    put_failures(p, out);
-    sharp.s[0] = (char)toupper((unsigned char)sharp.s[0]);
-    set_by.s[0] = (char)toupper((unsigned char)set_by.s[0]);
-    put_line(sharp.s, out);
-    put_line(set_by.s, out);
-    return TP_OK;
+    tp_gate_print_verdict(((const struct gate_page *)of)->gate, page);
+}
+
+static void print_meaning(const void *of, struct tp_page *page)
+{
+    const struct tp_gate *g = ((const struct gate_page *)of)->gate;
+    const struct tp_gate_line unmet = tp_gate_unmet(g);
+    const char *const lines[] = {meaning_of(g), unmet.s, g->missing};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (*lines[i])
+            tp_page_put(page, 0, "%s", lines[i]);
+    tp_gate_print_remarks(g, page);
 }
 
 /* ---- what changed ---- */
 
 static bool has_causes(const void *of)
 {
-    const struct tp_gate *g = ((const struct gate_page *)of)->gate;
-    size_t count = g->cause_count;
-    for (size_t i = 0; !count && i < g->finding_count; i++)
-        count += tp_finding_is_open(g, &g->findings[i]);
-    return count > 0;
+    return ((const struct gate_page *)of)->gate->cause_count > 0;
 }
 
-/* Adds a row; `what` and `values` in the words of a cause, or of a finding alone. */
-static void add_moved(const struct tp_gate *g, const struct tp_finding *f, const char *what,
-                      const char *values, const char *folded, struct tp_table *out)
+static void print_causes(const void *of, struct tp_page *page)
 {
-    tp_table_add(out, "%s", tp_gate_cell_text(g, f->cell).s);
-    tp_table_add(out, "%s", tp_verdict_words[f->verdict]);
-    tp_table_add(out, "%s", what);
-    tp_table_add(out, "%s", values);
-    tp_table_add(out, "%s", tp_finding_change(f).s);
-    tp_table_add(out, "%s", tp_finding_proof(f).s);
-    tp_table_add(out, "%s", tp_finding_allowed(f).s);
-    tp_table_add(out, "%s", folded);
-}
-
-/* Causes beyond some hundreds are found in the table of findings. */
-enum { CAUSES_MAX = 500 };
-
-static int write_causes(const void *of, FILE *out, struct tp_err *err)
-{
-    static const struct tp_column columns[] = {{.name = "cell", .left = true},
-                                               {.name = "verdict", .left = true},
-                                               {.name = "what changed", .left = true},
-                                               {.name = "base -> now", .left = true},
-                                               {.name = "change"},
-                                               {.name = "95 % interval in %, p", .left = true},
-                                               {.name = "allowed"},
-                                               {.name = "with it", .left = true}};
-    const struct tp_gate *g = ((const struct gate_page *)of)->gate;
-    struct tp_table table = {0};
-    size_t rows = 0;
-    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < g->cause_count; i++) {
-        const struct tp_cause *c = &g->causes[i];
-        if (rows++ < CAUSES_MAX)
-            add_moved(g, c->lead, tp_cause_text(c).s, tp_cause_values(c).s, tp_cause_folded(c).s,
-                      &table);
-    }
-    for (size_t i = 0; i < g->finding_count; i++) {
-        const struct tp_finding *f = &g->findings[i];
-        if (tp_finding_is_open(g, f) && rows++ < CAUSES_MAX)
-            add_moved(g, f, tp_finding_name(f).s, tp_finding_values(f).s, "", &table);
-    }
-    int rc = tp_html_table(&table, out, err);
-    if (rows > CAUSES_MAX)
-        fprintf(out, "<p>And %s more, below.</p>\n", tp_count(rows - CAUSES_MAX).s);
-    return rc;
+    tp_gate_print_causes(((const struct gate_page *)of)->gate, page);
 }
 
 /* ---- what to do ---- */
@@ -218,25 +148,13 @@ static int write_commands(const void *of, FILE *out, struct tp_err *err)
 
 /* ---- what was checked ---- */
 
-static int write_classes(const void *of, FILE *out, struct tp_err *err)
+static void print_checked(const void *of, struct tp_page *page)
 {
-    static const struct tp_column columns[] = {{.name = "class", .left = true},
-                                               {.name = "compared", .left = true},
-                                               {.name = "cells"},
-                                               {.name = "values"},
-                                               {.name = "not checked, and why", .left = true}};
-    const struct tp_gate *g = ((const struct gate_page *)of)->gate;
     struct tp_table table = {0};
-    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
-    for (int i = 0; i < TP_CLASS_REPORT; i++) {
-        const struct tp_class_check *c = &g->classes[i];
-        tp_table_add(&table, "%s", tp_class_words[i]);
-        tp_table_add(&table, "%s", c->checked ? c->against : "-");
-        tp_table_count(&table, c->checked ? c->cells : TP_NONE);
-        tp_table_count(&table, c->checked ? c->values : TP_NONE);
-        tp_table_add(&table, "%s", tp_class_unchecked(c).s);
-    }
-    return tp_html_table(&table, out, err);
+    tp_gate_print_baseline(((const struct gate_page *)of)->gate, page);
+    tp_gate_classes(((const struct gate_page *)of)->gate, false, &table);
+    tp_table_print(&table, page, 0, TP_TABLE_WIDE);
+    tp_table_drop(&table);
 }
 
 /* ---- the chart of times ---- */
@@ -245,38 +163,12 @@ static bool has_times(const void *of)
 {
     const struct gate_page *p = of;
     for (size_t i = 0; i < p->gate->finding_count; i++)
-        if (p->chosen[i] && tp_finding_is_timed(&p->gate->findings[i]))
+        if (p->place[i] != SIZE_MAX && tp_finding_is_timed(&p->gate->findings[i]))
             return true;
     return false;
 }
 
-static int write_times(const void *of, FILE *out, struct tp_err *err)
-{
-    (void)of, (void)err;
-    fputs("<noscript><p>The table below has these figures.</p></noscript>\n", out);
-    return TP_OK;
-}
-
 /* ---- all findings ---- */
-
-static void add_finding(const struct tp_gate *g, const struct tp_finding *f, struct tp_table *out)
-{
-    struct tp_text texts[2] = {{""}, {""}};
-    if (f->metric)
-        tp_metric_texts(f->metric, (const double[]){f->base, f->now}, texts);
-    double p = tp_finding_p(f, true);
-    tp_table_add(out, "%s", tp_gate_cell_text(g, f->cell).s);
-    tp_table_add(out, "%s", tp_finding_name(f).s);
-    tp_table_add(out, "%s", tp_verdict_words[f->verdict]);
-    tp_table_add(out, "%s", f->metric ? tp_class_letter(f->metric->metric_class) : "E");
-    tp_table_add(out, "%s", texts[0].s);
-    tp_table_add(out, "%s", f->metric ? texts[1].s : tp_finding_values(f).s);
-    tp_table_add(out, "%s", tp_finding_change(f).s);
-    tp_table_add(out, "%s", tp_finding_interval(f).s);
-    tp_table_add(out, isfinite(p) ? "%.2g" : NULL, p);
-    tp_table_add(out, "%s", tp_finding_allowed(f).s);
-    tp_table_add(out, "%s", tp_finding_note(f).s);
-}
 
 static bool has_findings(const void *of)
 {
@@ -285,23 +177,9 @@ static bool has_findings(const void *of)
 
 static int write_findings(const void *of, FILE *out, struct tp_err *err)
 {
-    static const struct tp_column columns[] = {{.name = "cell", .left = true},
-                                               {.name = "figure", .left = true},
-                                               {.name = "verdict", .left = true},
-                                               {.name = "class", .left = true},
-                                               {.name = "base"},
-                                               {.name = "now"},
-                                               {.name = "change"},
-                                               {.name = "95 % interval in %"},
-                                               {.name = "p"},
-                                               {.name = "allowed"},
-                                               {.name = "note", .left = true}};
     const struct gate_page *p = of;
     struct tp_table table = {0};
-    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < p->gate->finding_count; i++)
-        if (p->chosen[i])
-            add_finding(p->gate, &p->gate->findings[i], &table);
+    tp_gate_values(p->gate, p->place, &table);
     int rc = tp_html_table(&table, out, err);
     tp_html_left_out(p->left, "finding", out);
     return rc;
@@ -309,26 +187,19 @@ static int write_findings(const void *of, FILE *out, struct tp_err *err)
 
 /* ---- what it was measured with ---- */
 
-static int write_origin(const void *of, FILE *out, struct tp_err *err)
+static void print_machine(const void *of, struct tp_page *page)
+{
+    (void)of;
+    tp_html_machine(page);
+}
+
+static int write_command(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_gate *g = ((const struct gate_page *)of)->gate;
-    struct tp_table table = {0};
-    tp_html_facts(&table, "compared", "with what, and where");
-    tp_html_fact(&table, "baseline", *g->baseline ? g->baseline : "none");
-    tp_html_fact(&table, "cells in it", *g->written ? g->written : "-");
-    for (int i = 0; i < TP_CLASS_REPORT; i++)
-        if (g->classes[i].checked)
-            tp_html_fact(&table, tp_class_words[i], g->classes[i].against);
-    tp_html_fact(&table, "a slowdown counts from", tp_percent(g->effect).s);
-    tp_html_fact(&table, "and with p below", tp_text_of("%g", g->alpha).s);
-    tp_html_fact(&table, "seed", tp_text_of("%llu", (unsigned long long)g->seed).s);
-    tp_html_fact(&table, "took", tp_gate_time(g->wall_ns).s);
-    tp_html_fact(&table, "exit code", tp_text_of("%d", g->exit_code).s);
-    tp_html_machine(&table);
-    int rc = tp_html_table(&table, out, err);
+    (void)err;
     if (g->rows)
         tp_html_command("check", g->words, g->word_count, g->rows, g->opts, out);
-    return rc;
+    return TP_OK;
 }
 
 /* ---- the data ---- */
@@ -350,64 +221,14 @@ static void write_texts(struct tp_json *j, cJSON *list, const struct tp_gate *g,
     tp_json_text(j, o, "allowed", tp_finding_allowed(f).s);
 }
 
-/* Takes the items beyond the first `most` out of a list of the tree. */
-static void shorten(cJSON *root, const char *name, size_t most)
-{
-    cJSON *list = cJSON_GetObjectItemCaseSensitive(root, name), *item = list ? list->child : NULL;
-    for (size_t i = 0; item; i++) {
-        cJSON *next = item->next;
-        if (i >= most)
-            cJSON_Delete(cJSON_DetachItemViaPointer(list, item));
-        item = next;
-    }
-}
-
-/* Gives the findings of a cause the numbers that they have on the page. */
-static void renumber(struct tp_json *j, cJSON *cause, const struct gate_page *p,
-                     const size_t *place)
-{
-    cJSON *list = cJSON_GetObjectItemCaseSensitive(cause, "findings"), *next;
-    for (cJSON *item = list ? list->child : NULL; item; item = next) {
-        size_t finding = strtoull(item->valuestring, NULL, 10); /* as tp_json_number writes it */
-        next = item->next;
-        cJSON *here = p->chosen[finding] ? tp_json_number(j, place[finding]) : NULL;
-        if (!here || !cJSON_ReplaceItemViaPointer(list, item, here))
-            cJSON_Delete(cJSON_DetachItemViaPointer(list, item));
-    }
-}
-
-/* Takes out of the tree the findings that are not on the page. */
-static void leave_out(struct tp_json *j, cJSON *root, const struct gate_page *p)
-{
-    cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "findings"), *item, *next;
-    size_t *place = calloc(p->gate->finding_count + 1, sizeof *place), shown = 0, i = 0;
-    j->failed |= !place;
-    if (!place)
-        return;
-    for (item = list ? list->child : NULL; item; item = next, i++) {
-        next = item->next;
-        place[i] = shown;
-        shown += p->chosen[i];
-        if (!p->chosen[i])
-            cJSON_Delete(cJSON_DetachItemViaPointer(list, item));
-    }
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "causes"))
-        renumber(j, item, p, place);
-    free(place);
-}
-
 static int write_data(const void *of, FILE *out, struct tp_err *err)
 {
     const struct gate_page *p = of;
     struct tp_json j = {false};
-    cJSON *root = tp_check_tree(&j, p->gate);
+    cJSON *root = tp_gate_tree(&j, p->gate, p->place, p->most);
     cJSON *texts = tp_json_array(&j, tp_json_object(&j, root, "page"), "texts");
-    if (p->left)
-        leave_out(&j, root, p);
-    shorten(root, "cells", p->most);
-    shorten(root, "causes", p->most);
     for (size_t i = 0; i < p->gate->finding_count; i++)
-        if (p->chosen[i])
+        if (p->place[i] != SIZE_MAX)
             write_texts(&j, texts, p->gate, &p->gate->findings[i]);
     return tp_json_print_line(&j, root, out, err);
 }
@@ -415,38 +236,34 @@ static int write_data(const void *of, FILE *out, struct tp_err *err)
 /* ---- the page ---- */
 
 static const struct tp_html_section sections[] = {
-    {.id = "answer", .title = "The verdict", .write = write_verdict},
-    {.id = "causes", .title = "What changed", .write = write_causes, .there = has_causes},
+    {.id = "answer",
+     .title = "The verdict",
+     .pick = print_verdict,
+     .print = print_meaning,
+     .write = write_failures},
+    {.id = "causes", .title = "What changed", .print = print_causes, .there = has_causes},
     {.id = "commands", .title = "What to do", .write = write_commands, .there = has_commands},
-    {.id = "classes", .title = "What was checked, and what was not", .write = write_classes},
+    {.id = "classes", .title = "What was checked, and what was not", .print = print_checked},
     {.id = "times",
      .title = "Times, new against old",
      .view = "The change of each time with its 95 % interval, and what is allowed",
-     .write = write_times,
      .there = has_times},
     {.id = "findings",
      .title = "All that was compared",
      .write = write_findings,
      .there = has_findings},
-    {.id = "origin", .title = "With what, and where", .write = write_origin},
+    {.id = "origin",
+     .title = "Where it was measured",
+     .print = print_machine,
+     .write = write_command},
 };
-
-static int write_articles(const void *of, FILE *out, struct tp_err *err)
-{
-    const struct gate_page *p = of;
-    const struct tp_html_article article = {.title = p->title,
-                                            .sections = sections,
-                                            .section_count = sizeof sections / sizeof *sections,
-                                            .of = p};
-    return tp_html_article(&article, out, err);
-}
 
 static int write_html(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_gate *g = of;
     struct tp_gate_line verdict = tp_gate_verdict(g);
-    struct gate_page p = {.gate = g, .chosen = calloc(g->finding_count + 1, sizeof *p.chosen)};
-    if (!p.chosen)
+    struct gate_page p = {.gate = g, .place = calloc(g->finding_count + 1, sizeof *p.place)};
+    if (!p.place)
         return tp_html_no_memory(err);
     size_t items = g->finding_count > g->cell_count ? g->finding_count : g->cell_count;
     struct tp_html_room room = tp_html_room(items);
@@ -454,13 +271,17 @@ static int write_html(const void *of, FILE *out, struct tp_err *err)
     room.of = &p;
     snprintf(p.title, sizeof p.title, "tapool check: %.*s", (int)strcspn(verdict.s, " :"),
              verdict.s);
+    const struct tp_html_article article = {.title = p.title,
+                                            .sections = sections,
+                                            .section_count = sizeof sections / sizeof *sections,
+                                            .of = &p};
     const struct tp_html_page page = {.title = p.title + strlen("tapool "),
-                                      .articles = write_articles,
+                                      .article = &article,
                                       .data = write_data,
                                       .of = &p,
                                       .room = &room};
     int rc = tp_html_write(&page, out, err);
-    free(p.chosen);
+    free(p.place);
     return rc;
 }
 

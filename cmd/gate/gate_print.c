@@ -37,7 +37,7 @@ enum {
 
 /* ---- what was checked ---- */
 
-static void print_head(const struct tp_gate *g, struct tp_page *page)
+void tp_gate_print_baseline(const struct tp_gate *g, struct tp_page *page)
 {
     char name[sizeof g->baseline], written[sizeof g->written];
     tp_clean_text(g->baseline, name, sizeof name);
@@ -177,7 +177,7 @@ static void print_causes(const struct tp_gate *g, enum tp_verdict verdict,
 
 /* Prints the verdict without wrapping it, because scripts read it. Time and exit code follow on the
  * same line if they fit, else on the next one. */
-static void print_verdict(const struct tp_gate *g, struct tp_page *page)
+void tp_gate_print_verdict(const struct tp_gate *g, struct tp_page *page)
 {
     struct tp_gate_line verdict = tp_gate_verdict(g);
     struct tp_text end = tp_text_of("%s, exit %d", tp_gate_time(g->wall_ns).s, g->exit_code);
@@ -186,9 +186,8 @@ static void print_verdict(const struct tp_gate *g, struct tp_page *page)
     if (g->exit_code == 1 || g->counts[TP_REGRESSION])
         style = TP_RED;
     tp_page_styled(page, 0, style, "%.*s", (int)word, verdict.s);
-    fputs(verdict.s + word, page->out);
-    page->column = tp_text_width(verdict.s);
-    if (page->column + 2 + tp_text_width(end.s) <= page->width) {
+    tp_page_unbroken(page, verdict.s + word);
+    if (page->form == TP_PAGE_SCREEN && page->column + 2 + tp_text_width(end.s) <= page->width) {
         tp_page_right(page, page->width, end.s);
     } else {
         tp_page_line(page);
@@ -263,8 +262,8 @@ static void print_again(const struct tp_gate *g, struct tp_page *page)
     tp_clean_text(g->again, again, sizeof again);
     if (!again[0])
         return;
-    tp_page_at(page, LABEL, "again:");
-    fprintf(page->out, "  %s", again);
+    tp_page_at(page, LABEL, "again:  ");
+    tp_page_unbroken(page, again);
     tp_page_line(page);
 }
 
@@ -287,25 +286,35 @@ static void print_failed(const struct tp_gate *g, struct tp_page *page)
     }
 }
 
-void tp_gate_print(const void *of, struct tp_page *page)
+void tp_gate_print_causes(const struct tp_gate *g, struct tp_page *page)
 {
-    const struct tp_gate *g = of;
     struct gate_columns columns = find_columns(g);
-    print_head(g, page);
-    for (int c = 0; c < TP_CLASS_REPORT; c++)
-        print_class(g, (enum tp_class)c, page);
-    tp_page_line(page);
     print_causes(g, TP_REGRESSION, columns, page);
     print_causes(g, TP_IMPROVED, columns, page);
-    if (g->counts[TP_REGRESSION] || g->counts[TP_IMPROVED])
-        tp_page_line(page);
-    print_verdict(g, page);
-    print_unmet(g, page);
-    print_failed(g, page);
+}
+
+void tp_gate_print_remarks(const struct tp_gate *g, struct tp_page *page)
+{
     print_inconclusive(g, page);
     print_dim(tp_gate_sharpness_text(g).s, page);
     print_dim(tp_gate_set_by(g).s, page);
     print_insensitive(g, page);
+}
+
+void tp_gate_print(const void *of, struct tp_page *page)
+{
+    const struct tp_gate *g = of;
+    tp_gate_print_baseline(g, page);
+    for (int c = 0; c < TP_CLASS_REPORT; c++)
+        print_class(g, (enum tp_class)c, page);
+    tp_page_line(page);
+    tp_gate_print_causes(g, page);
+    if (g->counts[TP_REGRESSION] || g->counts[TP_IMPROVED])
+        tp_page_line(page);
+    tp_gate_print_verdict(g, page);
+    print_unmet(g, page);
+    print_failed(g, page);
+    tp_gate_print_remarks(g, page);
     print_again(g, page);
 }
 

@@ -19,21 +19,14 @@ void tp_info_text(const struct tp_info_report *r, struct tp_page *page);
 
 /* Parts of the screen, in their order: the name and what the trace is; what is in it, what was
  * repaired and what is not known; the peaks of each device, with its curve on a page that is a
- * screen; sizes and lifetimes; what is live at the end. */
+ * screen; sizes and lifetimes, beside each other where the page is a screen; what is live at the
+ * end.
+ */
 void tp_info_name(const struct tp_info_report *r, struct tp_page *page);
 void tp_info_contents(const struct tp_info_report *r, struct tp_page *page);
 void tp_info_live(const struct tp_info_report *r, struct tp_page *page);
 void tp_info_objects(const struct tp_info_report *r, struct tp_page *page);
 void tp_info_end(const struct tp_info_report *r, struct tp_page *page);
-
-/* Prints what tp_info_objects has beside its table of sizes: lifetimes, what the sizes mean for a
- * cache, reallocations, frees by other threads; a sentence on each line. */
-void tp_info_sentences(const struct tp_info_report *r, struct tp_page *page);
-
-/* How many rows of r->info->threads, and of streams, say something; 0: the format of the trace does
- * not record them. */
-uint64_t tp_info_thread_rows(const struct tp_info_report *r);
-uint64_t tp_info_stream_rows(const struct tp_info_report *r);
 
 /* The document tapool.info/1, in which names never change and are only added. The caller deletes
  * it; it is incomplete if `j` has failed. */
@@ -51,14 +44,13 @@ void tp_info_parts(struct tp_json *j, cJSON *in, const char *name, const struct 
 
 struct tp_trace_pair;
 struct tp_pair_growth;
-struct tp_table;
 
 /* Prints the figures of both and by how much the second differs. */
 void tp_info_pair_text(const struct tp_trace_pair *pair, struct tp_page *page);
 
-/* Its parts: which files they are, and the table, to be filled and dropped by the caller. */
+/* Its parts: which files they are, and the table. */
 void tp_info_pair_files(const struct tp_trace_pair *pair, struct tp_page *page);
-void tp_info_pair_table(const struct tp_trace_pair *pair, struct tp_table *out);
+void tp_info_pair_table(const struct tp_trace_pair *pair, struct tp_page *page);
 
 /* Prints which allocation sites grew, and by how much in the phases that both have. */
 void tp_info_growth_text(const struct tp_pair_growth *g, struct tp_page *page);

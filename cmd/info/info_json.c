@@ -156,6 +156,23 @@ static void write_phases(struct tp_json *j, cJSON *in, const struct tp_info_repo
     }
 }
 
+/* How many rows of threads, and of streams, say something; 0: the format of the trace does not
+ * record them. */
+static uint64_t thread_rows(const struct tp_info_report *r)
+{
+    uint64_t count = r->info->thread_count;
+    if (!tp_threads_recorded(r->trace))
+        return 0;
+    return count <= TP_INFO_THREADS ? count : TP_INFO_THREADS + 1;
+}
+
+static uint64_t stream_rows(const struct tp_info_report *r)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    bool any = f->events && f->kind == TP_KIND_DEVICE && tp_is_recorded(r->trace, "streams");
+    return any ? f->streams : 0;
+}
+
 /* What both the document and the data of a page have. */
 static void write_parts(struct tp_json *j, cJSON *o, const struct tp_info_report *r, size_t cut)
 {
@@ -168,8 +185,8 @@ static void write_parts(struct tp_json *j, cJSON *o, const struct tp_info_report
     cJSON *doublings = tp_json_object(j, o, "lifetime_doublings");
     write_doublings(j, doublings, "events", &info->events, true);
     write_doublings(j, doublings, "ns", &info->times, f->time_known);
-    write_shares(j, o, "threads", info->threads, tp_info_thread_rows(r));
-    write_shares(j, o, "streams", info->streams, tp_info_stream_rows(r));
+    write_shares(j, o, "threads", info->threads, thread_rows(r));
+    write_shares(j, o, "streams", info->streams, stream_rows(r));
     write_phases(j, o, r, cut);
 }
 
@@ -290,6 +307,7 @@ void tp_info_parts(struct tp_json *j, cJSON *in, const char *name, const struct 
 {
     cJSON *o = tp_json_object(j, in, name);
     write_parts(j, o, r, NAME_BYTES);
+    write_sizes(j, o, r->info);
     cJSON *devices = tp_json_array(j, o, "devices");
     for (uint16_t i = 0; i < r->info->device_count; i++) {
         cJSON *device = tp_json_item(j, devices);

@@ -66,11 +66,11 @@ __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const cha
 /* Each row is a class of sizes: its blocks, their share, their bytes, the share of the bytes. */
 static void fill_sizes(const struct tp_info *info, bool exact, struct tp_table *t)
 {
-    static const struct tp_column columns[] = {{.head = {"", "Sizes"}},
+    static const struct tp_column columns[] = {{.head = {"", "Sizes"}, .left = true},
                                                {.head = {"", "blocks"}},
-                                               {.width = 0},
+                                               {.name = "share of blocks"},
                                                {.head = {"", "bytes"}},
-                                               {.width = 0}};
+                                               {.name = "share of bytes"}};
     tp_table_columns(t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < TP_INFO_SIZES; i++) {
         const struct tp_info_count *c = &info->sizes[i].count;
@@ -171,26 +171,6 @@ static void say_all(const struct tp_info_report *r, struct lines *l)
     say_others(r, l);
 }
 
-void tp_info_sentences(const struct tp_info_report *r, struct tp_page *page)
-{
-    say_all(r, &(struct lines){.page = page});
-}
-
-uint64_t tp_info_thread_rows(const struct tp_info_report *r)
-{
-    uint64_t count = r->info->thread_count;
-    if (!tp_threads_recorded(r->trace))
-        return 0;
-    return count <= TP_INFO_THREADS ? count : TP_INFO_THREADS + 1;
-}
-
-uint64_t tp_info_stream_rows(const struct tp_info_report *r)
-{
-    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
-    bool any = f->events && f->kind == TP_KIND_DEVICE && tp_is_recorded(r->trace, "streams");
-    return any ? f->streams : 0;
-}
-
 /* The first line is the head, at the left edge of the block. The others are indented by NAME. */
 static void print_line(struct tp_page *page, int column, const struct lines *l, int i)
 {
@@ -198,12 +178,11 @@ static void print_line(struct tp_page *page, int column, const struct lines *l, 
         tp_page_at(page, column + (i ? NAME : 0), "%s", l->text[i]);
 }
 
-void tp_info_objects(const struct tp_info_report *r, struct tp_page *page)
+static void print_beside(const struct tp_info_report *r, const struct tp_table *sizes,
+                         struct tp_page *page)
 {
-    struct tp_table sizes = {0};
     struct lines right = {.count = 0};
-    fill_sizes(r->info, page->exact, &sizes);
-    int column = tp_table_width(&sizes) + GAP, rows = tp_table_rows(&sizes);
+    int column = tp_table_width(sizes) + GAP, rows = tp_table_rows(sizes);
     bool beside = page->width - column - NAME >= BESIDE_MIN;
     right.width = page->width - NAME - (beside ? column : 0);
     say(&right, "Lifetimes");
@@ -211,7 +190,7 @@ void tp_info_objects(const struct tp_info_report *r, struct tp_page *page)
     tp_page_line(page);
     for (int i = 0; i <= rows || (beside && i < right.count); i++) {
         if (i <= rows)
-            tp_table_row(&sizes, i - 1, page, 0);
+            tp_table_row(sizes, i - 1, page, 0);
         if (beside)
             print_line(page, column, &right, i);
         tp_page_line(page);
@@ -219,6 +198,20 @@ void tp_info_objects(const struct tp_info_report *r, struct tp_page *page)
     for (int i = 0; !beside && i < right.count; i++) {
         print_line(page, 0, &right, i);
         tp_page_line(page);
+    }
+}
+
+void tp_info_objects(const struct tp_info_report *r, struct tp_page *page)
+{
+    struct tp_table sizes = {0};
+    if (!r->info->allocated.objects)
+        return;
+    fill_sizes(r->info, page->exact, &sizes);
+    if (page->form == TP_PAGE_SCREEN) {
+        print_beside(r, &sizes, page);
+    } else {
+        tp_table_print(&sizes, page, 0, TP_TABLE_WIDE);
+        say_all(r, &(struct lines){.page = page});
     }
     tp_table_drop(&sizes);
 }

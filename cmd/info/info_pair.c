@@ -65,24 +65,24 @@ void tp_info_pair_files(const struct tp_trace_pair *pair, struct tp_page *page)
     }
 }
 
-void tp_info_pair_table(const struct tp_trace_pair *pair, struct tp_table *out)
+void tp_info_pair_table(const struct tp_trace_pair *pair, struct tp_page *page)
 {
     static const struct tp_column columns[] = {{.head = {"", ""}, .left = true},
                                                {.head = {"", "first"}},
                                                {.head = {"", "second"}},
                                                {.head = {"", "difference"}}};
-    tp_table_columns(out, columns, 4);
+    struct tp_table table = {0};
+    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < tp_trace_figure_count; i++)
-        add_figure(out, &tp_trace_figures[i], pair);
-    add_sizes(out, pair);
+        add_figure(&table, &tp_trace_figures[i], pair);
+    add_sizes(&table, pair);
+    tp_table_print(&table, page, 2, TP_TABLE_WIDE);
+    tp_table_drop(&table);
 }
 
 void tp_info_pair_text(const struct tp_trace_pair *pair, struct tp_page *page)
 {
-    struct tp_table table = {0};
     tp_info_pair_files(pair, page);
     tp_page_line(page);
-    tp_info_pair_table(pair, &table);
-    tp_table_print(&table, page, 2, TP_TABLE_WIDE);
-    tp_table_drop(&table);
+    tp_info_pair_table(pair, page);
 }

@@ -516,8 +516,7 @@ void tp_info_text(const struct tp_info_report *r, struct tp_page *page)
     if (!r->trace->meta.nothing)
         tp_info_live(r, page);
     tp_holders_print(r->captured->holders, page);
-    if (r->info->allocated.objects)
-        tp_info_objects(r, page);
+    tp_info_objects(r, page);
     tp_info_end(r, page);
     if (!r->trace->meta.nothing)
         tp_page_command(page, "Next: tapool replay", r->trace->path);

@@ -9,50 +9,31 @@
 
 /* ---- pieces of sections ---- */
 
-struct tp_page tp_html_flow(FILE *out)
-{
-    return (struct tp_page){.out = out, .width = INT_MAX, .form = TP_PAGE_HTML};
-}
-
-static struct tp_page screen(FILE *out)
-{
-    return (struct tp_page){.out = out, .width = 100, .form = TP_PAGE_SCREEN, .no_curves = true};
-}
-
 int tp_html_no_memory(struct tp_err *err)
 {
     return tp_fail(err, TP_ENOMEM, "out of memory while writing a page");
 }
 
-int tp_html_printed(void (*print)(const void *of, struct tp_page *page), const void *of, FILE *out,
-                    struct tp_err *err)
+int tp_html_folded(const char *title, void (*print)(const void *of, struct tp_page *page),
+                   const void *of, FILE *out, struct tp_err *err)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
     if (!memory)
         return tp_html_no_memory(err);
-    struct tp_page page = screen(memory);
+    struct tp_page page = {.out = memory, .width = 100, .no_curves = true};
     print(of, &page);
     int rc = fclose(memory) ? tp_html_no_memory(err) : TP_OK;
-    fputs("<pre>", out);
+    tp_put(out, TP_TO_XML, "<details><summary>%s</summary>\n<pre>", title);
     for (char *line = text, *end; rc == TP_OK && *line; line = end) {
         end = line + strcspn(line, "\n");
         tp_escape_part(out, TP_TO_XML, line, (size_t)(end - line));
         fputs(*end ? "\n" : "", out);
         end += *end == '\n';
     }
-    fputs("</pre>\n", out);
+    fputs("</pre>\n</details>\n", out);
     free(text);
-    return rc;
-}
-
-int tp_html_folded(const char *title, void (*print)(const void *of, struct tp_page *page),
-                   const void *of, FILE *out, struct tp_err *err)
-{
-    fprintf(out, "<details><summary>%s</summary>\n", title);
-    int rc = tp_html_printed(print, of, out, err);
-    fputs("</details>\n", out);
     return rc;
 }
 
@@ -73,6 +54,16 @@ void tp_html_command(const char *command, char *const *words, size_t count,
 
 /* ---- articles ---- */
 
+/* Has it printed as paragraphs, the first one of this class. */
+static void write_flow(const struct tp_html_article *a, const char *css_class,
+                       void (*print)(const void *of, struct tp_page *page), FILE *out)
+{
+    struct tp_page page = {.out = out, .width = INT_MAX, .form = TP_PAGE_HTML, .exact = a->exact};
+    fprintf(out, *css_class ? "<p class=\"%s\">" : "<p>", css_class);
+    print(a->of, &page);
+    fputs("</p>\n", out);
+}
+
 static void write_figure(const struct tp_html_article *a, const struct tp_html_section *s,
                          FILE *out)
 {
@@ -80,17 +71,16 @@ static void write_figure(const struct tp_html_article *a, const struct tp_html_s
     if (a->count)
         fprintf(out, "data-first=\"%zu\" data-count=\"%zu\" ", a->first, a->count);
     fprintf(out, "aria-label=\"%s\"></figure>\n", s->view);
+    if (!s->write)
+        fputs("<noscript><p>The chart needs JavaScript.</p></noscript>\n", out);
 }
 
 int tp_html_article(const struct tp_html_article *a, FILE *out, struct tp_err *err)
 {
     int rc = TP_OK;
     tp_put(out, TP_TO_XML, "<article><h1>%s</h1>\n", a->title);
-    if (a->head) {
-        fputs("<p class=\"head\">", out);
-        a->head(a->of, out);
-        fputs("</p>\n", out);
-    }
+    if (a->head)
+        write_flow(a, "head", a->head, out);
     for (size_t i = 0; rc == TP_OK && i < a->section_count; i++) {
         const struct tp_html_section *s = &a->sections[i];
         if (s->there && !s->there(a->of))
@@ -98,6 +88,12 @@ int tp_html_article(const struct tp_html_article *a, FILE *out, struct tp_err *e
         fprintf(out, "<section class=\"%s\"><h2>%s</h2>\n", s->id, s->title);
         if (s->view)
             write_figure(a, s, out);
+        if (s->lead)
+            fprintf(out, "<p>%s</p>\n", s->lead);
+        if (s->pick)
+            write_flow(a, "pick", s->pick, out);
+        if (s->print)
+            write_flow(a, "", s->print, out);
         if (s->write)
             rc = s->write(a->of, out, err);
         fputs("</section>\n", out);
@@ -136,7 +132,7 @@ static void write_head(const struct tp_html_page *d, FILE *out)
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
           out);
-    tp_put(out, TP_TO_XML, "%s: tapool</title>\n", d->title);
+    tp_put(out, TP_TO_XML, "%s: tapool</title>\n", d->title ? d->title : d->article->title);
     write_assets(tp_page_styles, "style", out);
     fputs("</head>\n<body><main>\n", out);
     if (d->lacks)
@@ -173,7 +169,7 @@ static int write_data(const struct tp_html_page *d, FILE *out, struct tp_err *er
 static int write_page(const struct tp_html_page *d, FILE *out, struct tp_err *err)
 {
     write_head(d, out);
-    int rc = d->articles(d->of, out, err);
+    int rc = d->article ? tp_html_article(d->article, out, err) : d->articles(d->of, out, err);
     fputs("<footer>", out);
     tp_put_tool(out);
     fputs("</footer></main>\n<script type=\"application/json\" id=\"data\">", out);

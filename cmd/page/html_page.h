@@ -18,29 +18,34 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* One part of an article. A view draws into the figure of its section, if it has one. */
+/* One part of an article, each member there if it is not NULL, in this order. */
 struct tp_html_section {
     const char *id, *title; /* the class and the heading */
-    const char *view;       /* what the figure shows, for who does not see it; NULL: no figure */
-    int (*write)(const void *of, FILE *out, struct tp_err *err); /* NULL: the figure alone */
-    bool (*there)(const void *of);                               /* NULL: always */
+    const char *view;       /* what the figure shows into which the view `id` draws */
+    const char *lead;       /* a paragraph as HTML */
+    void (*pick)(const void *of, struct tp_page *page);  /* what one came for, set apart */
+    void (*print)(const void *of, struct tp_page *page); /* as the screen has it: lines, tables */
+    int (*write)(const void *of, FILE *out, struct tp_err *err);
+    bool (*there)(const void *of); /* whether the section is; NULL: always */
 };
 
 /* What stands under one heading. */
 struct tp_html_article {
     const char *title;
-    void (*head)(const void *of, FILE *out); /* the lines below the title; NULL: none */
+    void (*head)(const void *of, struct tp_page *page); /* the lines below the title; NULL: none */
     const struct tp_html_section *sections;
     size_t section_count;
     const void *of;      /* given to the sections */
+    bool exact;          /* sizes are printed in bytes */
     size_t first, count; /* those of data.runs that the views draw; 0, 0: they take all data */
 };
 
 int tp_html_article(const struct tp_html_article *a, FILE *out, struct tp_err *err);
 
 struct tp_html_page {
-    const char *title;
-    const char *lacks; /* stands above all: what is missing; NULL: nothing */
+    const char *title;                     /* NULL: that of the article */
+    const char *lacks;                     /* stands above all: what is missing; NULL: nothing */
+    const struct tp_html_article *article; /* the only one; NULL: there are several */
     int (*articles)(const void *of, FILE *out, struct tp_err *err);
     int (*data)(const void *of, FILE *out, struct tp_err *err); /* writes one JSON value */
     const void *of;
@@ -77,14 +82,8 @@ int tp_html_no_memory(struct tp_err *err);
 
 /* ---- pieces of sections ---- */
 
-/* What is printed to it flows, as the text of a paragraph. */
-struct tp_page tp_html_flow(FILE *out);
-
-/* Writes what `print` prints on a screen of 100 columns, as it is there. */
-int tp_html_printed(void (*print)(const void *of, struct tp_page *page), const void *of, FILE *out,
-                    struct tp_err *err);
-
-/* The same, which a reader unfolds under this title. */
+/* Writes what `print` prints on a screen of 100 columns, as it is there; a reader unfolds it under
+ * this title. */
 int tp_html_folded(const char *title, void (*print)(const void *of, struct tp_page *page),
                    const void *of, FILE *out, struct tp_err *err);
 #define TP_HTML_SCREEN "As on the screen, with sizes in full"

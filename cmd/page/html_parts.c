@@ -28,34 +28,24 @@ void tp_html_piece(const char *css_class, uint64_t part, uint64_t whole, FILE *o
                 100 * (double)part / (double)whole);
 }
 
-void tp_html_key(const char *css_class, const char *name, const char *more, FILE *out)
+void tp_html_key(const char *css_class, const char *name, FILE *out)
 {
-    tp_put(out, TP_TO_XML, "<li><i class=\"key %s\"></i> %s%s</li>\n", css_class, name, more);
+    tp_put(out, TP_TO_XML, "<li><i class=\"key %s\"></i> %s</li>\n", css_class, name);
 }
 
-void tp_html_facts(struct tp_table *t, const char *what, const char *value)
-{
-    const struct tp_column columns[] = {{.name = what, .left = true},
-                                        {.name = value, .left = true}};
-    tp_table_columns(t, columns, sizeof columns / sizeof *columns);
-}
-
-void tp_html_fact(struct tp_table *t, const char *name, const char *value)
-{
-    tp_table_add(t, "%s", name);
-    tp_table_add(t, "%s", *value ? value : "not known");
-}
-
-void tp_html_machine(struct tp_table *t)
+void tp_html_machine(struct tp_page *page)
 {
     struct tp_machine m;
     tp_machine_read(&m);
-    tp_html_fact(t, "system", m.os);
-    tp_html_fact(t, "machine", m.arch);
-    tp_html_fact(t, "CPU", m.cpu);
-    tp_html_fact(t, "cores", m.cores ? tp_count(m.cores).s : "");
-    tp_html_fact(t, "memory", m.memory_bytes ? tp_bytes(m.memory_bytes, false).s : "");
-    tp_html_fact(t, "C library", m.libc);
+    const struct tp_text cores = tp_count(m.cores), memory = tp_bytes(m.memory_bytes, false);
+    const char *const facts[][2] = {{"system", m.os},
+                                    {"machine", m.arch},
+                                    {"CPU", m.cpu},
+                                    {"cores", m.cores ? cores.s : ""},
+                                    {"memory", m.memory_bytes ? memory.s : ""},
+                                    {"C library", m.libc}};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        tp_page_row(page, 0, facts[i][0], 16, "%s", *facts[i][1] ? facts[i][1] : "not known");
 }
 
 enum { STILL_COLUMNS = 280, STILL_DEVICES = 4 };

@@ -22,17 +22,11 @@ struct tp_text tp_html_device(const struct tp_result *r, uint32_t device);
 /* Writes a piece as long as its share of `whole`, or nothing for none; `class` gives its look. */
 void tp_html_piece(const char *css_class, uint64_t part, uint64_t whole, FILE *out);
 
-/* Writes what pieces of a class are, as an item of the list of class `keys`; `more` goes after
- * the name. */
-void tp_html_key(const char *css_class, const char *name, const char *more, FILE *out);
+/* Writes what pieces of a class are, as an item of the list of class `keys`. */
+void tp_html_key(const char *css_class, const char *name, FILE *out);
 
-/* ---- tables of two columns: what, and its value ---- */
-
-void tp_html_facts(struct tp_table *t, const char *what, const char *value); /* the heads */
-void tp_html_fact(struct tp_table *t, const char *name, const char *value);  /* "": not known */
-
-/* Adds what this machine is. */
-void tp_html_machine(struct tp_table *t);
+/* Prints what this machine is. */
+void tp_html_machine(struct tp_page *page);
 
 /* Memory over time as pictures, for readers without JavaScript. */
 

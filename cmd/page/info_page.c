@@ -11,13 +11,11 @@
 #include "cmd/info/trace_pair.h"
 #include "cmd/page/asked.h"
 #include "cmd/page/curve_data.h"
-#include "cmd/page/holders_part.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
 #include "cmd/page/trace_page.h"
-#include "cmd/ui/escape.h"
+#include "cmd/report/report_holders.h"
 #include "cmd/ui/stop.h"
-#include "cmd/ui/table.h"
 
 /* Curves of more devices would make a page larger than 3 MB. */
 enum { DEVICES_DRAWN = 4 };
@@ -71,21 +69,15 @@ static const struct tp_info_report *report_of(const void *of)
     return ((const struct one_trace *)of)->report;
 }
 
-static void write_name(const void *of, FILE *out)
+static void print_name(const void *of, struct tp_page *page)
 {
-    struct tp_page page = tp_html_flow(out);
-    tp_info_name(report_of(of), &page);
+    tp_info_name(report_of(of), page);
 }
 
-static int write_contents(const void *of, FILE *out, struct tp_err *err)
+static void print_contents(const void *of, struct tp_page *page)
 {
-    struct tp_page page = tp_html_flow(out);
-    (void)err;
-    fputs("<p>", out);
-    tp_info_contents(report_of(of), &page);
-    tp_info_end(report_of(of), &page);
-    fputs("</p>\n", out);
-    return TP_OK;
+    tp_info_contents(report_of(of), page);
+    tp_info_end(report_of(of), page);
 }
 
 static bool has_events(const void *of)
@@ -93,13 +85,14 @@ static bool has_events(const void *of)
     return !report_of(of)->trace->meta.nothing;
 }
 
+static void print_live(const void *of, struct tp_page *page)
+{
+    tp_info_live(report_of(of), page);
+}
+
 static int write_memory(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_info_report *r = report_of(of);
-    struct tp_page page = tp_html_flow(out);
-    fputs("<p>", out);
-    tp_info_live(r, &page);
-    fputs("</p>\n", out);
     say_drawn(r->info->device_count, out);
     return tp_stills_html(write_still, r, r->info->device_count, out, err);
 }
@@ -109,14 +102,14 @@ static bool has_holders(const void *of)
     return report_of(of)->captured->holders != NULL;
 }
 
-static int write_holders(const void *of, FILE *out, struct tp_err *err)
+static void print_holders(const void *of, struct tp_page *page)
 {
-    return tp_holders_html(report_of(of)->captured->holders, out, err);
+    tp_holders_print(report_of(of)->captured->holders, page);
 }
 
-static int write_trace(const void *of, FILE *out, struct tp_err *err)
+static void print_objects(const void *of, struct tp_page *page)
 {
-    return tp_trace_section(report_of(of), out, err);
+    tp_info_objects(report_of(of), page);
 }
 
 static void print_screen(const void *of, struct tp_page *page)
@@ -137,31 +130,21 @@ static int write_figures(const void *of, FILE *out, struct tp_err *err)
 }
 
 static const struct tp_html_section one_sections[] = {
-    {.id = "contents", .title = "What is in it", .write = write_contents},
+    {.id = "contents", .title = "What is in it", .print = print_contents},
     {.id = "memory",
      .title = "Memory over time",
      .view = "Memory over time: what the program requested",
+     .print = print_live,
      .write = write_memory,
      .there = has_events},
     {.id = "holders",
      .title = "Who holds the memory",
      .view = "Who holds the memory, as areas: the larger one is, the more it holds",
-     .write = write_holders,
+     .print = print_holders,
      .there = has_holders},
-    TP_TRACE_SECTION(write_trace, has_events),
+    TP_TRACE_SECTION(print_objects, has_events),
     {.id = "settings", .title = "Every figure", .write = write_figures},
 };
-
-static int one_article(const void *of, FILE *out, struct tp_err *err)
-{
-    const struct tp_html_article article = {.title = report_of(of)->trace->meta.name,
-                                            .head = write_name,
-                                            .sections = one_sections,
-                                            .section_count = ROWS(one_sections),
-                                            .of = of,
-                                            .count = 1};
-    return tp_html_article(&article, out, err);
-}
 
 static int write_asked(struct tp_json *j, cJSON *page, const struct tp_trace *t, struct tp_err *err)
 {
@@ -212,8 +195,13 @@ int tp_info_html(const struct tp_info_report *r, const struct tp_info_command *c
                  struct tp_err *err)
 {
     const struct one_trace of = {r, command};
-    const struct tp_html_page page = {
-        .title = r->trace->meta.name, .articles = one_article, .data = one_data, .of = &of};
+    const struct tp_html_article article = {.title = r->trace->meta.name,
+                                            .head = print_name,
+                                            .sections = one_sections,
+                                            .section_count = ROWS(one_sections),
+                                            .of = &of,
+                                            .count = 1};
+    const struct tp_html_page page = {.article = &article, .data = one_data, .of = &of};
     return tp_html_write(&page, out, err);
 }
 
@@ -237,33 +225,31 @@ static struct tp_info_report side_of(const struct tp_trace_pair *pair, int i)
     return (struct tp_info_report){&s->trace, s->info, &s->captured};
 }
 
-static void write_files(const void *of, FILE *out)
+static void print_files(const void *of, struct tp_page *page)
 {
-    struct tp_page page = tp_html_flow(out);
-    tp_info_pair_files(pair_of(of), &page);
+    tp_info_pair_files(pair_of(of), page);
 }
 
-static void write_checks(const struct tp_trace_pair *pair, FILE *out)
+static void print_checks(const void *of, struct tp_page *page)
 {
+    const struct tp_trace_pair *pair = pair_of(of);
     size_t met = 0;
     for (size_t i = 0; i < pair->check_count; i++)
         met += pair->checks[i].met;
     if (!pair->check_count)
         return;
-    fprintf(out, "<p class=\"pick\">--fail-on: %s.",
-            met ? "<b class=\"bad\">a condition is met</b>" : "no condition is met");
+    tp_page_at(page, 0, "--fail-on: ");
+    tp_page_styled(page, page->column, met ? TP_RED : TP_PLAIN, "%s",
+                   met ? "a condition is met" : "no condition is met");
+    tp_page_line(page);
     for (size_t i = 0; i < pair->check_count; i++)
-        tp_put(out, TP_TO_XML, "<br>\n%s: %s", pair->checks[i].condition.text,
-               pair->checks[i].met ? "met" : "not met");
-    fputs("</p>\n", out);
+        tp_page_put(page, 0, "%s: %s", pair->checks[i].condition.text,
+                    pair->checks[i].met ? "met" : "not met");
 }
 
-static int write_differences(const void *of, FILE *out, struct tp_err *err)
+static void print_differences(const void *of, struct tp_page *page)
 {
-    struct tp_table table = {0};
-    write_checks(pair_of(of), out);
-    tp_info_pair_table(pair_of(of), &table);
-    return tp_html_table(&table, out, err);
+    tp_info_pair_table(pair_of(of), page);
 }
 
 static uint32_t most_devices(const struct tp_trace_pair *pair)
@@ -275,9 +261,6 @@ static uint32_t most_devices(const struct tp_trace_pair *pair)
 static int write_both(const void *of, FILE *out, struct tp_err *err)
 {
     int rc = TP_OK;
-    fputs("<p>Each over its own events. Where the other one has more, a line goes on at its last "
-          "height.</p>\n",
-          out);
     say_drawn(most_devices(pair_of(of)), out);
     for (int i = 0; rc == TP_OK && i < 2; i++) {
         const struct tp_info_report r = side_of(pair_of(of), i);
@@ -312,33 +295,15 @@ static int write_pair_figures(const void *of, FILE *out, struct tp_err *err)
 }
 
 static const struct tp_html_section pair_sections[] = {
-    {.id = "answer", .title = "What differs", .write = write_differences},
+    {.id = "answer", .title = "What differs", .pick = print_checks, .print = print_differences},
     {.id = "memory",
      .title = "Memory over time",
      .view = "Memory over time: what the program requested in each of the two traces",
+     .lead = "Each over its own events. Where the other one has more, a line goes on at its last "
+             "height.",
      .write = write_both},
     {.id = "settings", .title = "Every figure", .write = write_pair_figures},
 };
-
-static struct tp_text pair_title(const struct tp_trace_pair *pair)
-{
-    const char *one = pair->side[0].trace.meta.name, *other = pair->side[1].trace.meta.name;
-    enum { NAME = 20 };
-    return tp_text_of("%.*s, %.*s", (int)tp_text_bytes(one, NAME), one,
-                      (int)tp_text_bytes(other, NAME), other);
-}
-
-static int pair_article(const void *of, FILE *out, struct tp_err *err)
-{
-    const struct tp_text title = pair_title(pair_of(of));
-    const struct tp_html_article article = {.title = title.s,
-                                            .head = write_files,
-                                            .sections = pair_sections,
-                                            .section_count = ROWS(pair_sections),
-                                            .of = of,
-                                            .count = 2};
-    return tp_html_article(&article, out, err);
-}
 
 static int pair_data(const void *of, FILE *out, struct tp_err *err)
 {
@@ -368,8 +333,16 @@ int tp_info_pair_html(const struct tp_trace_pair *pair, const struct tp_info_com
                       FILE *out, struct tp_err *err)
 {
     const struct two_traces of = {pair, command};
-    const struct tp_text title = pair_title(pair);
-    const struct tp_html_page page = {
-        .title = title.s, .articles = pair_article, .data = pair_data, .of = &of};
+    enum { NAME = 20 };
+    const char *one = pair->side[0].trace.meta.name, *other = pair->side[1].trace.meta.name;
+    const struct tp_text title = tp_text_of("%.*s, %.*s", (int)tp_text_bytes(one, NAME), one,
+                                            (int)tp_text_bytes(other, NAME), other);
+    const struct tp_html_article article = {.title = title.s,
+                                            .head = print_files,
+                                            .sections = pair_sections,
+                                            .section_count = ROWS(pair_sections),
+                                            .of = &of,
+                                            .count = 2};
+    const struct tp_html_page page = {.article = &article, .data = pair_data, .of = &of};
     return tp_html_write(&page, out, err);
 }

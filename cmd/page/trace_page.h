@@ -8,17 +8,14 @@
 #include "cmd/results/captured.h"
 #include "cmd/ui/json_out.h"
 
-/* The row of the section: how it is written, and whether it is there. */
-#define TP_TRACE_SECTION(writer, is_there)                                                         \
+/* The row of the section: how tp_info_objects is printed, and whether it is there. The view draws
+ * the data that tp_info_parts writes. */
+#define TP_TRACE_SECTION(printer, is_there)                                                        \
     {                                                                                              \
         .id = "trace", .title = "The trace",                                                       \
         .view = "Sizes, lifetimes, operations, threads, streams, devices and phases, as bars",     \
-        .write = writer, .there = is_there                                                         \
+        .print = printer, .there = is_there                                                        \
     }
-
-/* Writes the section as sentences and tables. The view "trace" draws the same from the data that
- * tp_info_parts writes. */
-int tp_trace_section(const struct tp_info_report *r, FILE *out, struct tp_err *err);
 
 /* What is of a trace, whoever serves it, in the data of a page: members that the views "memory" and
  * "trace" draw. */

@@ -289,11 +289,6 @@ void tp_predict_memory_print(const struct tp_predict_report *r, struct tp_page *
 
 /* ---- what grows ---- */
 
-static const char *place_of(const struct tp_predict_site *s)
-{
-    return s->place ? s->place : "unknown";
-}
-
 /* How far the sites that change in the direction of the whole do so: all of them together. */
 static uint64_t change_of(const struct tp_predict_peak *peak, bool grows)
 {
@@ -304,42 +299,41 @@ static uint64_t change_of(const struct tp_predict_peak *peak, bool grows)
     return sum;
 }
 
-void tp_predict_sites_table(const struct tp_predict_report *r, size_t most, bool places, bool exact,
-                            struct tp_table *t)
+/* Fills nothing where nothing changes. */
+static void fill_growth(const struct tp_predict_report *r, size_t most, bool exact,
+                        struct tp_table *t)
 {
     const struct tp_predict_peak *peak = &r->answer->peak;
     const bool grows = peak->bytes >= peak->was;
-    struct tp_column columns[] = {{.head = {"", "site"}, .left = true},
-                                  {.head = {"", "bytes"}},
-                                  {.head = {"of the", "growth"}},
-                                  {.head = {"", "law"}, .left = true}};
+    const struct tp_column columns[] = {
+        {.name = "bytes", .width = 5},
+        {.name = grows ? "of the growth" : "of the decrease", .width = grows ? 6 : 8},
+        {.name = "law", .left = true, .width = 3},
+        {.name = "site", .unbroken = true}};
     uint64_t change = change_of(peak, grows);
-    if (!grows)
-        snprintf(columns[2].head[1], TP_COLUMN_HEAD, "decrease");
-    tp_table_columns(t, columns + !places, 3 + places);
+    tp_table_columns(t, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; change && i < peak->count && i < most; i++) {
         const struct tp_predict_site *s = &peak->sites[i];
         char law[TP_LAW_TEXT];
         tp_law_text(&s->law, base_of(r)->axes, law);
-        if (places)
-            tp_table_add(t, "%s", place_of(s));
         tp_table_bytes(t, s->is, exact);
         tp_table_add(t, "%s",
                      s->is != s->was && (s->is > s->was) != grows
                          ? percent(0).s
                          : percent((double)tp_predict_change(s->was, s->is) / (double)change).s);
         tp_table_add(t, "%s", law);
+        tp_table_add(t, "%s", s->place ? s->place : "unknown");
     }
 }
 
-static void print_growth(const struct tp_predict_report *r, struct tp_page *page)
+static void print_growth(const struct tp_predict_report *r, size_t most, struct tp_page *page)
 {
     const struct tp_predict_peak *peak = &r->answer->peak;
     struct tp_table table = {0};
     if (!memcmp(&r->asking->target, &base_of(r)->at, sizeof base_of(r)->at))
         return; /* it is what was recorded there */
-    tp_predict_sites_table(r, SITES_SHOWN, false, page->exact, &table);
-    int shown = tp_table_rows(&table);
+    fill_growth(r, most, page->exact, &table);
+    size_t shown = (size_t)tp_table_rows(&table);
     tp_page_line(page);
     if (!shown) {
         tp_page_put(page, 0,
@@ -350,38 +344,31 @@ static void print_growth(const struct tp_predict_report *r, struct tp_page *page
     tp_page_put(page, 0, "Live memory at the peak by site (%s at %s)",
                 tp_bytes(peak->was, page->exact).s,
                 tp_axis_text(&base_of(r)->at, base_of(r)->axes).s);
-    for (int i = 0; i < shown; i++)
-        tp_table_row_beside(&table, i, place_of(&peak->sites[i]), page, INDENT);
-    if ((size_t)shown < peak->count)
-        tp_page_put(page, INDENT, "%s more: --json",
-                    tp_plural(peak->count - (size_t)shown, "site").s);
+    tp_table_print(&table, page, INDENT, TP_TABLE_WIDE);
+    if (shown < peak->count)
+        tp_page_put(page, INDENT, "%s more: --json", tp_plural(peak->count - shown, "site").s);
     tp_table_drop(&table);
 }
 
 /* ---- memory by value ---- */
 
-void tp_predict_points_table(const struct tp_predict_report *r, bool exact, struct tp_table *t)
+void tp_predict_points_print(const struct tp_predict_report *r, struct tp_page *page)
 {
     static const struct tp_column columns[] = {{.head = {"", "value"}},
                                                {.head = {"peak", "requested"}},
                                                {.head = {"peak", "reserved"}},
                                                {.head = {"requested,", "recorded"}}};
     const struct tp_predict_answer *a = r->answer;
-    tp_table_columns(t, columns, 4);
-    for (size_t i = 0; i < a->point_count; i++) {
-        tp_table_count(t, a->points[i].n);
-        tp_table_bytes(t, a->points[i].requested, exact);
-        tp_table_bytes(t, a->points[i].reserved, exact);
-        tp_table_bytes(t, a->points[i].recorded, exact);
-    }
-}
-
-static void print_points(const struct tp_predict_report *r, struct tp_page *page)
-{
     struct tp_table table = {0};
-    if (!r->answer->point_count)
+    if (!a->point_count)
         return;
-    tp_predict_points_table(r, page->exact, &table);
+    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < a->point_count; i++) {
+        tp_table_count(&table, a->points[i].n);
+        tp_table_bytes(&table, a->points[i].requested, page->exact);
+        tp_table_bytes(&table, a->points[i].reserved, page->exact);
+        tp_table_bytes(&table, a->points[i].recorded, page->exact);
+    }
     tp_page_line(page);
     tp_table_print(&table, page, INDENT, TP_TABLE_WIDE);
     tp_table_drop(&table);
@@ -701,25 +688,27 @@ static void print_refusal(const struct tp_predict_report *r, struct tp_page *pag
 
 /* ---- by the totals of sites ---- */
 
-static void print_total_sites(const struct tp_predict_report *r, struct tp_page *page)
+static void print_total_sites(const struct tp_predict_report *r, size_t most, struct tp_page *page)
 {
-    static const struct tp_column columns[] = {{.head = {"", "bytes"}},
-                                               {.head = {"largest", "recording"}},
-                                               {.head = {"", "law"}, .left = true}};
+    static const struct tp_column columns[] = {{.name = "bytes", .width = 5},
+                                               {.name = "largest recording", .width = 9},
+                                               {.name = "law", .left = true, .width = 3},
+                                               {.name = "site", .unbroken = true}};
     static const char *const laws[] = {"constant", "a + k n", "a + k n^2"};
     static const char doubling[] = "doubles when full";
     const struct tp_site_totals *t = r->totals;
-    size_t shown = t->count < SITES_SHOWN ? t->count : SITES_SHOWN;
+    size_t shown = t->count < most ? t->count : most;
     struct tp_table table = {0};
-    tp_table_columns(&table, columns, 3);
+    tp_page_line(page);
+    tp_page_put(page, 0, "Live memory at the peak by site");
+    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
         tp_table_bytes(&table, t->sites[i].bytes, page->exact);
         tp_table_bytes(&table, t->sites[i].was, page->exact);
         tp_table_add(&table, "%s", t->sites[i].doubles ? doubling : laws[t->sites[i].power]);
+        tp_table_add(&table, "%s", t->sites[i].place ? t->sites[i].place : "unknown");
     }
-    for (size_t i = 0; i < shown; i++)
-        tp_table_row_beside(&table, (int)i, t->sites[i].place ? t->sites[i].place : "unknown", page,
-                            INDENT);
+    tp_table_print(&table, page, INDENT, TP_TABLE_WIDE);
     if (shown < t->count)
         tp_page_put(page, INDENT, "%s more: --json", tp_plural(t->count - shown, "site").s);
     tp_table_drop(&table);
@@ -734,6 +723,14 @@ static void print_total_sites(const struct tp_predict_report *r, struct tp_page 
                     unknown ? "" : "deeper ", unknown ? "8" : "16");
 }
 
+void tp_predict_sites_print(const struct tp_predict_report *r, size_t most, struct tp_page *page)
+{
+    if (r->totals && r->totals->sound)
+        print_total_sites(r, most, page);
+    else
+        print_growth(r, most, page);
+}
+
 static void print_totals(const struct tp_predict_report *r, struct tp_page *page)
 {
     row(page, "method",
@@ -741,10 +738,8 @@ static void print_totals(const struct tp_predict_report *r, struct tp_page *page
         "requests");
     tp_page_line(page);
     print_total_memory(r, page);
-    tp_page_line(page);
-    tp_page_put(page, 0, "Live memory at the peak by site");
-    print_total_sites(r, page);
-    print_points(r, page);
+    print_total_sites(r, SITES_SHOWN, page);
+    tp_predict_points_print(r, page);
     tp_page_line(page);
     tp_predict_checks_print(r, page);
 }
@@ -765,12 +760,12 @@ void tp_predict_text(const struct tp_predict_report *r, struct tp_page *page)
     if (r->asking->n) {
         tp_page_line(page);
         tp_predict_memory_print(r, page);
-        print_growth(r, page);
+        print_growth(r, SITES_SHOWN, page);
     }
     if (a->fit.capacity)
         tp_page_line(page);
     tp_predict_fit_print(r, page);
-    print_points(r, page);
+    tp_predict_points_print(r, page);
     tp_page_line(page);
     tp_predict_checks_print(r, page);
     if (r->output)

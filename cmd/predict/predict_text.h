@@ -15,19 +15,14 @@ const char *tp_predict_why(const struct tp_predict_answer *a);
 /* Adds which recording would help where there is no prediction, a sentence without its stop. */
 void tp_predict_advice(const struct tp_predict_report *r, struct tp_str *out);
 
-/* Parts of the screen: what it is from, memory at the value, what fits, and how well the recordings
- * predict one another. */
+/* Parts of the screen: what it is from, memory at the value, live memory at the peak by site, of so
+ * many at most, memory by value, what fits, and how well the recordings predict one another. */
 void tp_predict_head_print(const struct tp_predict_report *r, struct tp_page *page);
 void tp_predict_memory_print(const struct tp_predict_report *r, struct tp_page *page);
+void tp_predict_sites_print(const struct tp_predict_report *r, size_t most, struct tp_page *page);
+void tp_predict_points_print(const struct tp_predict_report *r, struct tp_page *page);
 void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *page);
 void tp_predict_checks_print(const struct tp_predict_report *r, struct tp_page *page);
-
-/* Its tables, to be dropped in every case. Memory by value: */
-void tp_predict_points_table(const struct tp_predict_report *r, bool exact, struct tp_table *t);
-/* Live memory at the peak by site, of so many at most, which are the first column where `places` is
- * set. It is empty where nothing changes. */
-void tp_predict_sites_table(const struct tp_predict_report *r, size_t most, bool places, bool exact,
-                            struct tp_table *t);
 
 /* Adds why totals of allocation sites tell nothing: "err by 23.5% in the recordings themselves". */
 void tp_predict_totals_fail(const struct tp_site_totals *t, struct tp_str *out);

@@ -224,9 +224,10 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     tp_device_answers(r, d, page);
 }
 
-static void print_all_memory(const struct tp_result *r, struct tp_page *page)
+static void print_all_memory(const struct tp_report *rep, const struct tp_result *r,
+                             struct tp_page *page)
 {
-    for (uint32_t i = 0; i < r->run->device_count; i++) {
+    for (uint32_t i = 0; i < tp_devices_shown(rep, r); i++) {
         if (r->run->device_count == 1)
             tp_page_at(page, 0, "Memory");
         else
@@ -482,7 +483,7 @@ void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, st
                     r->spec->plugin->file, r->spec->plugin->version[0] ? " " : "",
                     r->spec->plugin->version);
     tp_page_line(page);
-    print_all_memory(r, page);
+    print_all_memory(rep, r, page);
     if (r->fidelity) {
         tp_report_fidelity(r, 0, page);
         tp_page_line(page);

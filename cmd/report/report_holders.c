@@ -2,6 +2,7 @@
 #include "cmd/report/report_holders.h"
 
 #include "alloc/base/numbers.h"
+#include "cmd/ui/table.h"
 #include "traces/places/place_table.h"
 
 #include <ctype.h>
@@ -103,23 +104,19 @@ static void add_more(const struct tp_holders *h, const struct tp_holder *row, st
                    h->timed ? tp_duration(row->oldest).s : tp_plural(row->oldest, "event").s);
 }
 
-/* A holder is one line on a screen: what does not fit of its name is in --json, and more of it in
- * --depth. */
-static void print_name(const char *name, const char *end, struct tp_page *page)
+static void add_row(struct tp_table *t, const struct tp_holders *h, double bytes, const char *name)
 {
-    int room = page->width - PLACE - tp_text_width(end);
-    if (page->form != TP_PAGE_SCREEN || tp_text_width(name) <= room || room < 4)
-        tp_page_at(page, PLACE, "%s%s", name, end);
-    else
-        tp_page_at(page, PLACE, "%.*s...%s", (int)tp_text_bytes(name, room - 3), name, end);
+    tp_table_bytes(t, bytes > 0 ? (uint64_t)bytes : 0, false);
+    tp_table_add(t, "%s", tp_percent(bytes / (double)h->bytes).s);
+    tp_table_add(t, "%s", name);
 }
 
-static void print_holder(const struct tp_holders *h, const struct tp_holder *row,
-                         struct tp_page *page)
+/* A holder is one line on a screen: what does not fit of its name is in --json, and more of it in
+ * --depth. */
+static void add_holder(struct tp_table *t, const struct tp_holders *h, const struct tp_holder *row,
+                       const struct tp_page *page)
 {
-    struct tp_str name = {0}, end = {0};
-    tp_page_at(page, NAME, "%s", tp_bytes((uint64_t)row->bytes, false).s);
-    tp_page_at(page, NOTE, "%7s", tp_percent(row->bytes / (double)h->bytes).s);
+    struct tp_str name = {0}, end = {0}, line = {0};
     if (h->by == TP_BY_METADATA)
         tp_str_add(&name, "%s", row->place);
     else
@@ -128,29 +125,31 @@ static void print_holder(const struct tp_holders *h, const struct tp_holder *row
         tp_str_add(&name, " (by %s)", tp_plural(row->blocks, "block").s);
     add_callers(row, &name);
     add_more(h, row, &end);
-    print_name(tp_str_text(&name), tp_str_text(&end), page);
-    tp_page_line(page);
+    const char *text = tp_str_text(&name);
+    int room = page->width - PLACE - tp_text_width(tp_str_text(&end));
+    bool cut = page->form == TP_PAGE_SCREEN && tp_text_width(text) > room && room >= 4;
+    size_t bytes = cut ? tp_text_bytes(text, room - 3) : strlen(text);
+    tp_str_add(&line, "%.*s%s%s", (int)bytes, text, cut ? "..." : "", tp_str_text(&end));
+    add_row(t, h, row->bytes, tp_str_text(&line));
     tp_str_drop(&name);
     tp_str_drop(&end);
+    tp_str_drop(&line);
 }
 
-static void print_rest(const struct tp_holders *h, struct tp_page *page)
+/* Of more than `shown` rows the others are one. */
+static void add_rest(struct tp_table *t, const struct tp_holders *h, unsigned shown)
 {
     double rest = (double)h->bytes - h->unknown;
-    for (unsigned i = 0; i < h->count && i < SHOWN; i++)
+    for (unsigned i = 0; i < shown; i++)
         rest -= h->rows[i].bytes;
-    if (h->places > SHOWN) {
-        tp_page_at(page, NAME, "%s", tp_bytes(rest > 0 ? (uint64_t)rest : 0, false).s);
-        tp_page_at(page, NOTE, "%7s", tp_percent(rest / (double)h->bytes).s);
-        tp_page_put(page, PLACE, "%s more: --json",
-                    tp_plural(h->places - SHOWN, h->by == TP_BY_PLACE ? "place" : "row").s);
-    }
+    if (h->places > shown)
+        add_row(t, h, rest,
+                tp_text_of("%s more: --json",
+                           tp_plural(h->places - shown, h->by == TP_BY_PLACE ? "place" : "row").s)
+                    .s);
     struct tp_holder_rest rests[TP_HOLDER_RESTS];
-    for (unsigned i = 0, count = tp_holder_rests(h, rests); i < count; i++) {
-        tp_page_at(page, NAME, "%s", tp_bytes((uint64_t)rests[i].bytes, false).s);
-        tp_page_at(page, NOTE, "%7s", tp_percent(rests[i].bytes / (double)h->bytes).s);
-        tp_page_put(page, PLACE, "%s", rests[i].name);
-    }
+    for (unsigned i = 0, count = tp_holder_rests(h, rests); i < count; i++)
+        add_row(t, h, rests[i].bytes, rests[i].name);
 }
 
 void tp_holders_print(const struct tp_holders *h, struct tp_page *page)
@@ -162,18 +161,26 @@ void tp_holders_print(const struct tp_holders *h, struct tp_page *page)
         [TP_BY_SIZE] = "the size of its blocks",
         [TP_BY_METADATA] = "what the program said of it (metadata)",
     };
-    uint64_t small = 0;
     if (!h)
         return;
+    const struct tp_column columns[] = {{.name = "held", .left = true, .width = NOTE - NAME - 2},
+                                        {.name = "share", .width = PLACE - NOTE - 2},
+                                        {.name = by[h->by], .left = true}};
+    struct tp_table table = {0};
+    uint64_t small = 0;
+    unsigned shown = page->form == TP_PAGE_SCREEN && h->count > SHOWN ? SHOWN : h->count;
     tp_page_line(page);
     tp_page_at(page, 0, "%s", moment(h).s);
     tp_page_more(page, NOTE + 1, " by %s%s", by[h->by], h->estimated ? "; estimated" : "");
     tp_page_line(page);
     for (unsigned i = 0; i < h->count; i++)
         small += h->rows[i].blocks;
-    for (unsigned i = 0; i < h->count && i < SHOWN; i++)
-        print_holder(h, &h->rows[i], page);
-    print_rest(h, page);
+    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
+    for (unsigned i = 0; i < shown; i++)
+        add_holder(&table, h, &h->rows[i], page);
+    add_rest(&table, h, shown);
+    tp_table_print(&table, page, NAME, TP_TABLE_WIDE);
+    tp_table_drop(&table);
     if (h->estimated)
         tp_page_row(page, NAME, "estimated", NOTE,
                     "from the call stacks of %s: below %s one in %s has one, and stands for the "

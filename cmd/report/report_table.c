@@ -730,8 +730,6 @@ int tp_report_rows(const struct tp_report *rep, const struct tp_result *results,
     fill_table(rep, results, count, page->exact, columns, used, &t);
     if (page->form == TP_PAGE_MARKDOWN)
         status = tp_table_markdown(&t, " --- ", " ---: ", page->out, err);
-    else if (page->form == TP_PAGE_HTML)
-        status = tp_table_html(&t, page->out, err);
     else
         shown = tp_table_print(&t, page, NOTE, rep->verbose ? TP_TABLE_WIDE : TP_TABLE_FIRST);
     if (page->form == TP_PAGE_MARKDOWN)

@@ -187,14 +187,6 @@ void tp_table_row(const struct tp_table *t, int row, struct tp_page *page, int i
     print_line(t, row, 1, t->column_count, page, indent);
 }
 
-void tp_table_row_beside(const struct tp_table *t, int row, const char *text, struct tp_page *page,
-                         int indent)
-{
-    tp_table_row(t, row, page, indent);
-    tp_page_right(page, indent + tp_table_width(t) + 2 + tp_text_width(text), text);
-    tp_page_line(page);
-}
-
 /* Whether any of these columns has a text in this line of its head. */
 static bool has_heads(const struct tp_table *t, int line, int from, int to)
 {

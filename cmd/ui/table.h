@@ -75,11 +75,6 @@ int tp_table_print(const struct tp_table *t, struct tp_page *page, int indent,
  * of the heads. */
 void tp_table_row(const struct tp_table *t, int row, struct tp_page *page, int indent);
 
-/* Prints one row with a text behind it, and ends the line. Row -2 is the first line of the heads.
- */
-void tp_table_row_beside(const struct tp_table *t, int row, const char *text, struct tp_page *page,
-                         int indent);
-
 /* Writes the table as Markdown. `left` and `right` are the delimiters below the heads of columns
  * aligned left and right, such as ":---". TP_ENOMEM: a part is missing. */
 int tp_table_markdown(const struct tp_table *t, const char *left, const char *right, FILE *out,

@@ -136,7 +136,7 @@ def no_more(page, document, found):
 TOLD = ("<tbody>", 'class="pick"')
 VERDICT = (look_at_rows, look_at_verdict, compare_verdict, TOLD, page_verdicts.getters)
 INFO = (look_at_areas, info_views.look_at_trace, compare_info,
-        ("Made again by", "<tbody>|Nothing is allocated|no events"), page_info.getters)
+        ("Made again by", "<tbody>|nothing is allocated|no events"), page_info.getters)
 PAGES = {
     "tapool.result/1": (look_at_views, look_at_result, compare_result, ("<tbody>", "Pick"), getters_of_result),
     "tapool.compare/1": VERDICT, "tapool.check/1": VERDICT,

@@ -12,7 +12,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import rounding as text  # noqa: E402
-from page_tables import NoGetters, check_table, whole  # noqa: E402
+from page_tables import NoGetters, check_table, is_name, whole  # noqa: E402
 from page_trace import Trace  # noqa: E402
 
 def total(values):
@@ -253,73 +253,57 @@ class Answer:
                           (re.findall(r"^\S* (.+)", library) or re.findall(r"\.so\.(.+)", library))}
 
 
-# ---- the table of latencies ----
-
-class Latency:
-    PERCENTILES = {"p50, ns": "p50_ns", "p90, ns": "p90_ns", "p99, ns": "p99_ns", "p99.9, ns": "p99_9_ns",
-                   "longest, ns": "max_ns"}
-
-    def __init__(self, document, runs):
-        self.step = document["clock"]["step_ns"]
-        self.rows = [(run, kind) for run in runs for kind in run.get("latency") or {}]
-
-    def see(self, table):
-        return [] if len(table["rows"]) == len(self.rows) else \
-            ["latency: %d rows for %d histograms" % (len(table["rows"]), len(self.rows))]
-
-    def expected(self, table, row, column):
-        run, kind = self.rows[row]
-        head, latency = table["heads"][column], run["latency"][kind]
-        if column == 0:
-            return {run["strategy"]["label"]}
-        if head in self.PERCENTILES:
-            return {text.latency(whole(latency[self.PERCENTILES[head]]), self.step)}
-        return {"calls to": {kind}, "calls": {text.count(latency["count"])}}.get(head)
-
-
 # ---- the table of holders ----
 
 class Holders:
+    """A row for each holder, which says more of it behind its name where more was asked for; and for the others."""
+    SAID = re.compile(r"(?P<name>.*?)(?: \(by (?P<by>[\d,]+) blocks?\))?(?:, (?:mostly )?from (?P<callers>.*?))?"
+                      r"(?:; (?P<blocks>[\d,]+) blocks?(?:, oldest (?P<age>.*))?)?")
+    HEADS = ("the code that asked for it", "the phase in which it was asked for", "its age", "the size of its blocks",
+             "what the program said of it (metadata)")
+
     def __init__(self, document, runs):
         held = runs[0].get("peak_holders") or runs[0].get("holders") or runs[0].get("page", {}).get("held_sizes") or {}
         self.all, unknown = whole(held.get("bytes", 0)), whole(held.get("unknown_bytes", 0))
-        self.event, self.places = held.get("event"), dict(enumerate(held.get("places", [])))
-        self.rows = [(p["place"], whole(p["bytes"]), whole(p["blocks"])) for p in self.places.values()]
-        rest = self.all - unknown - sum(row[1] for row in self.rows)
-        if held.get("count", 0) > len(self.rows):
-            self.rows.append(("others", max(0, rest), None))
-        self.rows += [(rest["why"], whole(rest["bytes"]), None) for rest in held.get("rests", [])]
+        self.event, places = held.get("event"), held.get("places", [])
+        self.rows = [(p, whole(p["bytes"])) for p in places]
+        left, rest = held.get("count", 0) - len(places), self.all - unknown - sum(row[1] for row in self.rows)
+        if left > 0:
+            self.rows.append((r"%s (place|row)%s more: --json" % (text.count(left), "s" * (left > 1)), max(0, rest)))
+        self.rows += [(re.escape(rest["why"]), whole(rest["bytes"])) for rest in held.get("rests", [])]
 
     def see(self, table):
-        good = len(table["rows"]) == len(self.rows) and text.size(self.all) in table["lead"]
-        return [] if good else ["holders: %d rows for %d, '%s' for %s" % (
-            len(table["rows"]), len(self.rows), table["lead"], text.size(self.all))]
-
-    WHO = ("asked for by", "asked for in", "age", "size of a block")
+        good = len(table["rows"]) == len(self.rows) and table["heads"][:2] == ["held", "share"] and table["heads"][2] in self.HEADS
+        return [] if good else ["holders: %d rows for %d, of %s" % (len(table["rows"]), len(self.rows), table["heads"])]
 
     def expected(self, table, row, column):
-        head, (name, held, blocks), place = table["heads"][column], self.rows[row], self.places.get(row)
-        if head in self.WHO and column == 0:
-            return {name}
-        if head == "oldest":
-            return self.age_text(place, table["rows"][row][column])
-        return {"holds": {text.size(held)}, "share": text.texts(text.percent, held / self.all, 0),
-                "blocks": {text.count(blocks)}, "mostly called from": {self.callers_text(place)}}.get(head)
+        who, held = self.rows[row]
+        if column < 2:
+            return [{text.size(held)}, text.texts(text.percent, held / self.all, 0)][column]
+        said = table["rows"][row][column]
+        return bool(re.fullmatch(who, said)) if isinstance(who, str) else self.is_place(who, self.SAID.fullmatch(said))
 
-    def age_text(self, place, said):
+    def is_place(self, place, said):
+        blocks = {None, text.count(place["blocks"])}
+        return is_name(said["name"], place["place"]) and said["by"] in blocks and said["blocks"] in blocks \
+            and self.are_callers(place, said["callers"]) and self.is_age(place, said["age"])
+
+    def is_age(self, place, said):
         """The JSON has no age where times are not known: it is in events then, of which there were not more."""
-        if not place or place["oldest_ns"] is not None or not self.event:
-            return {text.duration(place and place["oldest_ns"])}
+        if said is None or place["oldest_ns"] is not None:
+            return said in (None, text.duration(place["oldest_ns"]))
         known = re.fullmatch(r"([\d,]+) events?", said)
-        return {said} if known and int(known.group(1).replace(",", "")) <= self.event else {"-"}
+        return bool(known) and (not self.event or int(known.group(1).replace(",", "")) <= self.event)
 
     @staticmethod
-    def callers_text(place):
-        """Those that agree, from the inside out; else the one from which most was asked for."""
-        if not place or place["callers"] or not place["called_from"]:
-            return " < ".join(place["callers"]) if place else ""
-        most = place["called_from"][0]
-        return "%s (%s)" % (most["place"], text.percent(whole(most["bytes"]) / whole(place["bytes"])))
+    def are_callers(place, said):
+        """Those that agree, from the inside out; else those from which most was asked for, with their shares."""
+        if place["callers"]:
+            names = re.split(" < (?:mostly )?", said or "")
+            return len(names) == len(place["callers"]) and all(map(is_name, names, place["callers"]))
+        shares = [re.escape(text.percent(whole(c["bytes"]) / whole(place["bytes"]))) for c in place["called_from"]]
+        found = re.fullmatch(", ".join(r"(.*) \(%s(?: of it)?\)" % share for share in shares), said or "")
+        return bool(found) and all(map(is_name, found.groups(), (c["place"] for c in place["called_from"])))
 
 
 # ---- the table of where the memory went ----
@@ -361,63 +345,7 @@ class Where:
                 "largest piece": {text.size(at["largest_piece_bytes"] if at["idle_pieces"] else None)}}.get(head)
 
 
-# ---- the table of fragmentation ----
-
-class Fragmentation:
-    """A row for each policy and device of which memory is known over time."""
-
-    def __init__(self, document, runs):
-        self.rows = [(run["strategy"]["label"] + (", device %d" % d if len(run["devices"]) > 1 else ""), device["memory"])
-                     for run in runs for d, device in enumerate(devices_shown(run)) if self.is_followed(run, d)]
-
-    @staticmethod
-    def is_followed(run, device):
-        """A page has its curves elsewhere than the JSON result."""
-        on_page = run["page"]["devices"][device]["curve"]["events"] if "page" in run else []
-        return bool(run["devices"][device]["memory"]["curve"] or on_page)
-
-    def see(self, table):
-        names = [row[0] for row in table["rows"]]
-        return [] if names == [name for name, _ in self.rows] else ["fragmentation: rows %s" % names]
-
-    def expected(self, table, row, column):
-        name, memory = self.rows[row]
-        at = memory["at_peak_demand"]
-        requested, reserved = (whole(at[part + "_bytes"]) for part in ("requested", "reserved"))
-        share = 1 - requested / reserved if reserved and requested is not None else None
-        return {"": {name}, "name": {name},
-                "not requested, of reserved": text.texts(text.percent, share, 0),
-                "idle, of reserved": text.texts(text.percent, memory["unused_reserved"]),
-                "rounding, of handed out": text.texts(text.percent, memory["internal_fragmentation"]),
-                }.get(table["heads"][column])
-
-
-# ---- the table of calls to the source ----
-
-class Calls:
-    def __init__(self, document, runs):
-        self.rows = []
-        for run in runs:
-            for d, device in enumerate(devices_shown(run)):
-                curve = run["page"]["devices"][d]["curve"]["events"] if "page" in run else device["memory"].get("curve")
-                if curve and device["source_calls"]["get"] is not None:
-                    several = ", device %d" % d if len(run["devices"]) > 1 else ""
-                    self.rows.append((run["strategy"]["label"] + several, device["source_calls"]))
-
-    def see(self, table):
-        return [] if len(table["rows"]) == len(self.rows) else \
-            ["calls: %d rows for %d" % (len(table["rows"]), len(self.rows))]
-
-    def expected(self, table, row, column):
-        name, calls = self.rows[row]
-        if column == 0:
-            return {name}
-        member = {"calls that get memory": "get", "calls that give it back": "put"}.get(table["heads"][column])
-        return {text.count(whole(calls[member]))} if member else None
-
-
-TABLES = {"answer": Answer, "where": Where, "fragmentation": Fragmentation, "latency": Latency, "holders": Holders,
-          "calls": Calls, "trace": Trace}
+TABLES = {"answer": Answer, "where": Where, "holders": Holders, "trace": Trace}
 
 
 # ---- the sentence of the Pick ----

@@ -11,6 +11,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import rounding as text  # noqa: E402
 from page_tables import whole  # noqa: E402
+from page_trace import size_rows  # noqa: E402
 
 
 def exact_size(value):
@@ -107,8 +108,6 @@ SENTENCES = [(pattern, values) for pattern, values in (
     (r"alignment (?:below the usual|other than) <C> bytes: <C> requests? \(<P>\), (?:up to )?<S>", lambda d: [(
         d["alignment"]["usual_bytes"], d["alignment"]["other_requests"],
         share(d["alignment"]["other_requests"], requests(d)), d["alignment"]["highest_bytes"])]),
-    (r"^After event <C> the program held <S>", lambda d: [(holders(d)["event"], holders(d)["bytes"])]),
-    (r"^When it needed most, the program held <S>", lambda d: [(holders(d)["bytes"],)]),
     (r"^Held at event <C> ", lambda d: [(holders(d)["event"],)]),
     (r"^<S> <P>(?: \D*?[:;] <C> blocks?(?:, (?:the )?oldest <T>)?)?", held),
     (r"NAME \(<P>", lambda d: [(share(p["bytes"], row["bytes"]),) for row in holders(d)["places"] for p in row["called_from"]]),
@@ -314,10 +313,10 @@ class Screen:
             return re.sub(r"\s", "", short)
         here = squeezed(" ".join(self.sentences))
         return ["not in the screen: " + line[:200] for sentence in sentences for line in sentence.split("\n")
-                if re.search(r"\d", line) and squeezed(line) not in here and not re.match("After event|When it|Drawn are", line)]
+                if re.search(r"\d", line) and squeezed(line) not in here and not line.startswith("Drawn are")]
 
     def check(self, document):
-        right = self.size_rows(document)
+        right = size_rows(document["sizes"], exact_size)
         if "left_out" in document and not document["sizes"]:
             self.sizes = self.sizes[:1] # of two kinds of traces, which have no common rows
         found = [] if len(self.sizes[1:]) == len(right) else ["%d rows of sizes, and not %d" % (len(self.sizes) - 1, len(right))]
@@ -325,20 +324,6 @@ class Screen:
                   if any(b is not None and a != b for a, b in zip(row, of)) or len(row) != len(of)]
         more = [wrong for chart, device in zip(self.charts, self.devices(document)) for wrong in self.wrong_chart(chart, device, document)]
         return found + more, sum(map(len, right)) + 3 * len(self.charts)
-
-    @staticmethod
-    def size_rows(d):
-        last, rows = None, []
-        whole_bytes = sum(whole(row["bytes"]) or 0 for row in d["sizes"])
-        for row in d["sizes"]:
-            limit = "> " + last if row["up_to_bytes"] is None else "<= " + text.size(whole(row["up_to_bytes"]))
-            last = limit.split(" ", 1)[1]
-            if row["objects"]:
-                known = row["bytes"] is not None
-                rows.append([limit, text.count(row["objects"]), text.percent(share(row["objects"], d["allocated"]["objects"])),
-                             exact_size(row["bytes"]) if known else None,
-                             text.percent(share(row["bytes"], whole_bytes)) if known else None])
-        return rows
 
     @staticmethod
     def devices(d):

@@ -96,95 +96,54 @@ class Compare:
         cell = self.rows(index)[row[0]]["metrics"][metric["name"]]
         return value_of(cell, row[column], metric) if column % 2 else change_of(cell, row[column])
 
-    def changes(self, index, table, row, column):
-        metric, here = self.metric(index, row[1]), self.rows(index)[row[0]]
-        cell = here["metrics"][metric["name"]]
-        base = self.of["tables"][index]["rows"][here["base"]]["metrics"][metric["name"]]
-        return {"figure": lambda said: True, "base": lambda said: value_of(base, said, metric),
-                "here": lambda said: value_of(cell, said, metric), "change": lambda said: estimate_of(cell, said),
-                "95 % interval": lambda said: interval(said, cell["change_low"], cell["change_high"]),
-                "p": lambda said: probability(said, cell["p"]),
-                "what that says": lambda said: said == self.page["marks"][cell["mark"]]}[table["heads"][column]](row[column])
-
-    def rounds(self, index, table, row, column):
-        metric = self.metric(index, table["about"].replace(" in each round", ""))
-        run = next(r for r in self.runs(index) if r["strategy"]["label"] == table["heads"][column])
-        return near(row[column], run["rounds"][metric["name"]][int(row[0]) - 1])
-
     def means(self, index, table, row, column):
         mean = next(m for m in self.of["geometric_means"] if m["label"] == row[0])["metrics"][table["heads"][column]]
         return near(row[column].strip("()"), mean["ratio"])
 
-    def origin(self, index, table, row, column):
-        return fact(self.of, table, row, column)
-
     def count(self, index, table):
         """How many rows a table must have; None: any number."""
-        return {"answer": len(self.runs(index)), "rounds": len(next(iter(self.runs(index)[0]["rounds"].values()), []))
-                if self.runs(index) and "rounds" in self.runs(index)[0] else None}.get(table["section"])
+        return len(self.runs(index)) if table["section"] == "answer" else None
 
     def check(self, index, table, row, column):
         return getattr(self, table["section"])(index, table, row, column)
 
 
-def took(ns):
-    seconds = math.floor(ns / 1e9 + 0.5)
-    return "%.1f s" % (ns / 1e9) if ns < 59950000000 else "%d min %02d s" % divmod(seconds, 60)
-
-
-def fact(of, table, row, column):
-    """A row of what is known of the machine, or of a file."""
-    if table["heads"][0] == "file":
-        file = next(f for f in of["files"] if f["path"] == row[0])
-        known = {"tapool": "version", "machine": "arch", "CPU": "cpu", "C library": "libc"}
-        head = table["heads"][column]
-        return head == "partial" or row[column] == (file[known.get(head, head)] or "unknown")
-    machine = of["machine"]
-    wanted = {"system": machine["os"], "machine": machine["arch"], "CPU": machine["cpu"], "C library": machine["libc"],
-              "cores": text.count(machine["cores"]), "memory": text.size(int(machine["memory_bytes"])),
-              "pinned to core": str(of.get("core")), "baseline": of.get("baseline"), "cells in it": of.get("written"),
-              "seed": str(of.get("seed")), "exit code": str(of.get("exit_code"))}
-    if "rule" in of:
-        wanted["a slowdown counts from"] = text.percent(of["rule"]["effect"])
-        wanted["and with p below"] = "%g" % of["rule"]["alpha"]
-        wanted["took"] = took(int(of["wall_ns"]))
-        wanted.update({c["name"]: c["against"] for c in of["classes"]})
-    return row[column] == (wanted[row[0]] or "not known")
-
-
 # ---- check ----
-
-def is_cell(said, of):
-    """Whether a text names the cell of a finding or of a cause."""
-    return any(is_name(said, ", ".join(parts)) for parts in (
-        (of["trace"], of["strategy"]), (of["trace"], of["strategy"], of["source"])))
-
 
 class Check:
     def __init__(self, page, of):
         self.of, self.rows, self.of_cell = of, len(page["findings"]), {}
 
     def finding(self, row):
-        """The finding of a row, which names it by its cell and its figure."""
-        if row[0] not in self.of_cell:
-            self.of_cell[row[0]] = [f for f in self.of["findings"] if is_cell(row[0], f)]
-        for f in self.of_cell[row[0]]:
-            if f["metric"] + ("[%d]" % f["device"] if "[" in row[1] else "") == row[1]:
+        """The finding of a row, which names its cell and its figure."""
+        cell = tuple(row[1:4])
+        if cell not in self.of_cell:
+            self.of_cell[cell] = [f for f in self.of["findings"] if all(map(is_name, cell, (f["trace"], f["strategy"], f["source"])))]
+        for f in self.of_cell[cell]:
+            if f["metric"] + ("[%d]" % f["device"] if "[" in row[4] else "") == row[4]:
                 return f
-        raise KeyError(row[:2])
+        raise KeyError(row[:5])
 
     def findings(self, table, row, column):
         f, head, said = self.finding(row), table["heads"][column], row[column]
-        d = f["difference"] or {}
+        d, side = f["difference"] or {}, "p_better" if f["verdict"] == "better" else "p_worse"
         percent = {n: None if d.get(n) is None else d[n] - 1 for n in ("low", "high")}
-        side = "adjusted_p_better" if f["verdict"] == "better" else "adjusted_p_worse"
+        if column == 0:
+            return said == f["verdict"]
         if f["unit"] is None: # an option: its note has both values
             return not re.search(r"\d", said) or said in f["note"]
-        return {"figure": lambda: True, "class": lambda: said == f["class"], "note": lambda: said == f["note"],
-                "base": lambda: amount(said, f["base"], f["unit"]), "now": lambda: amount(said, f["now"], f["unit"]),
-                "change": lambda: self.change(f, said), "verdict": lambda: said == f["verdict"],
-                "95 % interval in %": lambda: interval(said, percent["low"], percent["high"]),
-                "p": lambda: probability(said, d.get(side)), "allowed": lambda: self.allowed(f, said)}[head]()
+        values, _, note = said.partition("; ")
+        return {"metric": lambda: True, "trace": lambda: True, "strategy": lambda: True, "source": lambda: True,
+                "base -> now": lambda: self.pair(f, values) and note == f["note"],
+                "change": lambda: self.change(f, said), "allowed": lambda: self.allowed(f, said),
+                "95 % interval": lambda: interval(said, percent["low"], percent["high"]),
+                "p raw": lambda: probability(said, d.get(side)),
+                "p adjusted": lambda: probability(said, d.get("adjusted_" + side)),
+                "pairs": lambda: said == self.pairs(d)}[head]()
+
+    @staticmethod
+    def pairs(d):
+        return "%d pair%s%s" % (d["pairs"], "s" * (d["pairs"] != 1), " in %d sets" % d["sets"] * (d["sets"] > 1)) if d else ""
 
     def change(self, f, said):
         if f["base"] is None or f["now"] is None:
@@ -205,48 +164,8 @@ class Check:
         return said == "0" if not f["allowed"] else bool(number) and (
             near(said.lstrip("+-"), wanted) or abs(abs(float(number.group(1).replace(",", ""))) - wanted) <= 5e-3 * wanted)
 
-    def causes(self, table, row, column):
-        """What is said of a cause is what the JSON says of it, and of its first finding."""
-        head, said = table["heads"][column], row[column]
-        cause = next((c for c in self.of["causes"] if c["text"] == row[2] and is_cell(row[0], c)), None)
-        if head == "what changed":
-            return cause is not None or row[1] == "inconclusive"
-        list_ = [self.of["findings"][i] for i in cause["findings"]] if cause else [self.finding([row[0], row[2]])]
-        if head == "change":
-            return any(self.change(f, said) for f in list_)
-        if head == "allowed":
-            return any(self.allowed(f, said) for f in list_)
-        if head == "base -> now":
-            return any(self.pair(f, said) for f in list_)
-        if head == "95 % interval in %, p":
-            return any(self.proof(f, said) for f in list_)
-        if head == "verdict":
-            return said == list_[0]["verdict"]
-        return head == "with it" and self.folded(cause, said)
-
-    @staticmethod
-    def proof(f, said):
-        """An interval with its probability; nothing where there is none."""
-        d, found = f["difference"] or {}, re.fullmatch(r"(\[.*\])(?: p(=|<)(.*))?", said)
-        if d.get("low") is None or d.get("high") is None:
-            return said == ""
-        p = d.get("adjusted_p_better" if f["verdict"] == "better" else "adjusted_p_worse")
-        right = p is None or p >= 0.001 and "%.2g" % p == (found and found.group(3)) or p < 0.001 and found and found.group(2, 3) == ("<", "0.001")
-        return bool(found and right) and interval(found.group(1), d["low"] - 1, d["high"] - 1)
-
-    def folded(self, cause, said):
-        """The figures behind the first one of a cause, each with its change, and how many more there are."""
-        rest = [self.of["findings"][i] for i in cause["findings"][1:]] if cause else []
-        more = re.search(r" and ([\d,]+) more$", said)
-        items = re.split(r", (?=[a-z])", said[:more.start()] if more else said) if said else []
-        left = len(rest) - len(items)
-        if more and text.count(left) != more.group(1) or not more and left:
-            return False
-        return all(item.startswith(f["metric"]) and (" " not in item or self.change(f, item.split(" ", 1)[1]))
-                   for item, f in zip(items, rest))
-
     def pair(self, f, said):
-        found = re.search(r"([\d.,e+-]+)(?: (\w+))? -> ([\d.,e+-]+)(?: ?(\S+))?$", said)
+        found = re.search(r"([\d.,e+-]+)(?: ?(\w+))? -> ([\d.,e+-]+)(?: ?(\S+))?$", said)
         if not found:
             return said == f["note"] or None in (f["unit"], f["base"], f["now"]) and not re.search(r"\d", said)
         unit = found.group(4) or ""
@@ -256,11 +175,8 @@ class Check:
     def classes(self, table, row, column):
         of, head = next(c for c in self.of["classes"] if c["name"] == row[0]), table["heads"][column]
         if head in ("cells", "values"):
-            return row[column] == (text.count(of[head]) if of["checked"] else "-")
-        return row[column] == (of["against"] if of["checked"] else "-") if head == "compared" else of["reason"] in row[column]
-
-    def origin(self, table, row, column):
-        return fact(self.of, table, row, column)
+            return row[column] == (text.count(of[head]) if of["checked"] else "")
+        return head == "class" or of["reason"] in row[column] and (not of["checked"] or row[column].split("; ")[0] == of["against"])
 
     def count(self, index, table):
         return {"findings": self.rows,
@@ -287,7 +203,7 @@ class Cells:
     def expected(self, table, row, column):
         cells = table["rows"][row]
         try:
-            return column == 0 or bool(self.of.check(self.index, table, cells, column))
+            return column == 0 and table["section"] != "findings" or bool(self.of.check(self.index, table, cells, column))
         except (KeyError, AttributeError, StopIteration, IndexError, ValueError, TypeError):
             return None
 
@@ -297,16 +213,37 @@ def getters(index, table, data, document):
     return Cells(of, index) if hasattr(of, table["section"]) else NoGetters()
 
 
+def took(ns):
+    seconds = math.floor(ns / 1e9 + 0.5)
+    return "%.1f s" % (ns / 1e9) if ns < 59950000000 else "%d min %02d s" % divmod(seconds, 60)
+
+
+def machine_of(document):
+    """The lines that say where it was measured; None: in several files."""
+    known = document["machine"]
+    facts = {"system": known["os"], "machine": known["arch"], "CPU": known["cpu"], "cores": text.count(known["cores"]),
+             "memory": text.size(int(known["memory_bytes"])), "C library": known["libc"]}
+    return None if document.get("files") else ["%s %s" % (name, said or "not known") for name, said in facts.items()]
+
+
+def check_sentences(articles, document):
+    """What is wrong with what is said beside the tables."""
+    picks = [" ".join(article["picks"][0].split()) for article in articles if article["picks"]]
+    right = [" ".join(table["pick_text"].split()) for table in document.get("tables", [])]
+    found, said = [], articles[-1]["words"]["origin"][0].strip().split("\n")
+    if document["schema"] == "tapool.check/1":
+        right = ["%s %s, exit %d" % (document["verdict"], took(int(document["wall_ns"])), document["exit_code"])]
+        changes = "".join(articles[0]["words"].get("causes", []))
+        found += ["not said: " + c["text"] for c in document["causes"][:40] if c["text"] not in changes]
+    found += [] if machine_of(document) in (None, said) else ["measured on %s, not %s" % (said, machine_of(document))]
+    return found + ([] if picks == right else ["the Picks are %s, not %s" % (picks, right)])
+
+
 def check(articles, page, document):
     """Findings, and how many figures were compared."""
-    found, compared = [], 0
+    found, compared = check_sentences(articles, document), 0
     for index, article in enumerate(articles):
         for table in article["tables"]:
             more, n = check_table(table, getters(index, table, page, document))
             found, compared = found + more, compared + n
-    if document["schema"] == "tapool.check/1" and document["verdict"] not in [" ".join(p.split()) for p in articles[0]["picks"]]:
-        found.append("the verdict is %s, not %s" % (articles[0]["picks"], document["verdict"]))
-    for table, article in zip(document.get("tables", []), articles):
-        if " ".join(article["picks"][0].split()) != " ".join(table["pick_text"].split()):
-            found.append("the Pick is '%s', not '%s'" % (article["picks"][0], table["pick_text"]))
     return found, compared

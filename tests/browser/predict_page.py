@@ -33,8 +33,8 @@ def point_rows(d):
 def site_rows(d):
     sites = d["predicted"]["sites"]
     grows = whole(d["predicted"]["peak_requested_bytes"]) >= sum(whole(s["base_bytes"]) for s in sites)
-    rows = [[s["place"] or "unknown", text.size(whole(s["bytes"])), share_of(s, sites, grows), s["law"]] for s in sites]
-    return ["site", "bytes", "of the growth" if grows else "of the decrease", "law"], rows
+    rows = [[text.size(whole(s["bytes"])), share_of(s, sites, grows), s["law"], s["place"] or "unknown"] for s in sites]
+    return ["bytes", "of the growth" if grows else "of the decrease", "law", "site"], rows
 
 
 def getters(index, table, data, document):

@@ -61,44 +61,29 @@ class Rows:
 def sum_rows(d):
     memory = {name: whole(n) for name, n in d["memory"].items()}
     idle = [plural(memory[key], noun) for key, noun in (("idle_segments", "segment"), ("idle_units", "unit")) if memory[key]]
-    names = ["  live: " + plural(memory["live_blocks"], "block"), "+ rounding",
-             "+ %s in used segments" % plural(memory["holes"], "hole"),
-             "+ %s wholly idle" % (", ".join(idle) or "0 segments"), "= reserved, " + plural(memory["segments"], "segment")]
+    names = ["live: " + plural(memory["live_blocks"], "block"), "rounding",
+             "%s in used segments" % plural(memory["holes"], "hole"),
+             "%s wholly idle" % (", ".join(idle) or "0 segments"), "reserved, " + plural(memory["segments"], "segment")]
     notes = ["asked for and not freed", "",
              "fragmentation; the largest " + text.size(memory["largest_hole_bytes"]) if memory["holes"] else "",
              "PyTorch gives these back before it fails" if memory["idle_bytes"] else "", ""]
-    shares = [memory[p] / memory["reserved_bytes"] if memory["reserved_bytes"] else None for p in PARTS]
-    return [list(row) for row in zip(names, map(text.size, (memory[p] for p in PARTS)), map(text.percent, shares), notes)]
+    shares = [text.percent(memory[p] / memory["reserved_bytes"] if memory["reserved_bytes"] else None) for p in PARTS[:-1]] + [""]
+    return [list(row) for row in zip(" +++=", map(text.size, (memory[p] for p in PARTS)), names, shares, notes)]
 
 
 def try_rows(d):
-    limited = d["settings_capacity_bytes"]
-    rows = [[(t["conf"] or "as recorded") + " (compacted start)" * t["compacted_start"],
-             "-" if limited and t["failed_requests"] else text.size(whole(t["peak_reserved_bytes"])),
+    limit = d["settings_capacity_bytes"]
+    rows = [["  " + (t["conf"] or "as recorded") + " (compacted start)" * t["compacted_start"],
+             "" if limit and t["failed_requests"] else text.size(whole(t["peak_reserved_bytes"])),
              "no room" if t["failed_requests"] else "fits"] for t in d["settings"]]
-    return ["setting", "peak reserved", "this request"][:3 if limited else 2], [
-        row[:3 if limited else 2] for row in rows]
-
-
-def ground_rows(d):
-    of = d["fidelity"]
-    rows = [("addresses of blocks", of["as_recorded"], of["addresses"])]
-    rows += [(name, of[key]["as_recorded"], of[key]["recorded"]) for name, key in (
-        ("segments taken from the GPU", "segments_taken"), ("segments given back", "segments_given_back"),
-        ("times that memory was mapped", "ranges_mapped"), ("times that memory was unmapped", "ranges_unmapped"))]
-    return [[name, text.count(good), text.count(of)] for name, good, of in rows if whole(of)]
-
-
-def way_rows(d):
-    return [[b["place"] or "not known", text.size(whole(b["bytes"]))] for b in d["request"]["in_the_way"]["largest"]]
+    heads = ["Would it help?", "peak reserved"] + (["of " + text.size(whole(limit))] if limit else [])
+    return heads, [row[:len(heads)] for row in rows]
 
 
 WHY = {
-    "sum": lambda d: Rows(["part", "memory", "of what is reserved", "what it is"], sum_rows(d)),
-    "room": lambda d: Rows(["asked for by", "block"], way_rows(d)),
+    "sum": lambda d: Rows(["name", "memory", "part", "share of reserved", "what it is"], sum_rows(d)),
     "tries": lambda d: Rows(*try_rows(d)),
     "holders": lambda d: Holders(None, [d]),
-    "ground": lambda d: Rows(["compared", "as in the file", "of"], ground_rows(d)),
 }
 
 
@@ -139,13 +124,18 @@ def room_of(figures, part, d):
 def rest_of(figures, part, d, tables):
     """The tables that are there."""
     way = (d.get("request") or {}).get("in_the_way")
-    right = {"sum": True, "room": way, "tries": len(d.get("settings", [])) > 1, "holders": d.get("holders"),
-             "ground": d["fidelity"]["addresses"] and not d["replayed"]}
+    for block in way["largest"] if way else []:
+        line = "%s %s" % (text.size(whole(block["bytes"])), block["place"] or "not known")
+        figures.found.expect(line in part["room"]["words"], "not said:", line)
+    right = {"sum": True, "tries": len(d.get("settings", [])) > 1, "holders": d.get("holders")}
     figures.same("tables", tables, [name for name, there in right.items() if there])
     if d["replayed"]:
         figures.found.expect("a replay by the rules" in part["ground"]["words"], "that it is a replay is not said")
     elif not d["fidelity"]["addresses"]:
         figures.found.expect("the segments of the file as it ended" in part["ground"]["words"], "what it rests on is not said")
+    else:
+        said = "%s of %s addresses" % tuple(text.count(d["fidelity"][n]) for n in ("as_recorded", "addresses"))
+        figures.found.expect(said in part["ground"]["words"], "not said:", said)
 
 
 def map_of(figures, part, d):
@@ -238,59 +228,47 @@ def recorded_figures(document):
 
 class Settings:
     """A row for each setting that was played, and for what was recorded or measured. Below 1,000 settings there are all."""
-    DID, POOL = "what PyTorch did", "backend:cudaMallocAsync"
+    DID, POOL = "what PyTorch did", "backend:cudaMallocAsync (measured on this machine's GPU)"
 
     def __init__(self, document):
         self.document, did = document, recorded_figures(document)
-        self.rows = {name_of(s, document): (s, self.remarks(i, s)) for i, s in enumerate(document["settings"])
-                     if s["refused"] is None}
+        self.rows = {name_of(s, document): s for s in document["settings"] if s["refused"] is None and not s["reference"]}
         if did:
-            self.rows[self.DID] = did, "from the recording, nothing is played"
+            self.rows[self.DID] = did
         if "driver_pool" in document:
-            pool = {"driver_calls": None, "retries": None, "peak_file": None, **document["driver_pool"]}
-            self.rows[self.POOL] = pool, "measured on this machine's GPU"
+            self.rows[self.POOL] = {"driver_calls": None, "retries": None, "peak_file": None, **document["driver_pool"]}
 
     def see(self, table):
-        names = [row[0] for row in table["rows"]]
-        good = len(names) == len(self.rows) and set(names) <= set(self.rows)
+        names = [row[-1] for row in table["rows"]]
+        good = len(names) == len(self.rows) and set(names) == set(self.rows)
         return [] if good else ["each: rows %s, and not %s" % (names[:5], list(self.rows)[:5])]
 
-    def remarks(self, index, s):
-        answer = self.document["answer"]
-        said = [("the answer", index == answer["best"]), ("what the others are compared with", index == answer["compared_with"]),
-                ("on the front: none beats it", s["on_front"]), ("never proposed: %s" % s["danger"], s["danger"]),
-                ("%s: PyTorch from 2026 on" % s["newer_key"], s["newer_key"]),
-                ("what those are compared with that start compacted", s["reference"])]
-        return "; ".join(words for words, applies in said if applies)
-
     def expected(self, table, row, column):
-        name, said = table["rows"][row][0], table["rows"][row][column]
-        of, remarks = self.rows[name]
-        if column == 0:
+        name, said, head = table["rows"][row][-1], table["rows"][row][column], table["heads"][column]
+        of = self.rows[name]
+        if column == len(table["heads"]) - 1:
             return {name}
-        if name == self.POOL and table["heads"][column] in ("fits in the device", "peak in file"): # the JSON has one of both
+        fit = head.startswith("fits in ")
+        if name == self.POOL and (fit or head == "peak in file"): # the JSON has one of both
             return said == ("no" if whole(of["failed_allocations"]) else "yes") or said in map(str, range(1, len(self.document["files"]) + 1))
         failed = name not in (self.DID, self.POOL) and whole(of["failed_allocations"])
-        return {"peak reserved": lambda: {"-" if failed else text.size(whole(of["peak_reserved_bytes"]))},
-                "fits in the device": lambda: {fits(self.document, of)},
-                "driver calls": lambda: {text.count(of["driver_calls"])}, "retries": lambda: {text.count(of["retries"])},
-                "peak in file": lambda: {str(of["peak_file"] + 1)},
-                "remarks": lambda: {remarks}}.get(table["heads"][column], lambda: None)()
+        return {fits(self.document, of)} if fit else {
+            "peak reserved": lambda: {"-" if failed else text.size(whole(of["peak_reserved_bytes"]))},
+            "driver calls": lambda: {text.count(of["driver_calls"])}, "retries": lambda: {text.count(of["retries"])},
+            "peak in file": lambda: {str(of["peak_file"] + 1)}}.get(head, lambda: None)()
 
 
-def file_rows(document):
-    index, base = document["answer"]["best"], document["settings"][document["answer"]["compared_with"]]
-    best = (lambda i: {"peak_reserved_bytes": None, "driver_calls": None}) if index is None else document["settings"][index]["files"].__getitem__
-    return [[f["file"], text.count(f["events"])] + [text.size(whole(value)) for value in (
-        f["peak_requested_bytes"], f["best_packing_bytes"], f["capacity_bytes"],
-        (f.get("recorded") or {}).get("peak_reserved_bytes"), base["files"][i]["peak_reserved_bytes"],
-        best(i)["peak_reserved_bytes"])] + [text.count(best(i)["driver_calls"]) if index is not None else "-"]
-        for i, f in enumerate(document["files"])]
+def named_rows(document):
+    """What one may want: the figures of each of the settings that the answer names."""
+    answer, settings = document["answer"], document["settings"]
+    named = [(words, settings[answer[key]]) for words, key in NAMED if answer.get(key) is not None]
+    return [[words, text.size(whole(s["peak_reserved_bytes"])), plural(whole(s["driver_calls"]), "driver call"), name_of(s, document)]
+            for words, s in named]
 
 
-FILES = ["file", "events", "the program needs", "best packing found", "the device has", "PyTorch reserved",
-         "as compared with", "with the answer", "its driver calls"]
-TUNE = {"each": Settings, "files": lambda document: Rows(FILES, file_rows(document))}
+NAMED = (("least memory", "least_memory"), ("fewest driver calls", "fewest_driver_calls"), ("simplest", "simplest"))
+TUNE = {"each": Settings,
+        "answer": lambda document: Rows(["wanted", "peak reserved", "driver calls", "setting"], named_rows(document))}
 
 
 def getters_tune(index, table, data, document):
@@ -332,7 +310,9 @@ def compare_tune(page, data, document, found):
     part, figures = page.value(READ)[0], Figures(found)
     said = document["answer"]["sentence"].rstrip(".").split(": ", 1) # what to paste stands on a line of its own
     figures.found.expect(all(words in part["answer"]["words"] for words in said), "the answer is", part["answer"]["words"])
-    figures.same("tables", check_tables(page, getters_tune, data, document, figures), [["each", "files"]])
+    answer = document["answer"]
+    named = {answer.get(key) for _, key in NAMED} - {None, answer["best"]}
+    figures.same("tables", check_tables(page, getters_tune, data, document, figures), [["answer"] * bool(named) + ["each"]])
     trade_of(page, figures, part, document)
     for s in document["settings"]:
         if s["refused"] is not None:

@@ -7,6 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import packed_numbers  # noqa: E402
+import rounding as text  # noqa: E402
 
 FIGURE = "document.querySelector('figure[data-view=%s]')"
 CHARTS = ("memory", "fragmentation", "latency")
@@ -182,18 +183,19 @@ def look_at_resident(page, found):
 
 
 def look_at_fragmentation(page, found):
-    """Each share of the table against the chart at the same event."""
+    """Each share of the data against the chart at the same event."""
     chart = Chart(page, "fragmentation")
     if not chart.there or page.value("page.data.runs.some(run => run.page.devices.length > 1)"):
         return
-    choose = chart.figure + ".querySelector('select')"
-    for which, column in enumerate((1, 2, 3)):
+    choose, runs = chart.figure + ".querySelector('select')", page.value("""page.data.runs.filter(run =>
+        run.page.devices[0].curve.events.length).map(run => run.devices[0].memory)""")
+    for which, share in enumerate((lambda m: 1 - int(m["at_peak_demand"]["requested_bytes"]) / int(m["at_peak_demand"]["reserved_bytes"]),
+                                   lambda m: m["unused_reserved"], lambda m: m["internal_fragmentation"])):
         page.value("%s.value = %d" % (choose, which))
         page.value("%s.dispatchEvent(new Event('change'))" % choose)
-        cells = page.value("""[...%s.closest("section").querySelectorAll("tbody tr")].map(row => row.cells[%d].textContent)"""
-                           % (chart.figure, column))
-        drawn = page.value(AT_PEAK % chart.figure)
-        found.expect(drawn == cells, "fragmentation is drawn as", drawn, "and written as", cells)
+        right, drawn = [text.texts(text.percent, share(m)) for m in runs], page.value(AT_PEAK % chart.figure)
+        found.expect(len(drawn) == len(right) and all(said in texts for said, texts in zip(drawn, right)),
+                     "fragmentation is drawn as", drawn, "and is", right)
     page.value("%s.value = 0" % choose)
     page.value("%s.dispatchEvent(new Event('change'))" % choose)
 

@@ -44,7 +44,7 @@ devices_trace() {
     page c step.pickle.gz --depth 2
     page d step.pickle.gz --by annotation --initial-heap drop
     compared_at [bcd].html --once
-    matches b.html 'After event 1,000'
+    matches b.html 'Held at event 1,000'
     grep -qx '<pre>tapool info step.pickle.gz --export-json b.json --export-html b.html --at 1000</pre>' b.html
 }
 
@@ -69,7 +69,7 @@ devices_trace() {
     page ten ten.jsonl
     trace '{"op": "mark", "name": "only this"}' >mark.json
     page none mark.json
-    matches none.html 'Nothing is allocated'
+    matches none.html 'nothing is allocated'
     devices_trace 3000 >devices.jsonl
     page devices devices.jsonl
     captured_trace >rich.trace
@@ -91,7 +91,6 @@ devices_trace() {
     page many many.jsonl
     [ "$(stat -c %s many.html)" -lt 3000000 ]
     compared_at many.html --once
-    matches many.html '>others<'
 }
 
 @test "two traces: the table, both lines, and what --fail-on found" {
@@ -144,8 +143,7 @@ s/series = chart.series\[i\]/series = series/
 END
     noticed b.html --figures --json b.json <<'END'
 s/"allocations":930/"allocations":931/
-/<h3>Threads/,/<\/table>/s/<td class="n">930</<td class="n">931</
-/<h3>Lifetimes in time/,/<\/table>/s/<td class="n">109</<td class="n">108</
+/<section class="trace">/,/<\/section>/s/(<td class="n">)([0-9])/\19\2/
 END
     noticed a.html --figures --json a.json <<'END'
 s/^(<p class="head">.*)57.66 KiB/\157.67 KiB/

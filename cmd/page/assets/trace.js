@@ -1,5 +1,5 @@
 /* What the recorded program did, as bars: sizes, lifetimes, operations, threads, streams, devices and
-   phases. The tables below have the same figures. */
+   phases. */
 "use strict";
 page.view("trace", (figure, runs) => {
     const { make, svg, bytes, count, duration } = page;

@@ -233,28 +233,21 @@ void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *o
 void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
                       struct tp_str *out);
 
-/* Adds a setting as a reader knows it: "defaults (as recorded)". */
-void tp_tune_name(const struct tp_tune *t, const struct tp_tune_setting *x, struct tp_str *out);
-
-/* The peak that is shown of a setting; TP_NONE where a request fails, so that less is held for that
- * reason. */
-uint64_t tp_tune_peak(const struct tp_tune_setting *s);
-
-/* Whether the device's size is known of a file; then, whether a setting fits: "no, event 17". */
-bool tp_tune_limited(const struct tp_tune *t);
-struct tp_text tp_tune_fit(const struct tp_tune *t, const struct tp_tune_figures *f);
-
 /* Orders pointers to settings, for qsort: the lowest peak first, then the fewest calls. */
 int tp_tune_by_peak(const void *a, const void *b);
 
 /* Parts of the screen: the i-th file, how far the rules did what PyTorch did there, how each
- * starts, what was tried, what was left out and why, how the replay as recorded differs from the
- * recording, the lower bound, and the answer with its doubts. */
+ * starts, what was tried, what was left out and why, the table of settings, how the replay as
+ * recorded differs from the recording, the lower bound, and the answer with its doubts. The table
+ * has all settings or those on the front, of each only those that `chosen` has; NULL: it has all.
+ */
 void tp_tune_file_print(const struct tp_tune *t, size_t i, struct tp_page *page);
 void tp_tune_fidelity_print(const struct tp_tune *t, size_t i, struct tp_page *page);
 void tp_tune_start_print(const struct tp_tune *t, struct tp_page *page);
 void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page);
 void tp_tune_refused_print(const struct tp_tune *t, struct tp_page *page);
+void tp_tune_table_print(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,
+                         const bool *chosen, struct tp_page *page);
 void tp_tune_difference_print(const struct tp_tune *t, const struct tp_tune_setting *base,
                               struct tp_page *page);
 void tp_tune_bound_print(const struct tp_tune *t, struct tp_page *page);
@@ -266,5 +259,10 @@ void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool
                   struct tp_page *page);
 /* The document of a struct tp_tune_page as a tree, which the caller owns. */
 cJSON *tp_tune_tree(struct tp_json *j, const void *of);
+
+/* The same with the settings that are `chosen` alone, and without the figures of each file; NULL:
+ * all of it. */
+cJSON *tp_tune_tree_of(struct tp_json *j, const struct tp_tune *t, const struct tp_tune_answers *a,
+                       const bool *chosen);
 
 #endif

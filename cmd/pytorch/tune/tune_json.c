@@ -55,7 +55,7 @@ static void write_file(struct tp_json *j, cJSON *o, const struct tp_tune_file *f
 }
 
 static void write_setting(struct tp_json *j, cJSON *o, const struct tp_tune *t,
-                          const struct tp_tune_setting *s)
+                          const struct tp_tune_setting *s, bool with_files)
 {
     tp_json_text(j, o, "setting", s->conf);
     tp_json_bool(j, o, "recorded", s->recorded);
@@ -69,18 +69,23 @@ static void write_setting(struct tp_json *j, cJSON *o, const struct tp_tune *t,
     tp_json_bool(j, o, "compacted_start", s->compacted);
     write_figures(j, o, &s->all);
     write_places(j, o, &s->all);
-    cJSON *files = tp_json_array(j, o, "files");
-    for (size_t i = 0; i < t->file_count; i++)
+    cJSON *files = with_files ? tp_json_array(j, o, "files") : NULL;
+    for (size_t i = 0; with_files && i < t->file_count; i++)
         write_figures(j, tp_json_item(j, files), &s->files[i]);
 }
 
-static uint64_t index_of(const struct tp_tune *t, const struct tp_tune_setting *s)
+/* The index of a setting in the document. */
+static uint64_t index_of(const struct tp_tune *t, const struct tp_tune_setting *s,
+                         const bool *chosen)
 {
-    return s ? (uint64_t)(s - t->settings) : UINT64_MAX;
+    uint64_t index = 0;
+    for (size_t i = 0; s && i < (size_t)(s - t->settings); i++)
+        index += !chosen || chosen[i];
+    return s ? index : UINT64_MAX;
 }
 
 static void write_answer(struct tp_json *j, cJSON *o, const struct tp_tune *t,
-                         const struct tp_tune_answer *a)
+                         const struct tp_tune_answer *a, const bool *chosen)
 {
     static const char *const members[TP_TUNE_NAMED] = {[TP_TUNE_LEAST_MEMORY] = "least_memory",
                                                        [TP_TUNE_FEWEST_CALLS] =
@@ -89,18 +94,17 @@ static void write_answer(struct tp_json *j, cJSON *o, const struct tp_tune *t,
     struct tp_str sentence = {0};
     tp_tune_sentence(t, a, false, &sentence);
     for (int i = 0; i < TP_TUNE_NAMED; i++)
-        tp_json_uint(j, o, members[i], index_of(t, a->named[i]));
+        tp_json_uint(j, o, members[i], index_of(t, a->named[i], chosen));
     tp_json_text(j, o, "verdict", tp_tune_verdicts[a->verdict]);
-    tp_json_uint(j, o, "compared_with", index_of(t, a->base));
-    tp_json_uint(j, o, "best", index_of(t, a->best));
+    tp_json_uint(j, o, "compared_with", index_of(t, a->base, chosen));
+    tp_json_uint(j, o, "best", index_of(t, a->best, chosen));
     tp_json_text(j, o, "sentence", tp_str_text(&sentence));
     tp_str_drop(&sentence);
 }
 
-cJSON *tp_tune_tree(struct tp_json *j, const void *of)
+cJSON *tp_tune_tree_of(struct tp_json *j, const struct tp_tune *t, const struct tp_tune_answers *a,
+                       const bool *chosen)
 {
-    const struct tp_tune *t = ((const struct tp_tune_page *)of)->t;
-    const struct tp_tune_answers *a = ((const struct tp_tune_page *)of)->answers;
     cJSON *root = tp_json_object(j, NULL, NULL);
     tp_json_text(j, root, "schema", "tapool.tune/1");
     tp_json_tool(j, root);
@@ -109,7 +113,8 @@ cJSON *tp_tune_tree(struct tp_json *j, const void *of)
         write_file(j, tp_json_item(j, files), &t->files[i]);
     cJSON *settings = tp_json_array(j, root, "settings");
     for (size_t i = 0; i < t->setting_count; i++)
-        write_setting(j, tp_json_item(j, settings), t, &t->settings[i]);
+        if (!chosen || chosen[i])
+            write_setting(j, tp_json_item(j, settings), t, &t->settings[i], !chosen);
     if (!t->pool_status) {
         cJSON *pool = tp_json_object(j, root, "driver_pool");
         tp_json_uint(j, pool, "peak_reserved_bytes", t->pool.peak_reserved);
@@ -117,7 +122,13 @@ cJSON *tp_tune_tree(struct tp_json *j, const void *of)
     }
     tp_json_uint(j, root, "lower_bound_bytes", tp_tune_largest(t)->live);
     tp_json_uint(j, root, "best_packing_bytes", known(tp_tune_largest(t)->packed));
-    write_answer(j, tp_json_object(j, root, "answer"), t, &a->any);
-    write_answer(j, tp_json_object(j, root, "answer_without_newer_keys"), t, &a->older);
+    write_answer(j, tp_json_object(j, root, "answer"), t, &a->any, chosen);
+    write_answer(j, tp_json_object(j, root, "answer_without_newer_keys"), t, &a->older, chosen);
     return root;
+}
+
+cJSON *tp_tune_tree(struct tp_json *j, const void *of)
+{
+    const struct tp_tune_page *p = of;
+    return tp_tune_tree_of(j, p->t, p->answers, NULL);
 }

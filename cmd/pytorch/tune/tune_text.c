@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BESIDE = 16, INDENT = 2, COLUMNS_MOST = 5 };
+enum { BESIDE = 16, INDENT = 2, COLUMNS_MOST = 6 };
 
 /* ---- the files ---- */
 
@@ -140,13 +140,12 @@ void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page)
 
 /* ---- the table ---- */
 
-/* The text to paste stands behind the table, because a line that is wrapped cannot be pasted. */
 struct screen {
     const struct tp_tune *t;
     struct tp_table table;
     const struct tp_tune_setting **rows; /* those behind the recorded figures and the base */
     size_t count;
-    bool limited, several, exact, knows;
+    bool limited, several, exact;
     bool compacted; /* some rows started compacted, and the base did not */
 };
 
@@ -167,10 +166,12 @@ static void add_columns(struct screen *s)
         columns[n++] = (struct tp_column){.head = {"", "retries"}};
     if (s->several)
         columns[n++] = (struct tp_column){.head = {"peak", "in file"}};
+    columns[n] = (struct tp_column){.unbroken = true};
+    snprintf(columns[n++].head[1], TP_COLUMN_HEAD, "%s", tp_tune_variable(s->t));
     tp_table_columns(&s->table, columns, n);
 }
 
-struct tp_text tp_tune_fit(const struct tp_tune *t, const struct tp_tune_figures *f)
+static struct tp_text fit_text(const struct tp_tune *t, const struct tp_tune_figures *f)
 {
     uint64_t capacity = t->files[f->peak_file].capacity;
     capacity = capacity ? capacity : UINT64_MAX;
@@ -186,7 +187,7 @@ struct tp_text tp_tune_fit(const struct tp_tune *t, const struct tp_tune_figures
     return tp_text_of("no, event %s", tp_count(f->first_failed_event).s);
 }
 
-bool tp_tune_limited(const struct tp_tune *t)
+static bool is_limited(const struct tp_tune *t)
 {
     bool limited = false;
     for (size_t i = 0; i < t->file_count; i++)
@@ -194,24 +195,23 @@ bool tp_tune_limited(const struct tp_tune *t)
     return limited;
 }
 
-uint64_t tp_tune_peak(const struct tp_tune_setting *s)
+static uint64_t peak_of(const struct tp_tune_setting *s)
 {
     return s->all.failed ? TP_NONE : s->all.peak_reserved;
 }
 
-static void add_figures(struct screen *s, const struct tp_tune_figures *f, uint64_t peak,
-                        bool knows_retries)
+static void add_row(struct screen *s, const struct tp_tune_figures *f, uint64_t peak,
+                    const char *name)
 {
     tp_table_bytes(&s->table, peak, s->exact);
     if (s->limited)
-        tp_table_add(&s->table, "%s", tp_tune_fit(s->t, f).s);
+        tp_table_add(&s->table, "%s", fit_text(s->t, f).s);
     tp_table_count(&s->table, f->calls);
-    if (s->limited && knows_retries)
-        tp_table_count(&s->table, f->retries);
-    else if (s->limited)
-        tp_table_add(&s->table, "-");
+    if (s->limited)
+        tp_table_count(&s->table, f == &s->t->pool ? TP_NONE : f->retries);
     if (s->several)
         tp_table_add(&s->table, "%zu", f->peak_file + 1);
+    tp_table_add(&s->table, "%s", name);
 }
 
 /* Those that run out of memory come behind the others, the one that reaches farthest first. */
@@ -236,7 +236,8 @@ int tp_tune_by_peak(const void *a, const void *b)
     return tp_order((uintptr_t)x, (uintptr_t)y);
 }
 
-static void find_rows(struct screen *s, const struct tp_tune_answers *a, bool all)
+static void find_rows(struct screen *s, const struct tp_tune_answers *a, bool all,
+                      const bool *chosen)
 {
     const struct tp_tune *t = s->t;
     s->rows = calloc(t->setting_count, sizeof *s->rows);
@@ -247,6 +248,7 @@ static void find_rows(struct screen *s, const struct tp_tune_answers *a, bool al
         for (int n = 0; n < TP_TUNE_NAMED; n++)
             named |= x == a->any.named[n];
         bool shown = all || (a->any.verdict != TP_TUNE_UNFAITHFUL && (x->on_front || named));
+        shown &= !chosen || chosen[i];
         if (x->status == TP_OK && x != a->any.base && !x->twin && shown) {
             s->rows[s->count++] = x;
             s->compacted |= x->compacted && !a->any.base->compacted;
@@ -256,25 +258,8 @@ static void find_rows(struct screen *s, const struct tp_tune_answers *a, bool al
         qsort(s->rows, s->count, sizeof *s->rows, tp_tune_by_peak);
 }
 
-static void add_rows(struct screen *s, const struct tp_tune_setting *base)
-{
-    struct tp_tune_figures did;
-    s->knows = tp_tune_recorded(s->t, &did);
-    if (s->knows)
-        add_figures(s, &did, did.peak_reserved, true);
-    add_figures(s, &base->all, tp_tune_peak(base), true);
-    for (size_t i = 0; i < s->count; i++)
-        add_figures(s, &s->rows[i]->all, tp_tune_peak(s->rows[i]), true);
-    if (!s->t->pool_status)
-        add_figures(s, &s->t->pool, s->t->pool.peak_reserved, false);
-}
-
-static void print_row(const struct screen *s, int row, const char *text, struct tp_page *page)
-{
-    tp_table_row_beside(&s->table, row, text, page, INDENT);
-}
-
-void tp_tune_name(const struct tp_tune *t, const struct tp_tune_setting *x, struct tp_str *out)
+/* Adds a setting as a reader knows it: "defaults (as recorded)". */
+static void add_name(const struct tp_tune *t, const struct tp_tune_setting *x, struct tp_str *out)
 {
     bool own = x->recorded && t->recorded_differs;
     const char *conf = *x->conf ? x->conf : "defaults";
@@ -284,12 +269,11 @@ void tp_tune_name(const struct tp_tune *t, const struct tp_tune_setting *x, stru
         tp_str_add(out, " (compacted start)");
 }
 
-static void print_setting(const struct screen *s, int row, const struct tp_tune_setting *x,
-                          struct tp_page *page)
+static void add_setting(struct screen *s, const struct tp_tune_setting *x)
 {
     struct tp_str text = {0};
-    tp_tune_name(s->t, x, &text);
-    print_row(s, row, tp_str_text(&text), page);
+    add_name(s->t, x, &text);
+    add_row(s, &x->all, peak_of(x), tp_str_text(&text));
     tp_str_drop(&text);
 }
 
@@ -305,28 +289,23 @@ static void print_dangers(const struct screen *s, struct tp_page *page)
     }
 }
 
-static void print_table(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,
-                        struct tp_page *page)
+void tp_tune_table_print(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,
+                         const bool *chosen, struct tp_page *page)
 {
+    struct tp_tune_figures did;
     struct screen s = {.t = t, .several = t->file_count > 1, .exact = page->exact};
-    s.limited = tp_tune_limited(t);
+    s.limited = is_limited(t);
     add_columns(&s);
-    find_rows(&s, a, all);
-    add_rows(&s, a->any.base);
-    int row = 0, rows = tp_table_rows(&s.table);
-    if (rows == (int)s.count + 1 + s.knows + !t->pool_status) {
-        print_row(&s, -2, "", page);
-        print_row(&s, -1, tp_tune_variable(t), page);
-        if (s.knows)
-            print_row(&s, row++, "what PyTorch did", page);
-        print_setting(&s, row++, a->any.base, page);
-        for (size_t i = 0; i < s.count; i++)
-            print_setting(&s, row++, s.rows[i], page);
-        if (!t->pool_status)
-            print_row(&s, row++, TP_TUNE_POOL " (measured on this machine's GPU)", page);
-    } else {
-        tp_page_put(page, INDENT, "out of memory: the table is missing");
-    }
+    find_rows(&s, a, all, chosen);
+    if (tp_tune_recorded(t, &did))
+        add_row(&s, &did, did.peak_reserved, "what PyTorch did");
+    add_setting(&s, a->any.base);
+    for (size_t i = 0; i < s.count; i++)
+        add_setting(&s, s.rows[i]);
+    if (!t->pool_status)
+        add_row(&s, &t->pool, t->pool.peak_reserved,
+                TP_TUNE_POOL " (measured on this machine's GPU)");
+    tp_table_print(&s.table, page, INDENT, TP_TABLE_WIDE);
     print_dangers(&s, page);
     if (s.compacted)
         print_compacted(a, page);
@@ -407,40 +386,34 @@ static void print_by_file(const struct tp_tune *t, const struct tp_tune_answer *
 
 /* ---- by what one wants ---- */
 
-static void add_named(const struct tp_tune_answer *a, bool exact, struct tp_table *table)
-{
-    for (int i = 0; i < TP_TUNE_NAMED; i++) {
-        const struct tp_tune_setting *s = a->named[i];
-        if (!s)
-            continue;
-        tp_table_add(table, "%s", tp_tune_names[i]);
-        tp_table_bytes(table, s->all.peak_reserved, exact);
-        tp_table_add(table, "%s", tp_plural(s->all.calls, "driver call").s);
-    }
-}
-
 /* Three answers, where they are not all the same as the one above. */
 static void print_named(const struct tp_tune *t, const struct tp_tune_answer *a,
                         struct tp_page *page)
 {
-    static const struct tp_column columns[] = {{.left = true}, {.left = false}, {.left = false}};
+    static const struct tp_column columns[] = {{.name = "wanted", .left = true},
+                                               {.name = "peak reserved"},
+                                               {.name = "driver calls"},
+                                               {.name = "setting", .unbroken = true}};
     struct tp_table table = {0};
     bool others = false;
-    int row = 0;
     for (int i = 0; i < TP_TUNE_NAMED; i++)
         others |= a->named[i] && a->named[i] != a->best;
     if (!others)
         return;
     tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
-    add_named(a, page->exact, &table);
     for (int i = 0; i < TP_TUNE_NAMED; i++) {
+        const struct tp_tune_setting *s = a->named[i];
         struct tp_str text = {0};
-        if (!a->named[i])
+        if (!s)
             continue;
-        tp_tune_name(t, a->named[i], &text);
-        tp_table_row_beside(&table, row++, tp_str_text(&text), page, INDENT);
+        add_name(t, s, &text);
+        tp_table_add(&table, "%s", tp_tune_names[i]);
+        tp_table_bytes(&table, s->all.peak_reserved, page->exact);
+        tp_table_add(&table, "%s", tp_plural(s->all.calls, "driver call").s);
+        tp_table_add(&table, "%s", tp_str_text(&text));
         tp_str_drop(&text);
     }
+    tp_table_print(&table, page, INDENT, TP_TABLE_WIDE);
     if (*tp_str_text(&t->kept))
         tp_page_put(page, INDENT, "each with %s, as recorded", tp_str_text(&t->kept));
     tp_table_drop(&table);
@@ -525,7 +498,7 @@ void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool
     if (all)
         tp_tune_refused_print(t, page);
     tp_page_line(page);
-    print_table(t, a, all, page);
+    tp_tune_table_print(t, a, all, NULL, page);
     tp_tune_difference_print(t, a->any.base, page);
     tp_tune_bound_print(t, page);
     tp_page_line(page);

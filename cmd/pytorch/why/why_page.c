@@ -6,16 +6,14 @@
 #include "cmd/page/curve_data.h"
 #include "cmd/page/frame_events.h"
 #include "cmd/page/frames_json.h"
-#include "cmd/page/holders_part.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
 #include "cmd/pytorch/why/why.h"
 #include "cmd/pytorch/why/why_answer.h"
 #include "cmd/pytorch/why/why_picture.h"
+#include "cmd/report/report_holders.h"
 #include "cmd/ui/escape.h"
-#include "cmd/ui/table.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,32 +203,9 @@ struct device_part {
     const struct tp_why *w;
 };
 
-static struct tp_page flow_of(const struct device_part *d, FILE *out)
-{
-    struct tp_page flow = tp_html_flow(out);
-    flow.exact = d->page->exact;
-    return flow;
-}
-
-typedef void print_fn(const struct tp_why *w, struct tp_page *page);
-
-static void write_flow(const struct device_part *d, print_fn *print, const char *css_class,
-                       FILE *out)
-{
-    struct tp_page flow = flow_of(d, out);
-    fprintf(out, "<p class=\"%s\">", css_class);
-    print(d->w, &flow);
-    fputs("</p>\n", out);
-}
-
 static struct tp_text size_of(const struct device_part *d, uint64_t bytes)
 {
     return tp_bytes(bytes, d->page->exact);
-}
-
-static double share_of(uint64_t part, uint64_t all)
-{
-    return all ? (double)part / (double)all : NAN;
 }
 
 /* ---- the answer ---- */
@@ -256,18 +231,21 @@ static const char *const meanings[] = {
         "By the rules of PyTorch's allocator this request should have been served. Something that "
         "the file does not say was different."};
 
-static void print_verdict(const struct tp_why *w, struct tp_page *page)
+static const struct tp_why *why_of(const void *of)
 {
-    tp_why_head_print(w, page);
-    tp_why_verdict_print(w, page);
+    return ((const struct device_part *)of)->w;
+}
+
+static void print_verdict(const void *of, struct tp_page *page)
+{
+    tp_why_head_print(why_of(of), page);
+    tp_why_verdict_print(why_of(of), page);
 }
 
 static int write_answer(const void *of, FILE *out, struct tp_err *err)
 {
-    const struct device_part *d = of;
     (void)err;
-    write_flow(d, print_verdict, "pick", out);
-    tp_put(out, TP_TO_XML, "<p>%s</p>\n", meanings[d->w->room.verdict]);
+    tp_put(out, TP_TO_XML, "<p>%s</p>\n", meanings[why_of(of)->room.verdict]);
     fputs("<details><summary>What the words mean</summary>\n<p><b>reserved</b>: what PyTorch has "
           "taken from the GPU. It takes <b>segments</b> and cuts them into <b>blocks</b>, one for "
           "each tensor.<br>\n<b>live</b>: blocks of tensors that exist.<br>\n<b>rounding</b>: a "
@@ -290,18 +268,21 @@ static bool free_known(const struct tp_why *w)
     return w->moment.failed && w->moment.what.has_free;
 }
 
-static void write_key(const struct device_part *d, const char *css_class, const char *name,
-                      uint64_t bytes, FILE *out)
+static void print_sum(const void *of, struct tp_page *page)
 {
-    tp_html_key(css_class, name, tp_text_of(": %s", size_of(d, bytes).s).s, out);
+    tp_why_sum_print(why_of(of), page);
 }
 
 /* The parts side by side; with what the GPU had left, they are what the process could have. */
-static void write_stack(const struct device_part *d, const struct tp_why_part *parts, FILE *out)
+static int write_sum(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct device_part *d = of;
     const struct tp_why *w = d->w;
+    struct tp_why_part parts[TP_WHY_PARTS];
     uint64_t left = free_known(w) ? w->moment.what.device_free : 0;
     uint64_t all = free_known(w) ? w->room.capacity : w->sum.reserved;
+    (void)err;
+    tp_why_parts(&w->sum, d->page->exact, parts);
     tp_put(out, TP_TO_XML,
            "<ul class=\"bars\" aria-hidden=\"true\"><li><span>%s</span> <span class=\"bar\">",
            size_of(d, all).s);
@@ -311,39 +292,11 @@ static void write_stack(const struct device_part *d, const struct tp_why_part *p
     fputs("</span></li></ul>\n<ul class=\"keys\">", out);
     for (int i = 0; i < TP_WHY_PARTS - 1; i++)
         if (parts[i].bytes)
-            write_key(d, part_classes[i], parts[i].label.s, parts[i].bytes, out);
+            tp_html_key(part_classes[i], parts[i].label.s, out);
     if (free_known(w))
-        write_key(d, "free", "free on the GPU", left, out);
+        tp_html_key("free", "free on the GPU", out);
     fputs("</ul>\n", out);
-}
-
-static void add_part(struct tp_table *t, const struct device_part *d, const struct tp_why_part *p)
-{
-    tp_table_add(t, "%s %s", p->sign, p->label.s);
-    tp_table_bytes(t, p->bytes, d->page->exact);
-    tp_table_add(t, "%s", tp_percent(share_of(p->bytes, d->w->sum.reserved)).s);
-    tp_table_add(t, "%s", p->note.s);
-}
-
-static int write_sum(const void *of, FILE *out, struct tp_err *err)
-{
-    const struct device_part *d = of;
-    static const struct tp_column columns[] = {{.head = {"", "part"}, .left = true},
-                                               {.head = {"", "memory"}},
-                                               {.head = {"", "of what is reserved"}},
-                                               {.head = {"", "what it is"}, .left = true}};
-    struct tp_why_part parts[TP_WHY_PARTS];
-    struct tp_table t = {0};
-    tp_why_parts(&d->w->sum, d->page->exact, parts);
-    write_stack(d, parts, out);
-    tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
-    for (int i = 0; i < TP_WHY_PARTS; i++)
-        add_part(&t, d, &parts[i]);
-    int rc = tp_html_table(&t, out, err);
-    if (free_known(d->w))
-        tp_put(out, TP_TO_XML, "<p>The process could have %s: %s was free on the GPU.</p>\n",
-               size_of(d, d->w->room.capacity).s, size_of(d, d->w->moment.what.device_free).s);
-    return rc;
+    return TP_OK;
 }
 
 /* ---- the map ---- */
@@ -354,16 +307,12 @@ static bool has_map(const void *of)
     return d->w->picture->frames != NULL;
 }
 
-static int write_map(const void *of, FILE *out, struct tp_err *err)
+static void print_map(const void *of, struct tp_page *page)
 {
-    const struct device_part *d = of;
-    (void)err;
-    fprintf(out,
-            "<p>Each row is a segment, to scale; hatched is what nobody uses.%s%s</p>\n"
-            "<noscript><p>The map needs JavaScript.</p></noscript>\n",
-            d->w->room.block_count ? " Framed are blocks in the way of the request." : "",
-            d->w->room.block_count > TP_WHY_MARKS ? " Only the first 256 of them are." : "");
-    return TP_OK;
+    size_t marked = why_of(of)->room.block_count;
+    tp_page_put(page, 0, "Each row is a segment, to scale; hatched is what nobody uses.%s%s",
+                marked ? " Framed are blocks in the way of the request." : "",
+                marked > TP_WHY_MARKS ? " Only the first 256 of them are." : "");
 }
 
 /* ---- room ---- */
@@ -395,22 +344,9 @@ static bool has_request(const void *of)
     return d->w->moment.failed;
 }
 
-static int write_named(const struct device_part *d, FILE *out, struct tp_err *err)
+static void print_way(const void *of, struct tp_page *page)
 {
-    static const struct tp_column columns[] = {{.head = {"", "asked for by"}, .left = true},
-                                               {.head = {"", "block"}}};
-    const struct tp_why *w = d->w;
-    struct tp_table t = {0};
-    tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < w->named_count; i++) {
-        tp_table_add(&t, "%s", *w->named[i].place ? w->named[i].place : "not known");
-        tp_table_bytes(&t, w->named[i].bytes, d->page->exact);
-    }
-    int rc = tp_html_table(&t, out, err);
-    if (w->room.block_count > w->named_count)
-        fprintf(out, "<p>And %s.</p>\n",
-                tp_plural(w->room.block_count - w->named_count, "smaller block").s);
-    return rc;
+    tp_why_way_print(why_of(of), page);
 }
 
 static int write_room(const void *of, FILE *out, struct tp_err *err)
@@ -422,52 +358,21 @@ static int write_room(const void *of, FILE *out, struct tp_err *err)
                                    {"what would have fitted", "live", r->fitting},
                                    {"unused in all pieces", "idle", r->there},
                                    {"free on the GPU", "free", d->w->moment.what.device_free}};
-    size_t count = sizeof rows / sizeof *rows - !free_known(d->w);
-    write_bars(d, rows, count, out);
-    if (!r->block_count)
-        return TP_OK;
-    write_flow(d, tp_why_way_print, "", out);
-    return write_named(d, out, err);
+    (void)err;
+    write_bars(d, rows, sizeof rows / sizeof *rows - !free_known(d->w), out);
+    return TP_OK;
 }
 
 /* ---- other settings ---- */
 
 static bool has_tries(const void *of)
 {
-    const struct device_part *d = of;
-    return d->w->tries.count >= 2;
+    return why_of(of)->tries.count >= 2;
 }
 
-static void print_notes(const struct tp_why *w, struct tp_page *page)
+static void print_tries(const void *of, struct tp_page *page)
 {
-    tp_why_tries_print(w, 0, page);
-}
-
-static int write_tries(const void *of, FILE *out, struct tp_err *err)
-{
-    const struct device_part *d = of;
-    bool limited = d->w->tries.capacity != 0;
-    const struct tp_column columns[] = {
-        {.head = {"", "setting"}, .left = true},
-        {.head = {"", "peak reserved"}},
-        {.head = {"", "this request"}, .left = true},
-    };
-    struct tp_table t = {0};
-    tp_table_columns(&t, columns, limited ? 3 : 2);
-    for (size_t i = 0; i < d->w->tries.count; i++) {
-        const struct tp_why_try *row = &d->w->tries.rows[i];
-        tp_table_add(&t, "%s", tp_why_try_name(row).s);
-        tp_table_bytes(&t, limited && row->failed ? TP_NONE : row->peak_reserved, d->page->exact);
-        if (limited)
-            tp_table_add(&t, "%s", tp_why_fate(d->w, row));
-    }
-    int rc = tp_html_table(&t, out, err);
-    if (limited)
-        tp_put(out, TP_TO_XML, "<p>Each is played on a device of %s.</p>\n",
-               size_of(d, d->w->tries.capacity).s);
-    write_flow(d, print_notes, "", out);
-    fputs("<p>More settings, and the text to set: <code>tapool tune</code></p>\n", out);
-    return rc;
+    tp_why_tries_print(why_of(of), page);
 }
 
 /* ---- who, when, and what it rests on ---- */
@@ -478,10 +383,9 @@ static bool has_holders(const void *of)
     return d->w->holders != NULL;
 }
 
-static int write_holders(const void *of, FILE *out, struct tp_err *err)
+static void print_holders(const void *of, struct tp_page *page)
 {
-    const struct device_part *d = of;
-    return tp_holders_html(d->w->holders, out, err);
+    tp_holders_print(why_of(of)->holders, page);
 }
 
 static bool has_events(const void *of)
@@ -503,39 +407,9 @@ static int write_memory(const void *of, FILE *out, struct tp_err *err)
     return tp_stills_html(write_still, d->w, 1, out, err);
 }
 
-static void add_agreement(struct tp_table *t, const char *name, struct tp_agreement a)
+static void print_ground(const void *of, struct tp_page *page)
 {
-    tp_table_add(t, "%s", name);
-    tp_table_count(t, a.good);
-    tp_table_count(t, a.all);
-}
-
-static int write_ground(const void *of, FILE *out, struct tp_err *err)
-{
-    const struct device_part *d = of;
-    const struct tp_verified *v = &d->w->verified;
-    static const struct tp_column columns[] = {{.head = {"", "compared"}, .left = true},
-                                               {.head = {"", "as in the file"}},
-                                               {.head = {"", "of"}}};
-    struct tp_table t = {0};
-    write_flow(d, tp_why_ground_print, "", out);
-    if (!v->addresses.all || d->w->replayed)
-        return TP_OK;
-    fputs("<p>From the heap that the recording began with, every event up to this one was played "
-          "by the rules of PyTorch's allocator, and what they chose was compared with what the "
-          "file says PyTorch chose.</p>\n",
-          out);
-    tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
-    add_agreement(&t, "addresses of blocks", v->addresses);
-    if (v->taken.all)
-        add_agreement(&t, "segments taken from the GPU", v->taken);
-    if (v->returned.all)
-        add_agreement(&t, "segments given back", v->returned);
-    if (v->mapped.all)
-        add_agreement(&t, "times that memory was mapped", v->mapped);
-    if (v->unmapped.all)
-        add_agreement(&t, "times that memory was unmapped", v->unmapped);
-    return tp_html_table(&t, out, err);
+    tp_why_ground_print(why_of(of), page);
 }
 
 static void print_screen(const void *of, struct tp_page *page)
@@ -556,29 +430,34 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 /* ---- the page ---- */
 
 static const struct tp_html_section sections[] = {
-    {.id = "answer", .title = "What happened", .write = write_answer},
-    {.id = "sum", .title = "What the memory was taken by", .write = write_sum},
-    {.id = "room", .title = "What would have made room", .write = write_room, .there = has_request},
+    {.id = "answer", .title = "What happened", .pick = print_verdict, .write = write_answer},
+    {.id = "sum", .title = "What the memory was taken by", .print = print_sum, .write = write_sum},
+    {.id = "room",
+     .title = "What would have made room",
+     .print = print_way,
+     .write = write_room,
+     .there = has_request},
     {.id = "heap",
      .title = "The map of the heap",
      .view = "What PyTorch held at this moment: each segment a row, its blocks and its holes",
-     .write = write_map,
+     .print = print_map,
      .there = has_map},
     {.id = "tries",
      .title = "Would another setting help?",
-     .write = write_tries,
+     .lead = "More settings, and the text to set: <code>tapool tune</code>",
+     .print = print_tries,
      .there = has_tries},
     {.id = "holders",
      .title = "Who holds the memory",
      .view = "Who holds the memory, as areas: the larger one is, the more it holds",
-     .write = write_holders,
+     .print = print_holders,
      .there = has_holders},
     {.id = "recorded",
      .title = "Memory over time",
      .view = "Memory over time: what PyTorch reserved, and what the program had live",
      .write = write_memory,
      .there = has_events},
-    {.id = "ground", .title = "What this rests on", .write = write_ground},
+    {.id = "ground", .title = "What this rests on", .print = print_ground},
     {.id = "settings", .title = "Every figure", .write = write_settings},
 };
 
@@ -589,13 +468,12 @@ static const char *name_of(const struct tp_why_page *p)
     return slash && slash[1] ? slash + 1 : p->file;
 }
 
-static void write_head(const void *of, FILE *out)
+static void print_head(const void *of, struct tp_page *page)
 {
-    const struct device_part *d = of;
-    fprintf(out,
-            "From a memory snapshot of PyTorch: device %u at one moment of its recording, and why "
-            "its memory was full or not.",
-            d->w->device);
+    tp_page_put(page, 0,
+                "From a memory snapshot of PyTorch: device %u at one moment of its recording, and "
+                "why its memory was full or not.",
+                why_of(of)->device);
 }
 
 static int write_articles(const void *of, FILE *out, struct tp_err *err)
@@ -609,10 +487,11 @@ static int write_articles(const void *of, FILE *out, struct tp_err *err)
         if (p->count > 1)
             tp_str_add(&title, ", device %u", p->list[i].device);
         const struct tp_html_article article = {.title = tp_str_text(&title),
-                                                .head = write_head,
+                                                .head = print_head,
                                                 .sections = sections,
                                                 .section_count = sizeof sections / sizeof *sections,
                                                 .of = &d,
+                                                .exact = p->exact,
                                                 .first = i,
                                                 .count = 1};
         rc = tp_html_article(&article, out, err);

@@ -4,6 +4,7 @@
 
 #include "cmd/report/report_holders.h"
 #include "cmd/results/result.h"
+#include "cmd/ui/table.h"
 
 #include <math.h>
 
@@ -72,20 +73,6 @@ void tp_why_head_print(const struct tp_why *w, struct tp_page *page)
 
 /* ---- the sum ---- */
 
-static void print_part(const struct tp_why *w, const struct tp_why_part *p, struct tp_page *page)
-{
-    double share = w->sum.reserved ? (double)p->bytes / (double)w->sum.reserved : NAN;
-    int end = sum_end(page);
-    tp_page_at(page, 1, "%s", p->sign);
-    tp_page_right(page, end, size_of(page, p->bytes).s);
-    tp_page_at(page, end + LABEL, "%s", p->label.s);
-    if (*p->sign != '=')
-        tp_page_right(page, end + SHARE_END, tp_percent(share).s);
-    if (*p->note.s)
-        tp_page_at(page, end + NOTE, "%s", p->note.s);
-    tp_page_line(page);
-}
-
 /* "2 segments", "5 units", "2 segments, 5 units" */
 static struct tp_text idle_of(const struct tp_why_sum *s)
 {
@@ -114,13 +101,35 @@ void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_why_part out
         "=", s->reserved, tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s), none};
 }
 
-static void print_sum(const struct tp_why *w, struct tp_page *page)
+static void print_parts(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_column columns[] = {
+        {.left = true, .width = 1},
+        {.name = "memory", .width = sum_end(page) - 4},
+        {.name = "part", .left = true, .gap = LABEL, .width = SHARE_END - LABEL - 8},
+        {.name = "share of reserved", .width = 6},
+        {.name = "what it is", .left = true, .gap = NOTE - SHARE_END}};
+    struct tp_why_part parts[TP_WHY_PARTS];
+    struct tp_table table = {0};
+    tp_why_parts(&w->sum, page->exact, parts);
+    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
+    for (int i = 0; i < TP_WHY_PARTS; i++) {
+        const struct tp_why_part *p = &parts[i];
+        double share = w->sum.reserved ? (double)p->bytes / (double)w->sum.reserved : NAN;
+        tp_table_add(&table, "%s", p->sign);
+        tp_table_bytes(&table, p->bytes, page->exact);
+        tp_table_add(&table, "%s", p->label.s);
+        tp_table_add(&table, *p->sign != '=' ? "%s" : NULL, tp_percent(share).s);
+        tp_table_add(&table, *p->note.s ? "%s" : NULL, p->note.s);
+    }
+    tp_table_print(&table, page, 1, TP_TABLE_WIDE);
+    tp_table_drop(&table);
+}
+
+void tp_why_sum_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_pytorch_event *oom = &w->moment.what;
-    struct tp_why_part parts[TP_WHY_PARTS];
-    tp_why_parts(&w->sum, page->exact, parts);
-    for (int i = 0; i < TP_WHY_PARTS; i++)
-        print_part(w, &parts[i], page);
+    print_parts(w, page);
     if (w->moment.failed && oom->has_free)
         tp_page_put(page, sum_end(page) + LABEL,
                     "of %s that it could have%s: %s was free on the GPU",
@@ -230,21 +239,13 @@ void tp_why_way_print(const struct tp_why *w, struct tp_page *page)
                              "their segments would have gone back, and the driver had room"},
         [TP_WHY_UNITS] = {"units of its segment would have gone back, and the driver had room",
                           "units of segments would have gone back, and the driver had room"}};
+    tp_page_line(page);
     const char *room = rooms[r->way][r->segments > 1];
     if (r->block_count == 1)
         tp_page_put(page, 0, "Without this block %s:", room);
     else
         tp_page_put(page, 0, "Without these %s (%s) %s:", tp_plural(r->block_count, "block").s,
                     size_of(page, r->bytes).s, room);
-}
-
-static void print_way(const struct tp_why *w, struct tp_page *page)
-{
-    const struct tp_why_room *r = &w->room;
-    if (!r->block_count)
-        return;
-    tp_page_line(page);
-    tp_why_way_print(w, page);
     for (size_t i = 0; i < w->named_count; i++) {
         tp_page_right(page, sum_end(page), size_of(page, w->named[i].bytes).s);
         tp_page_put(page, sum_end(page) + LABEL, "%s",
@@ -272,17 +273,10 @@ bool tp_why_is_faithful(const struct tp_why *w)
     return (double)a->good >= TP_FAITHFUL * (double)a->all;
 }
 
-struct tp_text tp_why_try_name(const struct tp_why_try *t)
+static struct tp_text try_name(const struct tp_why_try *t)
 {
     return tp_text_of("%s%s", t->recorded ? "as recorded" : t->conf,
                       t->compacted ? " (compacted start)" : "");
-}
-
-const char *tp_why_fate(const struct tp_why *w, const struct tp_why_try *t)
-{
-    if (!w->tries.capacity)
-        return "";
-    return t->failed ? "no room" : "fits";
 }
 
 static bool any_compacted(const struct tp_why_tries *t)
@@ -293,53 +287,58 @@ static bool any_compacted(const struct tp_why_tries *t)
     return some;
 }
 
-void tp_why_tries_print(const struct tp_why *w, int column, struct tp_page *page)
+/* How the rows are to be read; there may be nothing to say. */
+static void print_notes(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_tries *t = &w->tries;
     bool own = t->capacity && t->capacity == w->recording.capacity;
     if (own && w->recording.ran_out != (t->rows[0].failed > 0))
-        tp_page_put(page, column,
+        tp_page_put(page, 2,
                     "The recorded program %s out of memory, the replay as recorded %s: these rows "
                     "do not tell what would have avoided it.",
                     w->recording.ran_out ? "ran" : "did not run",
                     w->recording.ran_out ? "does not" : "does");
     else if (w->recording.peak && t->capacity == w->recording.capacity &&
              t->rows[0].peak_reserved != w->recording.peak)
-        tp_page_put(page, column,
+        tp_page_put(page, 2,
                     "As recorded, the replay reserves %s and PyTorch %s: where new segments lie is "
                     "the driver's choice.",
                     size_of(page, t->rows[0].peak_reserved).s, size_of(page, w->recording.peak).s);
     if (any_compacted(t) && !t->rows[0].compacted)
-        tp_page_put(page, column,
+        tp_page_put(page, 2,
                     "Compacted start: with this setting the initial heap would look different; "
                     "compare these rows with each other.");
     else if (any_compacted(t) || (w->verified.start_blocks && t->rows[0].compacted))
-        tp_page_put(page, column,
+        tp_page_put(page, 2,
                     "Each row starts with the blocks of the initial heap side by side; compare "
                     "them with each other.");
 }
 
-static void print_tries(const struct tp_why *w, struct tp_page *page)
+void tp_why_tries_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_tries *t = &w->tries;
+    struct tp_column columns[] = {
+        {.head = {"", "Would it help?"}, .left = true, .width = TRY_RESERVED - 15},
+        {.head = {"", "peak reserved"}},
+        {.left = true, .gap = TRY_FATE - TRY_RESERVED}};
+    struct tp_table table = {0};
     if (t->count < 2)
         return;
-    tp_page_line(page);
-    tp_page_at(page, 0, "Would it help?");
-    tp_page_right(page, TRY_RESERVED, "peak reserved");
-    if (t->capacity)
-        tp_page_at(page, TRY_FATE, "of %s", size_of(page, t->capacity).s);
-    tp_page_line(page);
+    snprintf(columns[2].head[1], TP_COLUMN_HEAD, "of %.*s", TP_COLUMN_HEAD - 4,
+             size_of(page, t->capacity).s);
+    tp_table_columns(&table, columns, t->capacity ? 3 : 2);
     for (size_t i = 0; i < t->count; i++) {
         const struct tp_why_try *row = &t->rows[i];
-        tp_page_at(page, 2, "%s", tp_why_try_name(row).s);
-        if (!t->capacity || !row->failed)
-            tp_page_right(page, TRY_RESERVED, size_of(page, row->peak_reserved).s);
+        bool fits = !t->capacity || !row->failed;
+        tp_table_add(&table, "  %s", try_name(row).s);
+        tp_table_add(&table, fits ? "%s" : NULL, size_of(page, row->peak_reserved).s);
         if (t->capacity)
-            tp_page_at(page, TRY_FATE, "%s", tp_why_fate(w, row));
-        tp_page_line(page);
+            tp_table_add(&table, "%s", fits ? "fits" : "no room");
     }
-    tp_why_tries_print(w, 2, page);
+    tp_page_line(page);
+    tp_table_print(&table, page, 0, TP_TABLE_WIDE);
+    tp_table_drop(&table);
+    print_notes(w, page);
 }
 
 /* ---- what it rests on ---- */
@@ -372,11 +371,11 @@ void tp_why_text(const struct tp_why *w, bool several, struct tp_page *page)
     if (several)
         tp_page_put(page, 0, "device %u", w->device);
     tp_why_head_print(w, page);
-    print_sum(w, page);
+    tp_why_sum_print(w, page);
     tp_why_verdict_print(w, page);
     tp_holders_print(w->holders, page);
-    print_tries(w, page);
-    print_way(w, page);
+    tp_why_tries_print(w, page);
+    tp_why_way_print(w, page);
     tp_page_line(page);
     tp_why_ground_print(w, page);
 }

@@ -75,7 +75,7 @@ static int stream_pool_init(void *state, const struct tp_env *env, const void *o
     st->eager = st->fenced && (env->streams > 1 || limited);
     st->lazy = st->fenced && !st->eager;
     slab_init(&st->lane_records, env, sizeof(struct lane));
-    slab_init(&st->uses, env, sizeof(struct use));
+    slab_init(&st->uses, env, sizeof(struct stream_use));
     meta_map_init(&st->lane_of, env);
     return TP_OK;
 }
@@ -92,8 +92,11 @@ static void stream_pool_fini(void *state)
 
 /* ---- requests ---- */
 
-INLINE int alloc_any(struct pool *st, const struct tp_req *rq, struct tp_block *out)
+static int stream_pool_alloc(void *state, void *thread, const struct tp_req *rq,
+                             struct tp_block *out)
 {
+    (void)thread;
+    struct pool *st = state;
     if (UNLIKELY(!request_is_sound(rq) || rq->size > POOL_MAX_BYTES || st->held))
         return tp_stream_pool_alloc_slow(st, rq, out);
     uint64_t key = key_of(st, rounded(st, rq->size), rq->align);
@@ -105,15 +108,10 @@ INLINE int alloc_any(struct pool *st, const struct tp_req *rq, struct tp_block *
     return cache_hand_out(&pool_pop(st, s)->block, rq, out);
 }
 
-static int stream_pool_alloc(void *state, void *thread, const struct tp_req *rq,
-                             struct tp_block *out)
+static int stream_pool_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
     (void)thread;
-    return alloc_any(state, rq, out);
-}
-
-INLINE int free_any(struct pool *st, tp_addr addr, const struct tp_req *rq)
-{
+    struct pool *st = state;
     struct block *b = block_find_live(st, addr);
     if (UNLIKELY(!b || b->block.size != rq->size || b->block.align != rq->align))
         return TP_EINVAL;
@@ -124,12 +122,6 @@ INLINE int free_any(struct pool *st, tp_addr addr, const struct tp_req *rq)
     if (UNLIKELY(cache_is_over(&st->cache)))
         tp_stream_pool_limit(st);
     return TP_OK;
-}
-
-static int stream_pool_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
-{
-    (void)thread;
-    return free_any(state, addr, rq);
 }
 
 /* Resizes in place if the new size is granted the same bytes. */
@@ -149,19 +141,6 @@ static int stream_pool_resize(void *state, void *thread, tp_addr addr, const str
     return cache_hand_out(&b->block, rq, out);
 }
 
-static int stream_pool_adopt(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
-                             struct tp_block *out)
-{
-    (void)thread;
-    return tp_stream_pool_adopt(state, addr, rq, out);
-}
-
-static int stream_pool_use(void *state, void *thread, tp_addr addr, uint16_t stream)
-{
-    (void)thread;
-    return tp_stream_pool_use(state, addr, stream);
-}
-
 const struct tp_strategy tp_strategy_stream_pool = {
     .name = "stream-pool",
     .summary = "stream-ordered",
@@ -179,8 +158,8 @@ const struct tp_strategy tp_strategy_stream_pool = {
     .alloc = stream_pool_alloc,
     .free = stream_pool_free,
     .resize = stream_pool_resize,
-    .adopt = stream_pool_adopt,
-    .use = stream_pool_use,
+    .adopt = tp_stream_pool_adopt,
+    .use = tp_stream_pool_use,
     .sync = tp_stream_pool_sync,
     .reset = tp_stream_pool_reset,
     .trim = tp_stream_pool_trim,

@@ -14,23 +14,22 @@
 #define TP_STREAM_POOL_BINS_H
 
 #include "alloc/strategies/cache/cache.h"
+#include "alloc/strategies/common/stream_uses.h"
 #include "alloc/strategies/stream_pool/stream_pool_ranks.h"
 
 #define POOL_MAX_BYTES   (UINT64_C(1) << 48) /* largest request, and largest rounded size */
 #define POOL_RECENT_LOG2 8
 #define POOL_RECENT      (1u << POOL_RECENT_LOG2)
 
-struct use;
-
 /* A block is live, or ready: cached, and its own stream can reuse it at once, or held: cached, and
  * another stream may still use it, or refused. Members are ordered by use on the path of a hit. */
 struct block {
     struct cache_block block;
-    struct use *uses;       /* uses on other streams since the block was handed out */
-    uint64_t pending;       /* held: number of uses whose fence is not known to have passed, > 0 */
-    struct tp_link in_lane; /* cached: in lane->ready or lane->held */
-    uint64_t age;           /* cached: number of the free, from 1 */
-    struct tp_fence fence;  /* cached: fence of the free */
+    struct stream_use *uses; /* uses on other streams since the block was handed out */
+    uint64_t pending;        /* held: number of uses whose fence is not known to have passed, > 0 */
+    struct tp_link in_lane;  /* cached: in lane->ready or lane->held */
+    uint64_t age;            /* cached: number of the free, from 1 */
+    struct tp_fence fence;   /* cached: fence of the free */
 };
 
 struct lane {
@@ -39,15 +38,6 @@ struct lane {
     struct tp_link fences;      /* uses whose fence has not passed, in the order of recording */
     uint64_t recorded;          /* with `lazy`: blocks up to this age have their fence */
     struct lane *next;          /* next lane, in the order of first use */
-};
-
-struct use {
-    struct block *block;
-    struct use *next; /* next use of the same block */
-    struct lane *lane;
-    struct tp_link in_lane; /* link in lane->fences, while `queued` */
-    struct tp_fence fence;
-    bool queued;
 };
 
 /* Of the stream that asked for its live blocks, and freed its cached ones. */
@@ -139,10 +129,10 @@ static inline struct block *lane_older(const struct tp_link *list, const struct 
     return TP_LINK_ITEM(struct block, in_lane, list, b->in_lane.before);
 }
 
-/* The use whose fence passes first. */
-static inline struct use *lane_use(const struct lane *lane)
+/* The lane in whose queue the fence of a use is, or will be. */
+static inline struct lane *use_lane(const struct stream_use *u)
 {
-    return TP_LINK_ITEM(struct use, in_lane, &lane->fences, lane->fences.behind);
+    return TP_LINKED(struct lane, fences, u->queue);
 }
 
 /* ---- ranks ---- */
@@ -159,7 +149,7 @@ void tp_stream_pool_rank_held(struct pool *st, struct shelf *s);
 
 void tp_stream_pool_rank_lane(struct pool *st, struct lane *lane);
 
-void tp_stream_pool_rank_use(struct pool *st, const struct use *u);
+void tp_stream_pool_rank_use(struct pool *st, const struct stream_use *u);
 
 /* ---- lanes and shelves ---- */
 

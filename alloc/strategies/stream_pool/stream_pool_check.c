@@ -11,7 +11,7 @@ static const char *pool_check_block(const struct block *b, struct pool_sums *sum
 {
     uint64_t pending = 0;
     bool cached = b->block.shelf && !b->block.refs;
-    for (const struct use *u = b->uses; u; u = u->next) {
+    for (const struct stream_use *u = b->uses; u; u = u->next) {
         sums->uses++;
         pending += u->queued;
         if (u->block != b || (u->queued && !cached))
@@ -76,8 +76,9 @@ static const char *pool_check_lanes(const struct pool *st, const struct pool_sum
             return "the blocks of a stream are out of order";
         const struct tp_link *l = lane->fences.behind;
         for (; l != &lane->fences; l = l->behind, queued++) {
-            const struct use *u = TP_LINKED(struct use, in_lane, l);
-            if (!u->queued || u->lane != lane || !u->block->pending || l->behind->before != l)
+            const struct stream_use *u = TP_LINKED(struct stream_use, in_queue, l);
+            const struct block *b = u->block;
+            if (!u->queued || use_lane(u) != lane || !b->pending || l->behind->before != l)
                 return "the queue of a stream is broken";
         }
     }

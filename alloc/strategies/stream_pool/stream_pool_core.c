@@ -37,7 +37,7 @@ void tp_stream_pool_rank_lane(struct pool *st, struct lane *lane)
     if (!st->ranks)
         return;
     const struct block *b = lane_oldest(lane);
-    const struct use *u = lane_use(lane);
+    const struct stream_use *u = uses_first(&lane->fences);
     struct rank age = {.oldest = b ? b->age : 0}, fence = {.oldest = u ? u->fence.serial : 0};
     age.late = age.oldest > rank_synced(st->ranks, lane->stream);
     if (!tp_stream_pool_rank_file(st->ranks, RANK_LANE_AGE, lane, age) ||
@@ -45,10 +45,10 @@ void tp_stream_pool_rank_lane(struct pool *st, struct lane *lane)
         tp_stream_pool_drop_ranks(st);
 }
 
-void tp_stream_pool_rank_use(struct pool *st, const struct use *u)
+void tp_stream_pool_rank_use(struct pool *st, const struct stream_use *u)
 {
     if (st->ranks &&
-        tp_addr_map_insert(&st->ranks->uses, rank_use_key(u->block, u->lane->stream), 1))
+        tp_addr_map_insert(&st->ranks->uses, rank_use_key(u->block, u->fence.stream), 1))
         tp_stream_pool_drop_ranks(st);
 }
 
@@ -73,17 +73,11 @@ static void file_by_age(struct tp_link *list, struct block *b, size_t offset)
     tp_link_insert(up, (struct tp_link *)(void *)((char *)b + offset));
 }
 
-static void lane_dequeue(struct use *u)
-{
-    tp_link_out(&u->in_lane);
-    u->queued = false;
-}
-
 /* Ends a use: unlinks it and frees its record. */
-static void pool_give_use(struct pool *st, struct use *u)
+static void pool_give_use(struct pool *st, struct stream_use *u)
 {
     if (__builtin_expect(st->ranks != NULL, 0))
-        tp_addr_map_remove(&st->ranks->uses, rank_use_key(u->block, u->lane->stream), NULL);
+        tp_addr_map_remove(&st->ranks->uses, rank_use_key(u->block, u->fence.stream), NULL);
     slab_give(&st->uses, u);
 }
 
@@ -131,11 +125,11 @@ static void pool_synced(struct pool *st, struct lane *lane)
 /* Ends all uses of a block that was handed out again or whose uses have passed. */
 static void block_drop_uses(struct pool *st, struct block *b)
 {
-    for (struct use *u = b->uses, *next; u; u = next) {
+    for (struct stream_use *u = b->uses, *next; u; u = next) {
         next = u->next;
         if (u->queued) {
-            lane_dequeue(u);
-            tp_stream_pool_rank_lane(st, u->lane);
+            uses_dequeue(u);
+            tp_stream_pool_rank_lane(st, use_lane(u));
         }
         pool_give_use(st, u);
     }
@@ -145,16 +139,14 @@ static void block_drop_uses(struct pool *st, struct block *b)
 
 void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct lane *lane)
 {
-    for (struct use **at = &b->uses, *u; (u = *at);) {
-        if (u->lane == lane) {
+    for (struct stream_use **at = &b->uses, *u; (u = *at);) {
+        if (use_lane(u) == lane) {
             *at = u->next;
             pool_give_use(st, u);
             continue;
         }
-        tp_src_record(st->cache.env->source, u->lane->stream, &u->fence);
-        tp_link_insert(&u->lane->fences, &u->in_lane);
-        u->queued = true;
-        tp_stream_pool_rank_lane(st, u->lane);
+        uses_queue(st->cache.env->source, u);
+        tp_stream_pool_rank_lane(st, use_lane(u));
         b->pending++;
         at = &u->next;
     }
@@ -178,9 +170,8 @@ static void pool_uncache(struct pool *st, struct block *b)
  * fences has passed. */
 static void pool_poll_lane(struct pool *st, struct lane *lane)
 {
-    for (struct use *u; (u = lane_use(lane)) && pool_passed(st, &u->fence);) {
+    for (struct stream_use *u; (u = uses_passed(st->cache.env->source, &lane->fences));) {
         struct block *b = u->block;
-        lane_dequeue(u);
         if (--b->pending)
             continue;
         struct shelf *shelf = block_shelf(b);
@@ -203,7 +194,7 @@ static void pool_poll(struct pool *st)
     while (st->held && pool_is_ordered(st)) {
         const struct rank *first = tp_stream_pool_rank_from(st->ranks, RANK_LANE_FENCE, 0, 0, 0);
         struct lane *lane = first ? first->owner : NULL;
-        if (!lane || !pool_passed(st, &lane_use(lane)->fence))
+        if (!lane || !pool_passed(st, &uses_first(&lane->fences)->fence))
             return;
         pool_poll_lane(st, lane);
     }
@@ -243,7 +234,7 @@ static void pool_make_ranks(struct pool *st)
     struct slab_cursor c = slab_first(&st->cache.blocks);
     for (struct block *b; st->ranks && (b = slab_next(&c));) {
         struct shelf *shelf = b->block.granted ? block_shelf(b) : NULL;
-        for (const struct use *u = shelf ? b->uses : NULL; u; u = u->next)
+        for (const struct stream_use *u = shelf ? b->uses : NULL; u; u = u->next)
             tp_stream_pool_rank_use(st, u);
         if (shelf && shelf_oldest(&shelf->shelf.ready) == b)
             tp_stream_pool_rank_shelf(st, shelf);
@@ -263,7 +254,7 @@ static int pool_wait(struct pool *st, const struct block *b, bool here)
     int rc = TP_OK;
     if (!here && !pool_passed(st, &b->fence))
         rc = tp_src_wait(st->cache.env->source, &b->fence);
-    for (const struct use *u = b->uses; u && !rc; u = u->next)
+    for (const struct stream_use *u = b->uses; u && !rc; u = u->next)
         if (!pool_passed(st, &u->fence))
             rc = tp_src_wait(st->cache.env->source, &u->fence);
     return rc;
@@ -615,9 +606,11 @@ int tp_stream_pool_change_shelf(struct pool *st, struct block *b, uint16_t strea
 }
 
 /* The adopted range has the size rounded up to whole pages, as the source gave it. */
-int tp_stream_pool_adopt(struct pool *st, tp_addr addr, const struct tp_req *rq,
+int tp_stream_pool_adopt(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
                          struct tp_block *out)
 {
+    struct pool *st = state;
+    (void)thread;
     if (!tp_cache_adopts(&st->cache, addr, rq, POOL_MAX_BYTES))
         return TP_EINVAL;
     uint64_t granted = rounded(st, rq->size), range = cache_range(&st->cache, rq->size);
@@ -637,34 +630,24 @@ static bool was_used_on(const struct pool *st, const struct block *b, uint16_t s
 {
     if (st->ranks)
         return tp_addr_map_find(&st->ranks->uses, rank_use_key(b, stream)) != NULL;
-    for (const struct use *u = b->uses; u; u = u->next) {
-        TP_STEP();
-        if (u->lane->stream == stream)
-            return true;
-    }
-    return false;
+    return uses_have(b->uses, stream);
 }
 
 /* A use is noted once per stream; its fence is recorded when the block is freed. */
-int tp_stream_pool_use(struct pool *st, tp_addr addr, uint16_t stream)
+int tp_stream_pool_use(void *state, void *thread, tp_addr addr, uint16_t stream)
 {
+    struct pool *st = state;
     struct block *b = block_find_live(st, addr);
+    (void)thread;
     if (!b)
         return TP_EINVAL;
-    if (!st->fenced)
-        return TP_OK;
-    if (was_used_on(st, b, stream))
+    if (!st->fenced || was_used_on(st, b, stream))
         return TP_OK;
     struct lane *lane = lane_make(st, stream);
-    struct use *u = lane ? slab_take(&st->uses) : NULL;
-    if (!u)
-        return TP_ENOMEM;
-    u->block = b;
-    u->lane = lane;
-    u->next = b->uses;
-    b->uses = u;
-    tp_stream_pool_rank_use(st, u);
-    return TP_OK;
+    struct stream_use *u = lane ? uses_note(&st->uses, &b->uses, b, stream, &lane->fences) : NULL;
+    if (u)
+        tp_stream_pool_rank_use(st, u);
+    return u ? TP_OK : TP_ENOMEM;
 }
 
 /* ---- all at once ---- */

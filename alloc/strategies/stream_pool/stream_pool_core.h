@@ -12,18 +12,17 @@ int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct t
 /* Moves a block to the shelf of `stream`, which frees it but did not ask for it. */
 int tp_stream_pool_change_shelf(struct pool *st, struct block *b, uint16_t stream);
 
-int tp_stream_pool_adopt(struct pool *st, tp_addr addr, const struct tp_req *rq,
-                         struct tp_block *out);
-int tp_stream_pool_use(struct pool *st, tp_addr addr, uint16_t stream);
-
 /* Records fences for the uses of a block that is freed on `lane`. Uses on that lane need none,
  * because the fence of the free covers them. */
 void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct lane *lane);
 
-/* Members of the strategy's table. sync: gives back what was freed on the stream, down to the
- * release threshold, and what is over a limit, as fences have passed.
- * reset: frees every live block on its own stream, in the order of the records. trim: gives back
- * the oldest blocks first, and waits for their fences. */
+/* Members of the strategy's table. adopt, use: as in alloc/strategy.h. sync: gives back what was
+ * freed on the stream, down to the release threshold, and what is over a limit, as fences have
+ * passed. reset: frees every live block on its own stream, in the order of the records. trim: gives
+ * back the oldest blocks first, and waits for their fences. */
+int tp_stream_pool_adopt(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                         struct tp_block *out);
+int tp_stream_pool_use(void *state, void *thread, tp_addr addr, uint16_t stream);
 int tp_stream_pool_sync(void *state, void *thread, uint16_t stream);
 int tp_stream_pool_reset(void *state);
 int tp_stream_pool_trim(void *state, uint64_t keep);

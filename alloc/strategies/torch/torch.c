@@ -163,7 +163,7 @@ static int torch_init(void *state, const struct tp_env *env, const void *options
     slab_init(&st->blocks, env, sizeof(struct torch_block));
     slab_init(&st->segment_records, env, sizeof(struct torch_segment));
     slab_init(&st->lane_records, env, sizeof(struct torch_lane));
-    slab_init(&st->uses, env, sizeof(struct torch_use));
+    slab_init(&st->uses, env, sizeof(struct stream_use));
     meta_map_init(&st->live, env);
     meta_map_init(&st->lane_of, env);
     meta_map_init(&st->private_of, env);

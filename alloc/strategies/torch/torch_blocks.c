@@ -156,22 +156,10 @@ static struct torch_lane *lane_make(struct torch *st, uint16_t stream)
 
 static int add_use(struct torch *st, struct torch_block *b, uint16_t stream)
 {
-    if (!st->fenced || stream == b->segment->stream)
+    if (!st->fenced || stream == b->segment->stream || uses_have(b->uses, stream))
         return TP_OK;
-    for (const struct torch_use *u = b->uses; u; u = u->next) {
-        TP_STEP();
-        if (u->lane->stream == stream)
-            return TP_OK;
-    }
     struct torch_lane *lane = lane_make(st, stream);
-    struct torch_use *u = lane ? slab_take(&st->uses) : NULL;
-    if (!u)
-        return TP_ENOMEM;
-    u->block = b;
-    u->lane = lane;
-    u->next = b->uses;
-    b->uses = u;
-    return TP_OK;
+    return lane && uses_note(&st->uses, &b->uses, b, stream, &lane->fences) ? TP_OK : TP_ENOMEM;
 }
 
 int tp_torch_use(struct torch *st, tp_addr addr, uint16_t stream)
@@ -183,9 +171,8 @@ int tp_torch_use(struct torch *st, tp_addr addr, uint16_t stream)
 /* A freed block waits for a fence on each stream that used it. */
 static void fence_uses(struct torch *st, struct torch_block *b)
 {
-    for (struct torch_use *u = b->uses; u; u = u->next) {
-        tp_src_record(st->env->source, (uint16_t)u->lane->stream, &u->fence);
-        tp_link_insert(&u->lane->fences, &u->in_lane);
+    for (struct stream_use *u = b->uses; u; u = u->next) {
+        uses_queue(st->env->source, u);
         b->pending++;
     }
     b->uses = NULL;
@@ -213,10 +200,10 @@ int tp_torch_free(struct torch *st, tp_addr addr, const struct tp_req *rq)
 
 /* ---- waiting ---- */
 
-static void pass(struct torch *st, struct torch_use *u)
+/* A use has left its queue. */
+static void pass(struct torch *st, struct stream_use *u)
 {
     struct torch_block *b = u->block;
-    tp_link_out(&u->in_lane);
     slab_give(&st->uses, u);
     if (--b->pending)
         return;
@@ -224,32 +211,24 @@ static void pass(struct torch *st, struct torch_use *u)
     tp_torch_release(st, b);
 }
 
-/* The fences of a stream pass in their order, so the first that has not passed ends its queue. */
 void tp_torch_poll(struct torch *st)
 {
     for (struct torch_lane *lane = st->waiting ? st->lanes : NULL; lane; lane = lane->next) {
-        struct tp_link *first = lane->fences.behind;
         TP_STEP();
-        for (; first != &lane->fences; first = lane->fences.behind) {
-            struct torch_use *u = TP_LINKED(struct torch_use, in_lane, first);
-            if (!tp_src_done(st->env->source, &u->fence))
-                break;
+        for (struct stream_use *u; (u = uses_passed(st->env->source, &lane->fences));)
             pass(st, u);
-        }
     }
 }
 
 int tp_torch_wait(struct torch *st)
 {
-    for (struct torch_lane *lane = st->waiting ? st->lanes : NULL; lane; lane = lane->next) {
-        struct tp_link *first = lane->fences.behind;
-        for (; first != &lane->fences; first = lane->fences.behind) {
-            struct torch_use *u = TP_LINKED(struct torch_use, in_lane, first);
+    for (struct torch_lane *lane = st->waiting ? st->lanes : NULL; lane; lane = lane->next)
+        for (struct stream_use *u; (u = uses_first(&lane->fences));) {
             int rc = tp_src_wait(st->env->source, &u->fence);
             if (rc)
                 return rc;
+            uses_dequeue(u);
             pass(st, u);
         }
-    }
     return TP_OK;
 }

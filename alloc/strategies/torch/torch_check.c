@@ -68,7 +68,7 @@ static void count_block(const struct torch_block *b, struct torch_sums *sums)
     }
     sums->unmapped[small] += b->state == TORCH_UNMAPPED;
     note_room(b, sums);
-    for (const struct torch_use *u = b->uses; u; u = u->next)
+    for (const struct stream_use *u = b->uses; u; u = u->next)
         sums->uses++;
 }
 

@@ -13,6 +13,7 @@
 #include "alloc/base/tree.h"
 #include "alloc/strategies/common/chores.h"
 #include "alloc/strategies/common/record_slab.h"
+#include "alloc/strategies/common/stream_uses.h"
 #include "alloc/strategies/torch/torch_rules.h"
 
 #define TORCH_GRAIN UINT64_C(512)       /* alignment of every block */
@@ -68,15 +69,6 @@ struct torch_segment {
     uint16_t stream;
 };
 
-/* One stream that a block was used on beside its own. */
-struct torch_use {
-    struct torch_block *block;
-    struct torch_lane *lane;
-    struct torch_use *next; /* of the block */
-    struct tp_link in_lane; /* while queued: the lane's fences, oldest first */
-    struct tp_fence fence;
-};
-
 struct torch_lane {
     struct tp_link fences;
     struct torch_lane *next;
@@ -102,7 +94,7 @@ struct torch_block {
         struct tp_tree_node by_place; /* in `placed` */
         struct torch_room room;       /* of the unmapped blocks from this one down in their tree */
     };
-    struct torch_use *uses;
+    struct stream_use *uses;
     uint64_t requested, align; /* of the request that it serves */
     uint64_t searched;         /* the pool's searches when it became free */
     uint32_t pending;          /* fences of other streams that have not passed */

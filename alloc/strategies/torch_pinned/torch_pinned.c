@@ -63,7 +63,7 @@ static int torch_pinned_init(void *state, const struct tp_env *env, const void *
         return rc;
     tp_link_init(&st->queue);
     slab_init(&st->blocks, env, sizeof(struct pinned_block));
-    slab_init(&st->uses, env, sizeof(struct pinned_use));
+    slab_init(&st->uses, env, sizeof(struct stream_use));
     meta_map_init(&st->live, env);
     return TP_OK;
 }

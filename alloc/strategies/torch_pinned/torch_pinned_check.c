@@ -52,7 +52,7 @@ static const char *check_pinned(const struct torch_pinned *st, const struct pinn
     sums->pending += b->state == PINNED_PENDING ? b->pending : 0;
     sums->carved += b->reserved ? pinned_bytes(st, b) : b->size;
     sums->handed += b->reserved ? pinned_bytes(st, b) : 0;
-    for (const struct pinned_use *u = b->uses; u; u = u->next)
+    for (const struct stream_use *u = b->uses; u; u = u->next)
         sums->uses++;
     if (b->state == PINNED_PENDING && !b->pending)
         return "a block waits for nothing";
@@ -86,8 +86,8 @@ static uint64_t count_queue(const struct torch_pinned *st, const char **fault)
 {
     uint64_t count = 0;
     for (const struct tp_link *l = st->queue.behind; l != &st->queue; l = l->behind) {
-        const struct pinned_use *u = TP_LINKED(const struct pinned_use, in_queue, l);
-        if (u->block->state != PINNED_PENDING)
+        const struct pinned_block *b = TP_LINKED(struct stream_use, in_queue, l)->block;
+        if (b->state != PINNED_PENDING)
             *fault = "an event is of a block that does not wait";
         count++;
     }

@@ -15,6 +15,7 @@
 #include "alloc/base/tree.h"
 #include "alloc/strategies/common/chores.h"
 #include "alloc/strategies/common/record_slab.h"
+#include "alloc/strategies/common/stream_uses.h"
 #include "alloc/strategies/torch_pinned/torch_pinned_rules.h"
 
 #define PINNED_MOST     (UINT64_C(1) << 48) /* bytes of the largest request */
@@ -31,8 +32,6 @@ enum pinned_state {
     PINNED_LOST     /* of the reserved segment, and given back: nothing serves from it again */
 };
 
-struct pinned_use;
-
 struct pinned_block {
     struct tp_tree_node by_age; /* FREE */
     tp_addr addr;
@@ -40,20 +39,11 @@ struct pinned_block {
     uint64_t age;              /* FREE: number of the release, from 1 */
     uint64_t largest;          /* FREE: the largest size of the subtree */
     uint64_t requested, align; /* LIVE: of the request */
-    struct pinned_use *uses;   /* LIVE: streams that used it */
+    struct stream_use *uses;   /* LIVE: streams that used it */
     uint32_t pending;          /* PENDING: events that have not passed, > 0 */
     uint16_t stream;           /* LIVE: that asked for it */
     uint8_t state;             /* enum pinned_state */
     bool reserved;             /* lies in the reserved segment */
-};
-
-/* A stream that used a block; an event of the queue once the block is freed. */
-struct pinned_use {
-    struct pinned_block *block;
-    struct pinned_use *next; /* of the same block */
-    struct tp_link in_queue;
-    struct tp_fence fence;
-    uint16_t stream;
 };
 
 struct torch_pinned {

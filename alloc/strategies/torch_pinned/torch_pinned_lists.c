@@ -97,21 +97,9 @@ void tp_torch_pinned_trim(struct torch_pinned *st, uint64_t keep)
 
 int tp_torch_pinned_use(struct torch_pinned *st, struct pinned_block *b, uint16_t stream)
 {
-    if (!st->fenced)
+    if (!st->fenced || uses_have(b->uses, stream))
         return TP_OK;
-    for (const struct pinned_use *u = b->uses; u; u = u->next) {
-        TP_STEP();
-        if (u->stream == stream)
-            return TP_OK;
-    }
-    struct pinned_use *u = slab_take(&st->uses);
-    if (!u)
-        return TP_ENOMEM;
-    u->block = b;
-    u->stream = stream;
-    u->next = b->uses;
-    b->uses = u;
-    return TP_OK;
+    return uses_note(&st->uses, &b->uses, b, stream, &st->queue) ? TP_OK : TP_ENOMEM;
 }
 
 void tp_torch_pinned_free(struct torch_pinned *st, struct pinned_block *b)
@@ -120,9 +108,8 @@ void tp_torch_pinned_free(struct torch_pinned *st, struct pinned_block *b)
         tp_torch_pinned_release(st, b);
         return;
     }
-    for (struct pinned_use *u = b->uses; u; u = u->next) {
-        tp_src_record(st->env->source, u->stream, &u->fence);
-        tp_link_insert(&st->queue, &u->in_queue);
+    for (struct stream_use *u = b->uses; u; u = u->next) {
+        uses_queue(st->env->source, u);
         b->pending++;
     }
     b->uses = NULL;
@@ -131,12 +118,8 @@ void tp_torch_pinned_free(struct torch_pinned *st, struct pinned_block *b)
 
 void tp_torch_pinned_poll(struct torch_pinned *st)
 {
-    for (struct tp_link *l = st->queue.behind; l != &st->queue; l = st->queue.behind) {
-        struct pinned_use *u = TP_LINKED(struct pinned_use, in_queue, l);
+    for (struct stream_use *u; (u = uses_passed(st->env->source, &st->queue));) {
         struct pinned_block *b = u->block;
-        if (!tp_src_done(st->env->source, &u->fence))
-            return;
-        tp_link_out(l);
         slab_give(&st->uses, u);
         if (!--b->pending)
             tp_torch_pinned_release(st, b);

@@ -81,6 +81,21 @@ INLINE void *meta_map_at(const struct tp_addr_map *map, uint64_t key)
     return found ? (void *)(uintptr_t)*found : NULL;
 }
 
+/* ---- walks ---- */
+
+/* Visits a live block of which only `granted` bytes, `lead` bytes from its beginning, are handed
+ * out, because more alignment was asked for than blocks have or its size was rounded up. */
+static inline void walk_handed_out(tp_walk_fn *fn, void *ctx, tp_addr addr, uint64_t size,
+                                   uint64_t lead, uint64_t granted)
+{
+    tp_addr behind = addr + lead + granted;
+    if (lead)
+        fn(ctx, TP_WALK_INTERNAL, addr, lead);
+    fn(ctx, TP_WALK_LIVE, addr + lead, granted);
+    if (lead + granted < size)
+        fn(ctx, TP_WALK_INTERNAL, behind, size - lead - granted);
+}
+
 /* ---- giving back ---- */
 
 /* Waits for all that is queued on any stream. */

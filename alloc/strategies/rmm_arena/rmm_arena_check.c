@@ -3,17 +3,10 @@
 
 static void walk_block(const struct rmm_arena_block *b, tp_walk_fn *fn, void *ctx)
 {
-    if (!b->requested) {
+    if (!b->requested)
         fn(ctx, TP_WALK_SPAN, b->spot.addr, b->size);
-        return;
-    }
-    uint64_t lead = rmm_arena_lead(b), granted = rmm_arena_granted(b);
-    tp_addr behind = b->spot.addr + lead + granted;
-    if (lead)
-        fn(ctx, TP_WALK_INTERNAL, b->spot.addr, lead);
-    fn(ctx, TP_WALK_LIVE, b->spot.addr + lead, granted);
-    if (lead + granted < b->size)
-        fn(ctx, TP_WALK_INTERNAL, behind, b->size - lead - granted);
+    else
+        walk_handed_out(fn, ctx, b->spot.addr, b->size, rmm_arena_lead(b), rmm_arena_granted(b));
 }
 
 int tp_rmm_arena_walk(void *state, tp_walk_fn *fn, void *ctx)

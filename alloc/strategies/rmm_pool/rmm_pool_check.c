@@ -3,16 +3,10 @@
 
 static void walk_block(const struct rmm_pool_block *b, tp_walk_fn *fn, void *ctx)
 {
-    uint64_t lead = rmm_pool_lead(b), granted = rmm_pool_granted(b);
-    if (b->list) {
+    if (b->list)
         fn(ctx, TP_WALK_SPAN, b->addr, b->size);
-        return;
-    }
-    if (lead)
-        fn(ctx, TP_WALK_INTERNAL, b->addr, lead);
-    fn(ctx, TP_WALK_LIVE, b->addr + lead, granted);
-    if (lead + granted < b->size)
-        fn(ctx, TP_WALK_INTERNAL, b->addr + lead + granted, b->size - lead - granted);
+    else
+        walk_handed_out(fn, ctx, b->addr, b->size, rmm_pool_lead(b), rmm_pool_granted(b));
 }
 
 int tp_rmm_pool_walk(void *state, tp_walk_fn *fn, void *ctx)

@@ -3,18 +3,10 @@
 
 static void walk_block(const struct torch_block *b, tp_walk_fn *fn, void *ctx)
 {
-    uint64_t lead = torch_lead(b), granted = torch_granted(b);
-    if (b->state == TORCH_UNMAPPED)
-        return;
-    if (b->state != TORCH_LIVE) {
+    if (b->state == TORCH_LIVE)
+        walk_handed_out(fn, ctx, b->addr, b->size, torch_lead(b), torch_granted(b));
+    else if (b->state != TORCH_UNMAPPED)
         fn(ctx, b->state == TORCH_FREE ? TP_WALK_SPAN : TP_WALK_CACHED, b->addr, b->size);
-        return;
-    }
-    if (lead)
-        fn(ctx, TP_WALK_INTERNAL, b->addr, lead);
-    fn(ctx, TP_WALK_LIVE, b->addr + lead, granted);
-    if (lead + granted < b->size)
-        fn(ctx, TP_WALK_INTERNAL, b->addr + lead + granted, b->size - lead - granted);
 }
 
 int tp_torch_walk(void *state, tp_walk_fn *fn, void *ctx)

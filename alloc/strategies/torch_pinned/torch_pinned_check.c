@@ -1,23 +1,12 @@
 /* The walk over all blocks of `torch-pinned`, and the check of its invariants. */
 #include "alloc/strategies/torch_pinned/torch_pinned_core.h"
 
-static void walk_live(const struct torch_pinned *st, const struct pinned_block *b, tp_walk_fn *fn,
-                      void *ctx)
-{
-    uint64_t lead = pinned_lead(st, b), granted = pinned_granted(st, b);
-    if (lead)
-        fn(ctx, TP_WALK_INTERNAL, b->addr, lead);
-    fn(ctx, TP_WALK_LIVE, b->addr + lead, granted);
-    if (lead + granted < b->size)
-        fn(ctx, TP_WALK_INTERNAL, b->addr + lead + granted, b->size - lead - granted);
-}
-
 static void walk_pinned(const struct torch_pinned *st, const struct pinned_block *b, tp_walk_fn *fn,
                         void *ctx)
 {
     uint64_t bytes = pinned_bytes(st, b);
     if (b->state == PINNED_LIVE)
-        walk_live(st, b, fn, ctx);
+        walk_handed_out(fn, ctx, b->addr, b->size, pinned_lead(st, b), pinned_granted(st, b));
     else
         fn(ctx, b->state == PINNED_LOST ? TP_WALK_DEAD : TP_WALK_CACHED, b->addr, b->size);
     if (bytes > b->size)

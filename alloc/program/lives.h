@@ -16,7 +16,7 @@ struct tp_life {
 typedef int tp_take_life(void *ctx, const struct tp_life *life, struct tp_err *err);
 
 /* Hands every life of one device to `take`, in the order in which they end. A realloc ends one life
- * and begins another. TP_EBROKEN: an instruction is about an object that is not there. */
+ * and begins another. */
 int tp_program_lives(struct tp_program *p, uint16_t device, tp_take_life *take, void *ctx,
                      struct tp_err *err);
 

@@ -319,8 +319,6 @@ static int put_window(struct encode_context *c, const struct tp_window *w, struc
     uint64_t event = w->first_event;
     for (uint32_t i = 0; i < w->count; i++, event++) {
         const struct tp_insn *in = &w->insns[i];
-        if (in->op >= TP_OP_COUNT)
-            return tp_fail(err, TP_EBROKEN, "a program holds an unknown instruction");
         if (jump < w->jump_count && w->jumps[jump].index == i)
             event = w->jumps[jump++].event;
         if (tp_op_is(in->op, TP_IS_NEW) && c->e->explicit_slots) {

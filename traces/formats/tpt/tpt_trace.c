@@ -209,9 +209,7 @@ static int scan(struct tp_tpt_file *f, const struct tp_tpt_limits *limits, struc
     }
     if (!rc)
         rc = scan_windows(&s, err);
-    if (rc == TP_EBROKEN) /* an error that the decoder did not find */
-        rc = tp_tpt_file_name(
-            f, tp_fail(err, TP_EINPUT, "damaged: its instructions do not go together"), err);
+    assert(rc != TP_EBROKEN); /* the decoder refuses what the builder does */
     if (!rc)
         rc = keep_facts(f, &s, err);
     close_cursor(s.cursor);

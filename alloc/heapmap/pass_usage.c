@@ -65,14 +65,13 @@ INLINED void block(struct tp_player *p, const struct tp_insn *insn, const struct
 {
     struct tp_usage *u = p->observer_state;
     struct tp_usage_device *d = device_of(p, insn);
-    struct tp_usage_object *o = &u->objects[insn->slot];
     uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
     u->untold |= u->foreign && !granted;
     if (both)
         d->granted_high = d->granted + granted;
-    d->requested += insn->size - o->requested;
-    d->granted += granted - o->granted;
-    *o = (struct tp_usage_object){insn->size, granted};
+    d->requested += insn->size - tp_usage_replaced(u, insn);
+    d->granted += granted - u->granted[insn->slot];
+    u->granted[insn->slot] = granted;
     tp_usage_raise(&d->granted_high, d->granted);
     tp_usage_raise(&d->run->peak_granted, d->granted_high);
     d->run->allocations++;
@@ -88,11 +87,12 @@ static void leaving(struct tp_player *p, uint32_t slot)
 static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
 {
     struct tp_usage *u = p->observer_state;
-    struct tp_usage_device *d = &u->devices[tp_slot_device(&p->slots[slot])];
+    const struct tp_slot *s = &p->slots[slot];
+    struct tp_usage_device *d = &u->devices[tp_slot_device(s)];
     (void)insn;
-    d->requested -= u->objects[slot].requested;
-    d->granted -= u->objects[slot].granted;
-    u->objects[slot] = (struct tp_usage_object){0};
+    d->requested -= tp_slot_size(s);
+    d->granted -= u->granted[slot];
+    u->granted[slot] = 0;
 }
 
 static void failed(struct tp_player *p, const struct tp_insn *insn)
@@ -265,9 +265,9 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_usage_f
                            .sample_every = f->operations / FOREIGN_SAMPLES + 1,
                            .until_sample = 1,
                            .err = err};
-    u->objects = tp_own_zeroed(f->slots ? f->slots : 1, sizeof *u->objects);
+    u->granted = tp_own_zeroed(f->slots ? f->slots : 1, sizeof *u->granted);
     u->devices = tp_own_zeroed(f->devices, sizeof *u->devices);
-    if (!u->objects || !u->devices)
+    if (!u->granted || !u->devices)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     for (uint16_t i = 0; i < f->devices; i++) {
         u->devices[i].run = &out->devices[i];
@@ -295,7 +295,7 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_usage_f
 
 static void usage_close(struct tp_usage *u)
 {
-    tp_own_free(u->objects);
+    tp_own_free(u->granted);
     tp_own_free(u->devices);
 }
 

@@ -4,10 +4,6 @@
 
 #include "alloc/engine/player.h"
 
-struct tp_usage_object {
-    uint64_t requested, granted;
-};
-
 struct tp_usage_device {
     struct tp_device_run *run;
     struct tp_account *account; /* account of the device's instance */
@@ -38,7 +34,7 @@ struct tp_usage {
     struct tp_frames_watch *watches; /* by device */
     uint64_t *born;                  /* by slot: the event that gave the block its size */
     const struct tp_window *window;  /* that is played; NULL: the prologue */
-    struct tp_usage_object *objects; /* by slot */
+    uint64_t *granted;               /* by slot: bytes of its block; 0: it has none */
     struct tp_usage_device *devices;
     uint64_t clock; /* recorded ns since the first event, or operations where time is unknown */
     bool prologue_over;
@@ -53,6 +49,12 @@ struct tp_usage {
     int status;  /* set when a check found the books wrong */
     struct tp_err *err;
 };
+
+/* Bytes that an instruction asks for in place of others: those of the block that it resizes. */
+static inline uint64_t tp_usage_replaced(const struct tp_usage *u, const struct tp_insn *insn)
+{
+    return insn->op == TP_REALLOC ? tp_slot_size(&u->player->slots[insn->slot]) : 0;
+}
 
 static inline void tp_usage_raise(uint64_t *peak, uint64_t value)
 {

@@ -121,7 +121,7 @@ static enum tp_oom_class classify(const struct tp_usage *u, const struct tp_usag
     if (d->run->capacity == TP_NONE)
         return TP_OOM_UNKNOWN;
     /* requested bytes without those that a realloc replaces */
-    uint64_t others = d->requested - u->objects[insn->slot].requested;
+    uint64_t others = d->requested - tp_usage_replaced(u, insn);
     return others + insn->size > d->run->capacity ? TP_OOM_DEMAND : TP_OOM_FRAGMENTATION;
 }
 
@@ -137,7 +137,7 @@ void tp_usage_refusal(struct tp_usage *u, struct tp_usage_device *d, const struc
     *f = (struct tp_first_failure){.at = state_of(u, d),
                                    .size = insn->size,
                                    .align = UINT64_C(1) << insn->align_log2,
-                                   .replaced = u->objects[insn->slot].requested,
+                                   .replaced = tp_usage_replaced(u, insn),
                                    .capacity = run->capacity,
                                    .oom_class = oom_class,
                                    .mark = d->mark};

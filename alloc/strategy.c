@@ -92,12 +92,6 @@ int tp_strategy_fits(const struct tp_strategy *s, const struct tp_source_ops *so
                        "'--source cuda' on a machine with a GPU; '-s stream-pool' replays a "
                        "software pool with the same interface anywhere");
     if (!tp_strategy_takes_source(s) && !(source->flags & TP_SRC_HOST))
-        return tp_hint(
-            err,
-            tp_fail(err, TP_EUSAGE,
-                    "strategy '%s' is a real allocator with memory of its own and cannot "
-                    "use source '%s'",
-                    s->name, source->name),
-            "use '--source host'");
+        return tp_fail(err, TP_EUSAGE, "strategy '%s' is a real allocator of the host", s->name);
     return TP_OK;
 }

@@ -218,7 +218,8 @@ struct tp_plugin {
  * are present. TP_EBROKEN otherwise. */
 int tp_strategy_check(const struct tp_strategy *s, struct tp_err *err);
 
-/* Checks that the source can serve the strategy. TP_EUSAGE with a hint otherwise. */
+/* Checks that the source can serve the strategy, TP_EUSAGE otherwise. A real allocator serves
+ * itself where a source is this machine's memory. */
 int tp_strategy_fits(const struct tp_strategy *s, const struct tp_source_ops *source,
                      struct tp_err *err);
 

@@ -165,8 +165,7 @@ static int two_traces(const struct info_opts *o, char *const paths[2], bool grow
 /* Three or more are snapshots of the ranks of a job. */
 static int compare_ranks(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
-    static const char *const fitting[] = {"device",      "max-memory", "format", "json",
-                                          "export-json", "force",      "bytes",  NULL};
+    static const char *const fitting[] = {TP_RANKS_OPTIONS};
     const struct info_opts *o = args->opts;
     uint64_t device = o->open.device;
     const struct tp_ranks_ask ask = {

@@ -74,7 +74,6 @@ static int write_report(const struct tp_exports *e, const struct tp_report *r, F
 }
 
 static const char *const tp_replay_words[] = {TP_EXPORT_WORDS(TP_REPLAY_EXPORTS)};
-#define EXCLUDED(of, id, whose, name, what) " export-" name
 
 enum { MIN_REPLAYS = 5, LATENCY_OPERATIONS = 10000000 };
 
@@ -119,7 +118,7 @@ static const struct tp_opt rows[] = {
                                        "else 0: not at all)"),
     TP_SET_AT(
         "passes", ROW(passes), .choices = pass_words, .needs = "format json",
-        .excludes = "fits no-fits verify" TP_REPLAY_FILES(EXCLUDED, ),
+        .excludes = "fits no-fits verify" TP_REPLAY_FILES(TP_EXPORT_EXCLUDED, ),
         .help =
             "only what these measure, for --format json: usage (memory and counts), fits "
             "(needs usage), throughput, latency, verify, count (instructions), resident (on host), "

@@ -299,8 +299,7 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
 
 static int compare_ranks(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
-    static const char *const fitting[] = {"device",      "conf",  "max-memory", "format", "json",
-                                          "export-json", "force", "bytes",      NULL};
+    static const char *const fitting[] = {"conf", TP_RANKS_OPTIONS};
     const struct why_opts *o = args->opts;
     const struct tp_ranks_ask ask = {.cfg = {.paths = args->words,
                                              .count = (size_t)args->count,

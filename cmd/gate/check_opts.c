@@ -13,8 +13,7 @@ static const char *const seed_words[] = {"random", NULL};
 static const char *const time_words[] = {"auto", NULL};
 
 /* Options that choose the form in which findings are written. */
-#define EXPORT(of, id, whose, name, what) " export-" name
-#define OF_A_CHECK                        " format" TP_CHECK_EXPORTS(EXPORT, )
+#define OF_A_CHECK " format" TP_CHECK_EXPORTS(TP_EXPORT_EXCLUDED, )
 static const char *const tp_check_words[] = {TP_EXPORT_WORDS(TP_CHECK_EXPORTS)};
 
 #define ROW(member) offsetof(struct tp_check_opts, member)

@@ -79,18 +79,21 @@ struct tp_exports {
 
 /* The exports that every command has. */
 #define TP_EXPORTS_OF_ALL(X, of, json_help) X(of, json, tp_export, "json", json_help)
-extern const struct tp_exporter tp_export_json;
 
 /* What the macros make of a list of X(of, ID, whose, "name", help of --export-name): the exporter
  * is `whose_ID`. `of` is what the names of a command begin with: its option struct is `struct
  * of_opts`, which has a member `struct tp_exports exports`. */
-#define TP_EXPORT_INDEX(of, id, ...)             of##_index_##id,
-#define TP_EXPORT_WORD(of, id, whose, name, ...) name,
-#define TP_EXPORT_POINT(of, id, whose, ...)      &whose##_##id,
-#define TP_EXPORT_DECLARE(of, id, whose, ...)    extern const struct tp_exporter whose##_##id;
+#define TP_EXPORT_INDEX(of, id, ...)                 of##_index_##id,
+#define TP_EXPORT_WORD(of, id, whose, name, ...)     name,
+#define TP_EXPORT_POINT(of, id, whose, ...)          &whose##_##id,
+#define TP_EXPORT_OPTION(of, id, whose, name, ...)   "export-" name,
+#define TP_EXPORT_EXCLUDED(of, id, whose, name, ...) " export-" name
+#define TP_EXPORT_DECLARE(of, id, whose, ...)        extern const struct tp_exporter whose##_##id;
 #define TP_EXPORT_ROW(of, id, whose, name, what)                                                   \
     TP_FILE_AT("export-" name, offsetof(struct of##_opts, exports.files[of##_index_##id]),         \
                .help = what),
+
+TP_EXPORTS_OF_ALL(TP_EXPORT_DECLARE, , )
 
 #define TP_EXPORT_INDEXES(of, LIST) of##_index_text, LIST(TP_EXPORT_INDEX, of) of##_index_end
 #define TP_EXPORT_WORDS(LIST)       "text", LIST(TP_EXPORT_WORD, ) NULL

@@ -106,6 +106,11 @@ uint64_t tp_rank_value(const struct tp_rank *rank, enum tp_rank_figure figure);
     X(of, folded, of, "folded", TP_FOLDED_HELP)                                                    \
     X(of, html, of, "html", TP_HTML_HELP)
 
+/* Options of both that go with several. */
+#define TP_RANKS_OPTIONS                                                                           \
+    TP_EXPORTS_OF_ALL(TP_EXPORT_OPTION, , )                                                        \
+    "device", "max-memory", "format", "json", "force", "bytes", NULL
+
 void tp_ranks_text(const struct tp_ranks *r, struct tp_page *page);
 
 struct tp_ranks_ask {

@@ -1,4 +1,5 @@
-/* A hash map from addresses to 64-bit values, for the tables of strategies and sources.
+/* A hash map from addresses to 64-bit values, for the tables of strategies and sources. Readers of
+ * traces have it with ids of any kind (id_map.h).
  *
  *   home slot of an address = top bits of mix(address * golden) * golden
  *
@@ -215,16 +216,15 @@ static inline int tp_addr_map_insert(struct tp_addr_map *map, uint64_t key, uint
     return TP_OK;
 }
 
-/* False when the key is not there. `value` may be NULL. Never needs memory. */
-static inline bool tp_addr_map_remove(struct tp_addr_map *map, uint64_t key, uint64_t *value)
+/* The entry of a value that was found. */
+static inline struct tp_addr_entry *tp_addr_map_entry(uint64_t *value)
 {
-    uint64_t *found = tp_addr_map_find(map, key);
-    if (!found)
-        return false;
-    if (value)
-        *value = *found;
-    struct tp_addr_entry *hole =
-        (struct tp_addr_entry *)(void *)((char *)found - offsetof(struct tp_addr_entry, value));
+    return (struct tp_addr_entry *)(void *)((char *)value - offsetof(struct tp_addr_entry, value));
+}
+
+/* Removes an entry of the map. */
+static inline void tp_addr_map_drop(struct tp_addr_map *map, const struct tp_addr_entry *hole)
+{
     uint64_t at = (uint64_t)(hole - map->slots);
     for (uint64_t i = (at + 1) & map->mask; map->slots[i].key; i = (i + 1) & map->mask) {
         TP_STEP();
@@ -240,6 +240,17 @@ static inline bool tp_addr_map_remove(struct tp_addr_map *map, uint64_t key, uin
     map->slots[at].key = 0;
     map->slots[at].value = 0;
     map->count--;
+}
+
+/* False when the key is not there. `value` may be NULL. Never needs memory. */
+static inline bool tp_addr_map_remove(struct tp_addr_map *map, uint64_t key, uint64_t *value)
+{
+    uint64_t *found = tp_addr_map_find(map, key);
+    if (!found)
+        return false;
+    if (value)
+        *value = *found;
+    tp_addr_map_drop(map, tp_addr_map_entry(found));
     return true;
 }
 

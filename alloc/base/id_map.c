@@ -1,106 +1,84 @@
-/* Open addressing with linear probing and backward-shift deletion: no tombstones, so a trace that
- * allocates and frees for hours keeps its short probes. At most three quarters of the places are
- * used.
- *
- * The hash is splitmix64's finaliser over id ^ seed. The seed is random, because hostile ids could
- * otherwise be chosen to make a look-up linear. No result depends on the order of entries. */
+/* See id_map.h. */
 #include "alloc/base/id_map.h"
 
-#include <assert.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <sys/random.h>
+#include <string.h>
 
-#define FIRST_PLACES 64
-
-static size_t home(const struct tp_id_map *m, int64_t id)
+static uint64_t bytes_of(const struct tp_id_map *m)
 {
-    uint64_t x = (uint64_t)id ^ m->seed;
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (size_t)(x ^ (x >> 31)) & (m->places - 1);
+    return m->map.slots ? (m->map.mask + 1) * sizeof *m->map.slots : 0;
+}
+
+static struct tp_id_entry *entry_of(struct tp_addr_entry *e)
+{
+    return (struct tp_id_entry *)(void *)e;
 }
 
 void tp_id_map_release(struct tp_id_map *m)
 {
-    tp_budget_change(m->how.budget, m->places * sizeof *m->entries, 0);
-    free(m->entries);
-    m->entries = NULL;
-    m->places = m->used = 0;
+    tp_budget_change(m->how.budget, bytes_of(m), 0);
+    tp_addr_map_fini(&m->map);
+    m->zero.refs = 0;
+    m->used = 0;
 }
 
 struct tp_id_entry *tp_id_map_find(const struct tp_id_map *m, int64_t id)
 {
-    if (m->used == 0)
-        return NULL;
-    for (size_t i = home(m, id);; i = (i + 1) & (m->places - 1)) {
-        struct tp_id_entry *e = &m->entries[i];
-        if (e->refs == 0)
-            return NULL;
-        if (e->id == id)
-            return e;
-    }
+    uint64_t *value = tp_addr_map_find(&m->map, (uint64_t)id);
+    if (!id && m->zero.refs)
+        return (struct tp_id_entry *)(uintptr_t)&m->zero;
+    return value ? entry_of(tp_addr_map_entry(value)) : NULL;
 }
 
-static struct tp_id_entry *place(struct tp_id_map *m, struct tp_id_entry entry)
+/* Hostile ids could otherwise be chosen to make a look-up linear. */
+static void begin(struct tp_id_map *m)
 {
-    size_t i = home(m, entry.id);
-    while (m->entries[i].refs != 0)
-        i = (i + 1) & (m->places - 1);
-    m->entries[i] = entry;
-    return &m->entries[i];
+    uint64_t secret = 0;
+    tp_addr_map_init_plain(&m->map);
+    if (getrandom(&secret, sizeof secret, GRND_NONBLOCK) == (ssize_t)sizeof secret)
+        m->map.factor = secret | 1;
 }
 
-static bool is_full(const struct tp_id_map *m)
+/* Makes room for one more id. */
+static int keep_room(struct tp_id_map *m, struct tp_err *err)
 {
-    return m->used >= m->places / 4 * 3;
-}
-
-static int grow(struct tp_id_map *m, struct tp_err *err)
-{
-    struct tp_id_map bigger = *m;
-    bigger.places = m->places ? m->places * 2 : FIRST_PLACES;
-    const uint64_t held = m->places * sizeof *m->entries;
-    const uint64_t both = held + bigger.places * sizeof *m->entries;
+    const uint64_t held = bytes_of(m);
+    const uint64_t first = sizeof *m->map.slots << TP_ADDR_MAP_FIRST_LOG2;
+    const uint64_t both = held + (held ? 2 * held : first);
+    if (m->map.slots && 2 * (m->map.count + UINT64_C(1)) <= m->map.mask + 1)
+        return TP_OK;
     if (!tp_budget_change(m->how.budget, held, both))
         return tp_grow_refused(&m->how, err);
-    bigger.entries = calloc(bigger.places, sizeof *bigger.entries);
-    tp_budget_change(m->how.budget, both, bigger.entries ? both - held : held);
-    if (!bigger.entries)
-        return tp_fail(err, TP_ENOMEM, "out of memory for %s", m->how.what);
-    if (!m->entries && getrandom(&bigger.seed, sizeof bigger.seed, GRND_NONBLOCK) < 0)
-        bigger.seed = 0;
-    for (size_t i = 0; i < m->places; i++) {
-        if (m->entries[i].refs != 0)
-            place(&bigger, m->entries[i]);
-    }
-    free(m->entries);
-    *m = bigger;
-    return TP_OK;
-}
-
-static struct tp_id_entry *add(struct tp_id_map *m, int64_t id, uint32_t index)
-{
-    m->used++;
-    return place(m, (struct tp_id_entry){.id = id, .index = index, .refs = 1});
+    if (!m->map.slots)
+        begin(m);
+    int rc = tp_addr_map_reserve(&m->map, m->map.count + UINT64_C(1));
+    tp_budget_change(m->how.budget, both, bytes_of(m));
+    return rc ? tp_fail(err, TP_ENOMEM, "out of memory for %s", m->how.what) : TP_OK;
 }
 
 int tp_id_map_put(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_err *err)
 {
+    const struct tp_id_entry entry = {.id = id, .index = index, .refs = 1};
+    uint64_t value;
     assert(!tp_id_map_find(m, id));
-    int rc = is_full(m) ? grow(m, err) : TP_OK;
-    if (rc == TP_OK)
-        add(m, id, index);
-    return rc;
+    int rc = keep_room(m, err);
+    if (rc)
+        return rc;
+    m->used++;
+    memcpy(&value, &entry.index, sizeof value);
+    if (id)
+        tp_addr_map_insert(&m->map, (uint64_t)id, value);
+    else
+        m->zero = entry;
+    return TP_OK;
 }
 
 int tp_id_map_need(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_id_entry **entry,
                    struct tp_err *err)
 {
     *entry = tp_id_map_find(m, id);
-    int rc = !*entry && is_full(m) ? grow(m, err) : TP_OK;
-    if (rc == TP_OK && !*entry)
-        *entry = add(m, id, index);
+    int rc = *entry ? TP_OK : tp_id_map_put(m, id, index, err);
+    if (!rc && !*entry)
+        *entry = tp_id_map_find(m, id);
     return rc;
 }
 
@@ -112,19 +90,22 @@ int tp_id_map_number(struct tp_id_map *m, int64_t id, uint32_t *number, struct t
     return rc;
 }
 
-/* Entries after the hole move into it where that brings them nearer to their home. */
+const struct tp_id_entry *tp_id_map_next(const struct tp_id_map *m, uint64_t *at)
+{
+    struct tp_addr_entry *e = tp_addr_map_next(&m->map, at);
+    if (e)
+        return entry_of(e);
+    bool zero = m->zero.refs && *at != UINT64_MAX;
+    *at = UINT64_MAX;
+    return zero ? &m->zero : NULL;
+}
+
 void tp_id_map_remove(struct tp_id_map *m, struct tp_id_entry *entry)
 {
-    size_t mask = m->places - 1;
-    size_t hole = (size_t)(entry - m->entries);
-    assert(hole < m->places && entry->refs != 0);
-    for (size_t i = (hole + 1) & mask; m->entries[i].refs != 0; i = (i + 1) & mask) {
-        size_t from = home(m, m->entries[i].id);
-        if (((i - from) & mask) >= ((i - hole) & mask)) {
-            m->entries[hole] = m->entries[i];
-            hole = i;
-        }
-    }
-    m->entries[hole].refs = 0;
+    assert(entry->refs);
     m->used--;
+    if (entry == &m->zero)
+        entry->refs = 0;
+    else
+        tp_addr_map_drop(&m->map, (struct tp_addr_entry *)(void *)entry);
 }

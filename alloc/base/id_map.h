@@ -1,22 +1,25 @@
-/* A hash map from numbers in the input (ids, addresses, hashes of texts) to indices. Strategies and
- * sources use addr_map.h, because their instructions are counted. */
+/* A hash map from numbers in the input (ids, addresses, hashes of texts) to indices: addr_map.h
+ * with a secret factor from the first entry on, a budget, and 0 among the keys. No result depends
+ * on the order of entries. */
 #ifndef TP_ID_MAP_H
 #define TP_ID_MAP_H
 
+#include "alloc/base/addr_map.h"
 #include "alloc/base/grow.h"
 
-struct tp_id_entry {
+struct tp_id_entry { /* as struct tp_addr_entry */
     int64_t id;
     uint32_t index; /* the caller's */
-    uint32_t refs;  /* the caller's, at least 1; 0 marks a free place */
+    uint32_t refs;  /* the caller's, at least 1 */
 };
+static_assert(sizeof(struct tp_id_entry) == sizeof(struct tp_addr_entry), "one is the other");
 
 /* A zeroed map is empty. */
 struct tp_id_map {
-    struct tp_id_entry *entries; /* array of `places`, a power of two; NULL until the first put */
-    size_t places, used;
-    uint64_t seed;        /* secret, from the first entry on */
-    struct tp_growth how; /* the budget that places are charged to, and words for an error */
+    struct tp_addr_map map;  /* of the ids but 0 */
+    struct tp_id_entry zero; /* of id 0; refs 0: it is not in the map */
+    size_t used;             /* ids in the map */
+    struct tp_growth how;    /* the budget that the table is charged to, and words for an error */
 };
 
 void tp_id_map_release(struct tp_id_map *m);
@@ -40,6 +43,9 @@ static inline int64_t tp_id_pair(uint32_t high, uint32_t low)
 {
     return (int64_t)((uint64_t)high << 32 | low);
 }
+
+/* Walks all entries: `for (uint64_t at = 0; (e = tp_id_map_next(map, &at));)`. NULL at the end. */
+const struct tp_id_entry *tp_id_map_next(const struct tp_id_map *m, uint64_t *at);
 
 void tp_id_map_remove(struct tp_id_map *m, struct tp_id_entry *entry);
 

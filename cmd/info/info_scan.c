@@ -194,10 +194,10 @@ static bool commoner(const struct tp_info_common *a, const struct tp_info_common
 
 static void find_common(const struct scan *s, struct tp_info_common *best)
 {
-    for (size_t i = 0; i < s->sizes.places; i++) {
-        const struct tp_id_entry *e = &s->sizes.entries[i];
+    const struct tp_id_entry *e;
+    for (uint64_t i = 0; (e = tp_id_map_next(&s->sizes, &i));) {
         struct tp_info_common c = {(uint64_t)e->id, e->refs};
-        for (int k = 0; c.requests && k < TP_INFO_COMMON; k++) {
+        for (int k = 0; k < TP_INFO_COMMON; k++) {
             if (!commoner(&c, &best[k]))
                 continue;
             struct tp_info_common moved = best[k];

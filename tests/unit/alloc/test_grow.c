@@ -118,7 +118,7 @@ TEST(test_map_budget)
     (void)state;
     for (int64_t i = 0; rc == TP_OK; i++) {
         rc = tp_id_map_need(&m, i, 0, &entry, &err);
-        assert_int_equal(budget.held, 10 + m.places * sizeof *m.entries);
+        assert_int_equal(budget.held, 10 + (m.map.mask + 1) * sizeof *m.map.slots);
     }
     assert_int_equal(rc, TP_EINPUT);
     assert_string_equal(err.text, "more addresses than the memory for reading holds");

@@ -58,9 +58,9 @@ static void ask_file(struct question *q, uint32_t number, const char *key, uint6
     size_t id_bytes = 0, count = 0;
     for (; key[0] != ' '; key += 2)
         id[id_bytes++] = (unsigned char)(hex_digit(key[0]) << 4 | hex_digit(key[1]));
-    for (size_t i = 0; i < wanted->places; i++)
-        if (wanted->entries[i].refs)
-            addresses[count++] = (uint64_t)wanted->entries[i].id;
+    const struct tp_id_entry *e;
+    for (uint64_t i = 0; (e = tp_id_map_next(wanted, &i));)
+        addresses[count++] = (uint64_t)e->id;
     tp_ascending(addresses, count);
     q->numbers[q->count] = number;
     q->files[q->count++] = (struct tp_naming_file){

@@ -2,12 +2,13 @@
 #include "alloc/base/range_table.h"
 
 #include "alloc/base/err.h"
+#include "alloc/base/own.h"
 #include "alloc/base/steps.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-enum { RANGE_CHUNK = 64 };
+enum { RANGE_CHUNK = 64, RANGE_CHUNK_OWN = 1024 /* whole pages, each a call of the kernel */ };
 
 struct tp_range_slot {
     struct tp_address_range item; /* must be first: the addresses of item and slot are equal */
@@ -16,16 +17,19 @@ struct tp_range_slot {
 
 struct tp_range_chunk {
     struct tp_range_chunk *next;
-    struct tp_range_slot slots[RANGE_CHUNK];
+    struct tp_range_slot slots[];
 };
 
 void tp_ranges_fini(struct tp_range_table *t)
 {
     for (struct tp_range_chunk *chunk = t->chunks, *next; chunk; chunk = next) {
         next = chunk->next;
-        free(chunk);
+        if (t->own)
+            tp_own_free(chunk);
+        else
+            free(chunk);
     }
-    *t = (struct tp_range_table){0};
+    *t = (struct tp_range_table){.own = t->own};
 }
 
 static struct tp_range_slot *range_slot_of(struct tp_tree_node *n)
@@ -93,7 +97,7 @@ const struct tp_address_range *tp_ranges_any(const struct tp_range_table *t)
 bool tp_ranges_overlaps(const struct tp_range_table *t, uint64_t addr, uint64_t size)
 {
     const struct tp_address_range *item = tp_ranges_seek(t, addr + size - 1);
-    return item && item->addr + item->size > addr;
+    return item && item->addr + (item->size - 1) >= addr; /* the last one may end at 2^64 */
 }
 
 static void tp_ranges_spare(struct tp_range_table *t, struct tp_range_slot *slot)
@@ -106,13 +110,15 @@ int tp_ranges_reserve(struct tp_range_table *t)
 {
     if (t->spare)
         return TP_OK;
-    struct tp_range_chunk *chunk = malloc(sizeof *chunk);
+    const unsigned room = t->own ? RANGE_CHUNK_OWN : RANGE_CHUNK;
+    const size_t bytes = sizeof *t->chunks + room * sizeof *t->chunks->slots;
+    struct tp_range_chunk *chunk = t->own ? tp_own_zeroed(1, bytes) : malloc(bytes);
     if (!chunk)
         return TP_ENOMEM;
     chunk->next = t->chunks;
     t->chunks = chunk;
-    t->room += RANGE_CHUNK;
-    for (unsigned i = RANGE_CHUNK; i-- > 0;)
+    t->room += room;
+    for (unsigned i = room; i-- > 0;)
         tp_ranges_spare(t, &chunk->slots[i]);
     return TP_OK;
 }

@@ -16,13 +16,14 @@
 struct tp_address_range {
     uint64_t addr;
     uint64_t size;
-    uint64_t tag_addr, tag_size; /* for the owner: the mapping or the range behind this one */
+    uint64_t tag_addr, tag_size; /* for the owner, such as the mapping behind this one */
 };
 
 struct tp_range_table {
     struct tp_tree_node *root, *spare;
     struct tp_range_chunk *chunks;
     uint64_t room; /* ranges that memory is held for */
+    bool own;      /* memory of own.h, not malloc's; set it before the first reservation */
 };
 void tp_ranges_fini(struct tp_range_table *t);
 

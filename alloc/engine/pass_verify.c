@@ -10,7 +10,6 @@
  *
  * What several OS threads can break is looked for by verify_threads.c after that. */
 #include "alloc/base/own.h"
-#include "alloc/base/tree.h"
 #include "alloc/engine/crew.h"
 #include "alloc/engine/passes.h"
 #include "alloc/engine/replay_cfg.h"
@@ -26,20 +25,6 @@
 
 /* Internal to the engine: the part of the verifying pass that several OS threads play. */
 
-enum { CHUNK = 1024 /* blocks that memory is got for at once */ };
-
-struct guard_block {
-    struct tp_tree_node node; /* by address */
-    tp_addr addr;             /* of a spare one: the next spare one */
-    uint64_t size, requested;
-    uint64_t seed; /* of its contents */
-};
-
-struct guard_chunk {
-    struct guard_chunk *older;
-    struct guard_block blocks[CHUNK];
-};
-
 /* What init is given as options, and what the pass reads afterwards. */
 struct guard_setup {
     const struct tp_strategy *inner;
@@ -52,85 +37,12 @@ struct guard {
     struct guard_setup *setup;
     const struct tp_strategy *inner;
     pthread_mutex_t lock;
-    struct tp_tree_node *live;
-    struct guard_block *spare;
-    struct guard_chunk *chunks;
+    /* blocks; tag_addr: the bytes that were asked for, tag_size: the seed of their contents */
+    struct tp_range_table live;
     uint64_t serial;
     bool broken;                        /* atomic */
     _Alignas(16) unsigned char state[]; /* of the inner strategy */
 };
-
-/* ---- the shadow; its lock is held ---- */
-
-static struct guard_block *block_of(const struct tp_tree_node *n)
-{
-    return TP_TREE_ITEM(struct guard_block, node, n);
-}
-
-static bool is_lower(const struct tp_tree_node *a, const struct tp_tree_node *b)
-{
-    return block_of(a)->addr < block_of(b)->addr;
-}
-
-/* The last live block that begins at or below the address, or NULL. */
-static struct guard_block *find_below(const struct guard *g, tp_addr addr)
-{
-    struct guard_block *found = NULL;
-    for (const struct tp_tree_node *at = g->live; at;) {
-        TP_STEP();
-        if (block_of(at)->addr <= addr) {
-            found = block_of(at);
-            at = at->high;
-        } else {
-            at = at->low;
-        }
-    }
-    return found;
-}
-
-static bool is_free(const struct guard *g, tp_addr addr, uint64_t size)
-{
-    const struct guard_block *b = find_below(g, addr + (size - 1));
-    return !b || b->addr + (b->size - 1) < addr;
-}
-
-static bool more_spare(struct guard *g)
-{
-    struct guard_chunk *chunk = tp_own_zeroed(1, sizeof *chunk);
-    if (!chunk)
-        return false;
-    chunk->older = g->chunks;
-    g->chunks = chunk;
-    for (int i = 0; i < CHUNK; i++) {
-        chunk->blocks[i].addr = (uintptr_t)g->spare;
-        g->spare = &chunk->blocks[i];
-    }
-    return true;
-}
-
-static bool insert(struct guard *g, const struct guard_block *from)
-{
-    if (!g->spare && !more_spare(g))
-        return false;
-    struct guard_block *b = g->spare;
-    g->spare = (struct guard_block *)(uintptr_t)b->addr;
-    *b = *from;
-    tp_tree_insert(&g->live, &b->node, is_lower, NULL);
-    return true;
-}
-
-/* Takes the block out, if it is there. */
-static bool take_out(struct guard *g, tp_addr addr, struct guard_block *out)
-{
-    struct guard_block *b = find_below(g, addr);
-    if (!b || b->addr != addr)
-        return false;
-    *out = *b;
-    tp_tree_remove(&g->live, &b->node, NULL);
-    b->addr = (uintptr_t)g->spare;
-    g->spare = b;
-    return true;
-}
 
 /* ---- around each call ---- */
 
@@ -156,35 +68,43 @@ __attribute__((format(printf, 2, 3))) static int breach(struct guard *g, const c
 /* A block was handed out. */
 static int enters(struct guard *g, const struct tp_req *rq, const struct tp_block *got)
 {
-    struct guard_block b = {.addr = got->addr,
-                            .size = got->granted > rq->size ? got->granted : rq->size,
-                            .requested = rq->size};
+    struct tp_address_range b = {.addr = got->addr,
+                                 .size = got->granted > rq->size ? got->granted : rq->size,
+                                 .tag_addr = rq->size};
     if (!b.addr || b.addr + (b.size - 1) < b.addr)
         return breach(g, "handed out an address that no block can have");
     pthread_mutex_lock(&g->lock);
-    bool free_there = is_free(g, b.addr, b.size);
-    b.seed = ++g->serial * UINT64_C(0xD1B54A32D192ED03);
-    bool noted = free_there && insert(g, &b);
+    bool free_there = !tp_ranges_overlaps(&g->live, b.addr, b.size);
+    b.tag_size = ++g->serial * UINT64_C(0xD1B54A32D192ED03);
+    bool noted = free_there && !tp_ranges_reserve(&g->live);
+    if (noted)
+        tp_ranges_insert(&g->live, b);
     pthread_mutex_unlock(&g->lock);
     if (!free_there)
         return breach(g, "handed out bytes of a block that is live");
     if (noted)
-        tp_contents_write(b.addr, b.requested, b.seed);
+        tp_contents_write(b.addr, b.tag_addr, b.tag_size);
     return noted ? TP_OK : TP_ENOMEM;
 }
 
 /* A block is about to be freed or resized. False: it is not known. */
-static bool leaves(struct guard *g, tp_addr addr, struct guard_block *out)
+static bool leaves(struct guard *g, tp_addr addr, struct tp_address_range *out)
 {
     pthread_mutex_lock(&g->lock);
-    bool known = take_out(g, addr, out);
+    const struct tp_address_range *b = tp_ranges_find(&g->live, addr);
+    bool known = b && b->addr == addr;
+    if (known) {
+        *out = *b;
+        tp_ranges_remove(&g->live, b);
+    }
     pthread_mutex_unlock(&g->lock);
     return known;
 }
 
-static int check_kept(struct guard *g, const struct guard_block *old, tp_addr addr, uint64_t limit)
+static int check_kept(struct guard *g, const struct tp_address_range *old, tp_addr addr,
+                      uint64_t limit)
 {
-    return tp_contents_kept(addr, old->requested, limit, old->seed)
+    return tp_contents_kept(addr, old->tag_addr, limit, old->tag_size)
                ? TP_OK
                : breach(g, "changed the contents of a block that is live");
 }
@@ -207,10 +127,10 @@ static int guard_adopt(void *st, void *thr, tp_addr addr, const struct tp_req *r
 static int guard_free(void *st, void *thr, tp_addr addr, const struct tp_req *rq)
 {
     struct guard *g = st;
-    struct guard_block old;
+    struct tp_address_range old;
     if (is_broken(g))
         return TP_OK;
-    int status = leaves(g, addr, &old) ? check_kept(g, &old, addr, old.requested) : TP_OK;
+    int status = leaves(g, addr, &old) ? check_kept(g, &old, addr, old.tag_addr) : TP_OK;
     return status ? status : g->inner->free(g->state, thr, addr, rq);
 }
 
@@ -221,19 +141,19 @@ typedef int change_fn(void *st, void *thr, tp_addr addr, const struct tp_req *rq
 static int change(struct guard *g, change_fn *fn, void *thr, tp_addr addr, const struct tp_req *rq,
                   struct tp_block *out)
 {
-    struct guard_block old;
+    struct tp_address_range old;
     if (is_broken(g) || !leaves(g, addr, &old))
         return is_broken(g) ? TP_EOOM : TP_EINVAL;
-    int status = check_kept(g, &old, addr, old.requested);
+    int status = check_kept(g, &old, addr, old.tag_addr);
     if (status)
         return status;
     status = fn(g->state, thr, addr, rq, out);
     if (!status) {
-        uint64_t kept = old.requested < rq->size ? old.requested : rq->size;
+        uint64_t kept = old.tag_addr < rq->size ? old.tag_addr : rq->size;
         status = check_kept(g, &old, out->addr, kept);
         return status ? status : enters(g, rq, out);
     }
-    struct tp_req was = {.size = old.requested};
+    struct tp_req was = {.size = old.tag_addr};
     int noted = enters(g, &was, &(struct tp_block){addr, old.size});
     return noted ? noted : status;
 }
@@ -294,12 +214,11 @@ static void guard_phase(void *st, uint32_t index)
 static int guard_reset(void *st)
 {
     struct guard *g = st;
-    while (g->live) {
-        struct guard_block old;
-        take_out(g, block_of(g->live)->addr, &old);
-        int status = check_kept(g, &old, old.addr, old.requested);
+    for (const struct tp_address_range *b; (b = tp_ranges_any(&g->live));) {
+        int status = check_kept(g, b, b->addr, b->tag_addr);
         if (status)
             return status;
+        tp_ranges_remove(&g->live, b);
     }
     return is_broken(g) ? TP_OK : g->inner->reset(g->state);
 }
@@ -309,6 +228,7 @@ static int guard_init(void *st, const struct tp_env *env, const void *opts, stru
     struct guard *g = st;
     g->setup = *(struct guard_setup *const *)opts;
     g->inner = g->setup->inner;
+    g->live.own = true;
     pthread_mutex_init(&g->lock, NULL);
     int status = g->inner->init(g->state, env, g->setup->opts, err);
     if (status)
@@ -321,10 +241,7 @@ static void guard_fini(void *st)
     struct guard *g = st;
     g->inner->fini(g->state);
     pthread_mutex_destroy(&g->lock);
-    for (struct guard_chunk *chunk = g->chunks, *older; chunk; chunk = older) {
-        older = chunk->older;
-        tp_own_free(chunk);
-    }
+    tp_ranges_fini(&g->live);
 }
 
 /* ---- the pass ---- */

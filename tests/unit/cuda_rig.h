@@ -62,9 +62,10 @@ static inline const char *cuda_rig_fake(void)
     bool simulated = library && dlsym(library, "fake_cuda_simulated");
     if (library)
         dlclose(library);
-    if (simulated)
-        setenv("TAPOOL_TEST_REAL_CUDA", "fake", 1);
-    return simulated ? named : cuda_rig_asked("1") ? NULL : TAPOOL_FAKE_CUDA_PATH;
+    if (!simulated)
+        return cuda_rig_asked("1") ? NULL : TAPOOL_FAKE_CUDA_PATH;
+    setenv("TAPOOL_TEST_REAL_CUDA", "fake", 1);
+    return named;
 }
 #endif
 
@@ -298,6 +299,22 @@ static inline void bench_expect_sound(struct cuda_bench *b)
         fail_msg("%s", b->err.text);
     assert_int_equal(b->lost, TP_OK);
 }
+
+/* A test of an open source: `rig` is the rig, from `state`, and `spec` are options of the source.
+ */
+#define TEST_ON_BENCH(name, rig, spec)                                                             \
+    static void name##_on(struct cuda_rig *r, struct cuda_bench *b);                               \
+    TEST_IN_RIG(name)                                                                              \
+    {                                                                                              \
+        struct cuda_rig *r = rig;                                                                  \
+        struct cuda_bench b;                                                                       \
+        bench_open(&b, spec);                                                                      \
+        name##_on(r, &b);                                                                          \
+        if (b.lost == TP_OK)                                                                       \
+            bench_expect_sound(&b);                                                                \
+        cuda_bench_close(&b);                                                                      \
+    }                                                                                              \
+    static void name##_on(__attribute__((unused)) struct cuda_rig *r, struct cuda_bench *b)
 
 static inline void bench_expect_lost(struct cuda_bench *b, const char *words)
 {

@@ -241,7 +241,6 @@ TEST(releases_are_read)
         {".5 5. 5..5 v5.5 5.5x 16:14:05", ""},
         {"1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1 535.1", "1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1"},
         {"1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.11 535.1", "535.1"}};
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char release[TP_CUDA_RELEASE];
         tp_cuda_release_parse(rows[i].text, release);
@@ -256,7 +255,6 @@ TEST(old_releases_may_not_reuse_opportunistically)
                                        "470.103.01", "495.29.05", "580.65.06"};
     static const char *const bad[] = {"470.57.02", "470.9", "465.19.01", "460.106.00"};
     struct tp_err err = {0};
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_int_equal(tp_cuda_release_check_reuse(good[i], &err), TP_OK);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

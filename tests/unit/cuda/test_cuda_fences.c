@@ -5,58 +5,49 @@
 #ifdef TAPOOL_HAS_CUDA
 #include "cuda/cuda_source.h"
 
-TEST_IN_RIG(a_fence_passes_with_its_stream)
+TEST_ON_BENCH(a_fence_passes_with_its_stream, cuda_rig(state, "step=0"), NULL)
 {
-    struct cuda_rig *r = cuda_rig(state, "step=0");
-    struct cuda_bench b;
-    bench_open(&b, NULL);
-    tp_addr addr = bench_get(&b, MIB, 256);
-    b.now_ns = 77;
+    tp_addr addr = bench_get(b, MIB, 256);
+    b->now_ns = 77;
     struct tp_fence never = {.stream = 1, .serial = 99}, none = {.stream = 1};
-    assert_true(tp_src_done(&b.src, &none));
-    assert_true(tp_src_done(&b.src, &never));
-    assert_int_equal(tp_src_wait(&b.src, &never), TP_OK);
-    bench_busy(&b, 0, addr, 1000);
-    struct tp_fence f = bench_record(&b, 0), other = bench_record(&b, 1);
+    assert_true(tp_src_done(&b->src, &none));
+    assert_true(tp_src_done(&b->src, &never));
+    assert_int_equal(tp_src_wait(&b->src, &never), TP_OK);
+    bench_busy(b, 0, addr, 1000);
+    struct tp_fence f = bench_record(b, 0), other = bench_record(b, 1);
     assert_int_equal(f.time_ns, 77);
     r->advance(1); /* to record takes a nanosecond, after the work and alone */
-    assert_false(tp_src_done(&b.src, &f));
-    assert_true(tp_src_done(&b.src, &other));
+    assert_false(tp_src_done(&b->src, &f));
+    assert_true(tp_src_done(&b->src, &other));
     r->advance(999);
-    assert_false(tp_src_done(&b.src, &f));
+    assert_false(tp_src_done(&b->src, &f));
     r->advance(1);
-    assert_true(tp_src_done(&b.src, &f));
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
+    assert_true(tp_src_done(&b->src, &f));
 }
 
-TEST_IN_RIG(waiting_and_synchronising)
+TEST_ON_BENCH(waiting_and_synchronising, cuda_rig(state, "step=0"), NULL)
 {
-    struct cuda_rig *r = cuda_rig(state, "step=0");
-    struct cuda_bench b;
-    bench_open(&b, NULL);
-    tp_addr addr = bench_get(&b, MIB, 256);
+    tp_addr addr = bench_get(b, MIB, 256);
     struct tp_fence f[4];
     for (int i = 0; i < 4; i++) {
-        bench_busy(&b, 1, addr, 1000);
-        f[i] = bench_record(&b, 1);
+        bench_busy(b, 1, addr, 1000);
+        f[i] = bench_record(b, 1);
     }
-    assert_int_equal(tp_src_wait(&b.src, &f[2]), TP_OK);
+    assert_int_equal(tp_src_wait(&b->src, &f[2]), TP_OK);
     uint64_t queries = cuda_rig_books(r).event_queries;
-    assert_true(tp_src_done(&b.src, &f[0]) && tp_src_done(&b.src, &f[2]));
+    assert_true(tp_src_done(&b->src, &f[0]) && tp_src_done(&b->src, &f[2]));
     assert_int_equal(cuda_rig_books(r).event_queries, queries); /* known without asking */
-    assert_false(tp_src_done(&b.src, &f[3]));
-    tp_src_synced(&b.src, 0); /* another stream */
-    assert_false(tp_src_done(&b.src, &f[3]));
-    tp_src_synced(&b.src, 1);
+    assert_false(tp_src_done(&b->src, &f[3]));
+    tp_src_synced(&b->src, 0); /* another stream */
+    assert_false(tp_src_done(&b->src, &f[3]));
+    tp_src_synced(&b->src, 1);
     queries = cuda_rig_books(r).event_queries;
-    assert_true(tp_src_done(&b.src, &f[3]));
-    bench_busy(&b, 2, addr, 1000);
-    f[0] = bench_record(&b, 2);
-    tp_src_synced(&b.src, TP_ALL_STREAMS);
-    assert_true(tp_src_done(&b.src, &f[0]));
+    assert_true(tp_src_done(&b->src, &f[3]));
+    bench_busy(b, 2, addr, 1000);
+    f[0] = bench_record(b, 2);
+    tp_src_synced(&b->src, TP_ALL_STREAMS);
+    assert_true(tp_src_done(&b->src, &f[0]));
     assert_int_equal(cuda_rig_books(r).event_queries, queries);
-    cuda_bench_close(&b);
 }
 
 /* Asked in any order, with at most two queries each, and right each time. */
@@ -139,20 +130,16 @@ TEST_IN_RIG(one_stream_can_take_every_event)
 }
 
 /* A policy may record and never ask: what has passed is found out in few queries. */
-TEST_IN_RIG(to_record_takes_few_queries)
+TEST_ON_BENCH(to_record_takes_few_queries, cuda_rig(state, "step=0"), NULL)
 {
     enum { COUNT = 20 * FENCE_EVENTS };
-    struct cuda_rig *r = cuda_rig(state, "step=0");
-    struct cuda_bench b;
-    bench_open(&b, NULL);
     uint64_t queries = cuda_rig_books(r).event_queries;
     for (int i = 0; i < COUNT; i++) {
-        bench_record(&b, 1);
+        bench_record(b, 1);
         r->advance(1);
     }
     queries = cuda_rig_books(r).event_queries - queries;
     assert_true(queries > 0 && queries < COUNT / 50);
-    cuda_bench_close(&b);
 }
 
 /* ---- in real time, as every driver has it ---- */
@@ -308,38 +295,29 @@ TEST_IN_RIG(a_pool_shrinks_in_the_synchronisation_alone)
 }
 
 /* Of the stream that is asked about, and of no other. */
-TEST_IN_RIG(one_stream_is_drained_alone)
+TEST_ON_BENCH(one_stream_is_drained_alone, cuda_rig(state, "step=0"), NULL)
 {
-    struct cuda_rig *r = cuda_rig(state, "step=0");
-    struct cuda_bench b;
-    bench_open(&b, NULL);
-    tp_addr addr = bench_get(&b, MIB, 256);
-    bench_busy(&b, 0, addr, 1000);
-    bench_busy(&b, 1, addr + 4096, 1000000);
-    struct tp_fence f[2] = {bench_record(&b, 0), bench_record(&b, 1)};
-    tp_src_drained(&b.src, 2); /* nothing was ever queued there */
-    assert_false(tp_src_done(&b.src, &f[0]));
-    tp_src_drained(&b.src, 0);
+    tp_addr addr = bench_get(b, MIB, 256);
+    bench_busy(b, 0, addr, 1000);
+    bench_busy(b, 1, addr + 4096, 1000000);
+    struct tp_fence f[2] = {bench_record(b, 0), bench_record(b, 1)};
+    tp_src_drained(&b->src, 2); /* nothing was ever queued there */
+    assert_false(tp_src_done(&b->src, &f[0]));
+    tp_src_drained(&b->src, 0);
     uint64_t queries = cuda_rig_books(r).event_queries;
-    assert_true(tp_src_done(&b.src, &f[0])); /* known without asking */
+    assert_true(tp_src_done(&b->src, &f[0])); /* known without asking */
     assert_int_equal(cuda_rig_books(r).event_queries, queries);
-    assert_false(tp_src_done(&b.src, &f[1]));
-    tp_src_drained(&b.src, TP_ALL_STREAMS);
-    assert_true(tp_src_done(&b.src, &f[1]));
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
+    assert_false(tp_src_done(&b->src, &f[1]));
+    tp_src_drained(&b->src, TP_ALL_STREAMS);
+    assert_true(tp_src_done(&b->src, &f[1]));
 }
 
-TEST_IN_RIG(draining_notices_a_lost_device)
+TEST_ON_BENCH(draining_notices_a_lost_device, cuda_rig(state, "async=1:719"), NULL)
 {
-    cuda_rig(state, "async=1:719");
-    struct cuda_bench b;
-    bench_open(&b, NULL);
-    bench_busy(&b, 0, bench_get(&b, MIB, 256), 1000000);
-    tp_src_drained(&b.src, TP_ALL_STREAMS);
-    bench_expect_lost(&b, "cuStreamQuery failed: CUDA_ERROR_LAUNCH_FAILED (");
-    tp_src_drained(&b.src, 0); /* at once */
-    cuda_bench_close(&b);
+    bench_busy(b, 0, bench_get(b, MIB, 256), 1000000);
+    tp_src_drained(&b->src, TP_ALL_STREAMS);
+    bench_expect_lost(b, "cuStreamQuery failed: CUDA_ERROR_LAUNCH_FAILED (");
+    tp_src_drained(&b->src, 0); /* at once */
 }
 
 #else

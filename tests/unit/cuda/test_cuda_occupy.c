@@ -4,43 +4,33 @@
 #ifdef TAPOOL_HAS_CUDA
 #include "cuda/cuda_source.h"
 
-TEST_IN_RIG(occupying)
+TEST_ON_BENCH(occupying, cuda_rig_any(state, "step=0"), NULL)
 {
-    struct cuda_rig *r = cuda_rig_any(state, "step=0");
-    struct cuda_bench b;
     struct tp_driver_counts counts;
     const int fake = r->library != NULL; /* a real driver has no books */
-    bench_open(&b, NULL);
-    tp_addr addr = bench_get(&b, MIB, 256);
-    assert_int_equal(tp_src_work(&b.src, 0, addr, MIB, 0, TP_OCCUPY_NONE), TP_OK);
+    tp_addr addr = bench_get(b, MIB, 256);
+    assert_int_equal(tp_src_work(&b->src, 0, addr, MIB, 0, TP_OCCUPY_NONE), TP_OK);
     assert_int_equal(cuda_rig_books(r).works, 0);
-    assert_int_equal(tp_src_work(&b.src, 0, addr, MIB, 0, TP_OCCUPY_MEMSET), TP_OK);
+    assert_int_equal(tp_src_work(&b->src, 0, addr, MIB, 0, TP_OCCUPY_MEMSET), TP_OK);
     assert_int_equal(cuda_rig_books(r).works, fake);
     assert_int_equal(cuda_rig_books(r).modules, 0);
     /* of no bytes: loaded, run, and no work */
-    assert_int_equal(tp_src_work(&b.src, 0, 0, 0, 0, TP_OCCUPY_SPIN), TP_OK);
+    assert_int_equal(tp_src_work(&b->src, 0, 0, 0, 0, TP_OCCUPY_SPIN), TP_OK);
     assert_int_equal(cuda_rig_books(r).modules, fake);
-    assert_int_equal(tp_src_work(&b.src, 0, 0, 0, 0, TP_OCCUPY_MEMSET), TP_OK);
+    assert_int_equal(tp_src_work(&b->src, 0, 0, 0, 0, TP_OCCUPY_MEMSET), TP_OK);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(tp_src_work(&b.src, 0, addr, 3, 1000, TP_OCCUPY_SPIN), TP_OK);
-    tp_src_counts(&b.src, &counts);
+        assert_int_equal(tp_src_work(&b->src, 0, addr, 3, 1000, TP_OCCUPY_SPIN), TP_OK);
+    tp_src_counts(&b->src, &counts);
     assert_int_equal(counts.works, 4);
     assert_int_equal(counts.calls, 1); /* the get: what keeps a device busy is apart */
     assert_int_equal(cuda_rig_books(r).modules, fake);
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
 }
 
-TEST_IN_RIG(without_kernels_a_memset_occupies)
+TEST_ON_BENCH(without_kernels_a_memset_occupies, cuda_rig(state, "missing=cuLaunchKernel"), NULL)
 {
-    cuda_rig(state, "missing=cuLaunchKernel");
-    struct cuda_bench b;
-    bench_open(&b, NULL);
-    tp_addr addr = bench_get(&b, MIB, 256);
-    assert_int_equal(tp_src_work(&b.src, 0, addr, MIB, 9, TP_OCCUPY_SPIN), TP_EUNSUP);
-    assert_int_equal(tp_src_work(&b.src, 0, addr, MIB, 9, TP_OCCUPY_MEMSET), TP_OK);
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
+    tp_addr addr = bench_get(b, MIB, 256);
+    assert_int_equal(tp_src_work(&b->src, 0, addr, MIB, 9, TP_OCCUPY_SPIN), TP_EUNSUP);
+    assert_int_equal(tp_src_work(&b->src, 0, addr, MIB, 9, TP_OCCUPY_MEMSET), TP_OK);
 }
 
 /* No more works are pending in a stream than leave its queue room for what is timed. */

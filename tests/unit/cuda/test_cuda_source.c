@@ -15,92 +15,73 @@ TEST_IN_RIG(its_table_is_sound)
     assert_true(tp_source_cuda.flags & TP_SRC_DEVICE);
 }
 
-TEST_IN_RIG(put_takes_exactly_what_get_gave)
+TEST_ON_BENCH(put_takes_exactly_what_get_gave, cuda_rig(state, NULL), NULL)
 {
-    cuda_rig(state, NULL);
-    struct cuda_bench b;
-    bench_open(&b, NULL);
-    assert_int_equal(b.src.page, 512);
-    assert_true(tp_src_capacity(&b.src) > 0);
-    tp_addr a = bench_get(&b, 16384, 256), c = bench_get(&b, 512, 256), gone = a;
-    assert_int_equal(tp_src_put(&b.src, a, 512), TP_EINVAL);
-    assert_int_equal(tp_src_put(&b.src, a + 512, 16384 - 512), TP_EINVAL);
-    assert_int_equal(tp_src_put(&b.src, 0, 512), TP_EINVAL);
-    bench_put(&b, a, 16384);
-    assert_int_equal(tp_src_put(&b.src, gone, 16384), TP_EINVAL);
-    bench_put(&b, c, 512);
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
+    assert_int_equal(b->src.page, 512);
+    assert_true(tp_src_capacity(&b->src) > 0);
+    tp_addr a = bench_get(b, 16384, 256), c = bench_get(b, 512, 256), gone = a;
+    assert_int_equal(tp_src_put(&b->src, a, 512), TP_EINVAL);
+    assert_int_equal(tp_src_put(&b->src, a + 512, 16384 - 512), TP_EINVAL);
+    assert_int_equal(tp_src_put(&b->src, 0, 512), TP_EINVAL);
+    bench_put(b, a, 16384);
+    assert_int_equal(tp_src_put(&b->src, gone, 16384), TP_EINVAL);
+    bench_put(b, c, 512);
 }
 
-TEST_IN_RIG(alignment_is_honoured)
+TEST_ON_BENCH(alignment_is_honoured, cuda_rig(state, NULL), NULL)
 {
-    struct cuda_rig *r = cuda_rig(state, NULL);
-    struct cuda_bench b;
-    bench_open(&b, NULL);
     tp_addr addr[24];
     for (int log2 = 0; log2 < 24; log2++) {
-        bench_get(&b, 512, 1); /* so that nothing is aligned by chance; freed by fini */
-        addr[log2] = bench_get(&b, 1536, UINT64_C(1) << log2);
+        bench_get(b, 512, 1); /* so that nothing is aligned by chance; freed by fini */
+        addr[log2] = bench_get(b, 1536, UINT64_C(1) << log2);
         assert_int_equal(addr[log2] % (UINT64_C(1) << log2), 0);
-        assert_int_equal(tp_src_work(&b.src, 0, addr[log2], 1536, 0, TP_OCCUPY_MEMSET), TP_OK);
+        assert_int_equal(tp_src_work(&b->src, 0, addr[log2], 1536, 0, TP_OCCUPY_MEMSET), TP_OK);
     }
     for (int log2 = 23; log2 >= 0; log2--)
-        bench_put(&b, addr[log2], 1536);
-    assert_int_equal(tp_src_put(&b.src, addr[23], 1536), TP_EINVAL);
+        bench_put(b, addr[log2], 1536);
+    assert_int_equal(tp_src_put(&b->src, addr[23], 1536), TP_EINVAL);
     tp_addr none;
-    assert_int_equal(tp_src_get(&b.src, 512, UINT64_C(1) << 62, &none), TP_EOOM);
-    bench_expect_sound(&b);
+    assert_int_equal(tp_src_get(&b->src, 512, UINT64_C(1) << 62, &none), TP_EOOM);
+    bench_expect_sound(b);
     if (r->library)
         assert_int_equal(cuda_rig_books(r).ranges, r->before.ranges + 24);
-    cuda_bench_close(&b);
 }
 
-TEST_IN_RIG(a_full_device_is_data)
+TEST_ON_BENCH(a_full_device_is_data, cuda_rig_any(state, "memory=64MiB"), NULL)
 {
-    struct cuda_rig *r = cuda_rig_any(state, "memory=64MiB");
-    struct cuda_bench b;
     uint64_t free_bytes, total;
     tp_addr addr = 1;
-    bench_open(&b, NULL);
-    assert_int_equal(tp_src_memory(&b.src, &free_bytes, &total), TP_OK);
-    assert_true(!r->library || (total == 64 * MIB && free_bytes == tp_src_capacity(&b.src)));
+    assert_int_equal(tp_src_memory(&b->src, &free_bytes, &total), TP_OK);
+    assert_true(!r->library || (total == 64 * MIB && free_bytes == tp_src_capacity(&b->src)));
     assert_true(free_bytes <= total);
     const uint64_t most = free_bytes / (8 * MIB) * (8 * MIB), half = most / 2, more = most / 4 * 3;
-    assert_int_equal(tp_src_get(&b.src, 2 * total, 256, &addr), TP_EOOM);
+    assert_int_equal(tp_src_get(&b->src, 2 * total, 256, &addr), TP_EOOM);
     assert_int_equal(addr, 0);
-    tp_addr a = bench_get(&b, half, 256);
-    assert_int_equal(tp_src_get(&b.src, more, 256, &addr), TP_EOOM);
-    assert_int_equal(tp_src_memory(&b.src, &free_bytes, &total), TP_OK);
+    tp_addr a = bench_get(b, half, 256);
+    assert_int_equal(tp_src_get(&b->src, more, 256, &addr), TP_EOOM);
+    assert_int_equal(tp_src_memory(&b->src, &free_bytes, &total), TP_OK);
     assert_true(free_bytes < more);
-    bench_put(&b, a, half);
-    bench_put(&b, bench_get(&b, more, 256), more);
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
+    bench_put(b, a, half);
+    bench_put(b, bench_get(b, more, 256), more);
 }
 
 /* A driver may answer such a size with something else than out of memory, which would lose it. */
-TEST_IN_RIG(more_than_a_device_has_is_out_of_memory)
+TEST_ON_BENCH(more_than_a_device_has_is_out_of_memory, cuda_rig(state, "memory=64MiB"), NULL)
 {
-    struct cuda_rig *r = cuda_rig(state, "memory=64MiB");
     const struct tp_pool_cfg pool = {.own = true};
-    struct cuda_bench b;
     tp_addr addr = 1, space;
-    bench_open(&b, NULL);
-    assert_int_equal(tp_src_pool_open(&b.src, &pool, &b.err), TP_OK);
-    assert_int_equal(tp_src_space_get(&b.src, 96 * MIB, 96 * MIB, &space), TP_OK);
+    assert_int_equal(tp_src_pool_open(&b->src, &pool, &b->err), TP_OK);
+    assert_int_equal(tp_src_space_get(&b->src, 96 * MIB, 96 * MIB, &space), TP_OK);
     uint64_t calls = cuda_rig_books(r).calls;
-    assert_int_equal(tp_src_get(&b.src, 64 * MIB + 512, 256, &addr), TP_EOOM);
+    assert_int_equal(tp_src_get(&b->src, 64 * MIB + 512, 256, &addr), TP_EOOM);
     assert_int_equal(addr, 0);
     addr = 1;
-    assert_int_equal(tp_src_get_async(&b.src, 64 * MIB + 1, 0, &addr), TP_EOOM);
+    assert_int_equal(tp_src_get_async(&b->src, 64 * MIB + 1, 0, &addr), TP_EOOM);
     assert_int_equal(addr, 0);
-    assert_int_equal(tp_src_get_async(&b.src, UINT64_C(1) << 60, 0, &addr), TP_EOOM);
-    assert_int_equal(tp_src_map(&b.src, space, 0, 96 * MIB), TP_EOOM);
+    assert_int_equal(tp_src_get_async(&b->src, UINT64_C(1) << 60, 0, &addr), TP_EOOM);
+    assert_int_equal(tp_src_map(&b->src, space, 0, 96 * MIB), TP_EOOM);
     assert_int_equal(cuda_rig_books(r).calls, calls); /* none of them reached the driver */
-    assert_int_equal(tp_src_space_put(&b.src, space, 96 * MIB), TP_OK);
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
+    assert_int_equal(tp_src_space_put(&b->src, space, 96 * MIB), TP_OK);
 }
 
 /* What the driver takes for streams, and for the kernel of --occupy spin, no policy can have. */
@@ -148,55 +129,47 @@ static uint64_t syncs_of(struct cuda_bench *b)
 
 /* The driver's own free need not wait. A stream whose work has been waited for is not waited for
  * again. */
-TEST_IN_RIG(a_put_waits_for_work)
+TEST_ON_BENCH(a_put_waits_for_work, cuda_rig_any(state, "step=0"), NULL)
 {
-    struct cuda_rig *r = cuda_rig_any(state, "step=0");
-    struct cuda_bench b;
-    bench_open(&b, NULL);
-    tp_addr busy = bench_get(&b, MIB, 256), idle = bench_get(&b, MIB, 256);
-    bench_put(&b, idle, MIB);
-    assert_int_equal(syncs_of(&b), 0);
-    bench_busy(&b, 0, busy, 1000);
-    bench_busy(&b, 1, busy + 4096, 1000);
-    struct tp_fence f = bench_record(&b, 0);
-    assert_int_equal(tp_src_wait(&b.src, &f), TP_OK);
-    assert_int_equal(syncs_of(&b), 1);
-    bench_put(&b, busy, MIB); /* stream 1 is at work still */
-    assert_int_equal(syncs_of(&b), 2);
-    busy = bench_get(&b, MIB, 256);
-    bench_busy(&b, 0, busy, 1000);
-    f = bench_record(&b, 0);
-    bench_busy(&b, 0, busy, 1000); /* behind the fence */
-    assert_int_equal(tp_src_wait(&b.src, &f), TP_OK);
-    f = bench_record(&b, 0);
-    assert_int_equal(syncs_of(&b), 3);
-    assert_int_equal(tp_src_wait(&b.src, &f), TP_OK);
-    bench_put(&b, busy, MIB);
-    assert_int_equal(syncs_of(&b), 4);
+    tp_addr busy = bench_get(b, MIB, 256), idle = bench_get(b, MIB, 256);
+    bench_put(b, idle, MIB);
+    assert_int_equal(syncs_of(b), 0);
+    bench_busy(b, 0, busy, 1000);
+    bench_busy(b, 1, busy + 4096, 1000);
+    struct tp_fence f = bench_record(b, 0);
+    assert_int_equal(tp_src_wait(&b->src, &f), TP_OK);
+    assert_int_equal(syncs_of(b), 1);
+    bench_put(b, busy, MIB); /* stream 1 is at work still */
+    assert_int_equal(syncs_of(b), 2);
+    busy = bench_get(b, MIB, 256);
+    bench_busy(b, 0, busy, 1000);
+    f = bench_record(b, 0);
+    bench_busy(b, 0, busy, 1000); /* behind the fence */
+    assert_int_equal(tp_src_wait(&b->src, &f), TP_OK);
+    f = bench_record(b, 0);
+    assert_int_equal(syncs_of(b), 3);
+    assert_int_equal(tp_src_wait(&b->src, &f), TP_OK);
+    bench_put(b, busy, MIB);
+    assert_int_equal(syncs_of(b), 4);
     cuda_rig_no_violation(r);
-    cuda_bench_close(&b);
 }
 
-TEST_IN_RIG(follow_orders_streams)
+TEST_ON_BENCH(follow_orders_streams, cuda_rig(state, "step=0"), NULL)
 {
-    struct cuda_rig *r = cuda_rig(state, "step=0");
-    struct cuda_bench b;
-    bench_open(&b, NULL);
-    tp_addr addr = bench_get(&b, MIB, 256);
+    tp_addr addr = bench_get(b, MIB, 256);
     struct tp_driver_counts counts;
-    bench_busy(&b, 0, addr, 1000);
-    assert_int_equal(tp_src_follow(&b.src, 0, 0), TP_OK);
-    tp_src_counts(&b.src, &counts);
+    bench_busy(b, 0, addr, 1000);
+    assert_int_equal(tp_src_follow(&b->src, 0, 0), TP_OK);
+    tp_src_counts(&b->src, &counts);
     assert_int_equal(counts.event_waits, 0);
-    assert_int_equal(tp_src_follow(&b.src, 1, 0), TP_OK);
-    bench_busy(&b, 1, addr, 1000);
+    assert_int_equal(tp_src_follow(&b->src, 1, 0), TP_OK);
+    bench_busy(b, 1, addr, 1000);
     cuda_rig_no_violation(r);
-    struct tp_fence f = bench_record(&b, 1);
+    struct tp_fence f = bench_record(b, 1);
     r->advance(1500);
-    assert_false(tp_src_done(&b.src, &f));
-    tp_src_counts(&b.src, &counts);
+    assert_false(tp_src_done(&b->src, &f));
+    tp_src_counts(&b->src, &counts);
     assert_int_equal(counts.event_waits, 1);
-    cuda_bench_close(&b);
 }
 
 /* Streams wait in a row, each behind the last. On the legacy default stream this is so without a
@@ -227,29 +200,25 @@ TEST_IN_RIG(streams_in_a_row_take_their_times_together)
 }
 
 /* What the fake is for: without the order that `follow` makes it complains. */
-TEST_IN_RIG(missing_order_is_caught)
+TEST_ON_BENCH(missing_order_is_caught, cuda_rig(state, "step=0"), NULL)
 {
-    struct cuda_rig *r = cuda_rig(state, "step=0");
-    struct cuda_bench b;
     struct tp_err err;
     const struct tp_pool_cfg own = {.own = true};
     tp_addr addr;
-    bench_open(&b, NULL);
-    assert_int_equal(tp_src_pool_open(&b.src, &own, &err), TP_OK);
-    assert_int_equal(tp_src_get_async(&b.src, MIB, 0, &addr), TP_OK);
-    bench_busy(&b, 1, addr, 1000); /* not after the allocation */
+    assert_int_equal(tp_src_pool_open(&b->src, &own, &err), TP_OK);
+    assert_int_equal(tp_src_get_async(&b->src, MIB, 0, &addr), TP_OK);
+    bench_busy(b, 1, addr, 1000); /* not after the allocation */
     cuda_rig_expect_violation(r, "not ordered after");
-    tp_src_synced(&b.src, TP_ALL_STREAMS);
-    assert_int_equal(tp_src_put_async(&b.src, addr, 0), TP_OK);
+    tp_src_synced(&b->src, TP_ALL_STREAMS);
+    assert_int_equal(tp_src_put_async(&b->src, addr, 0), TP_OK);
     cuda_rig_no_violation(r);
-    bench_busy(&b, 0, addr, 1000); /* after the free */
+    bench_busy(b, 0, addr, 1000); /* after the free */
     cuda_rig_expect_violation(r, "");
-    assert_int_equal(tp_src_pool_close(&b.src), TP_OK);
-    tp_addr range = bench_get(&b, MIB, 256);
-    bench_busy(&b, 0, range, 1000);
-    bench_busy(&b, 1, range, 1000); /* a race */
+    assert_int_equal(tp_src_pool_close(&b->src), TP_OK);
+    tp_addr range = bench_get(b, MIB, 256);
+    bench_busy(b, 0, range, 1000);
+    bench_busy(b, 1, range, 1000); /* a race */
     cuda_rig_expect_violation(r, "races");
-    cuda_bench_close(&b);
 }
 
 TEST_IN_RIG(kinds_of_streams)
@@ -279,17 +248,13 @@ TEST_IN_RIG(kinds_of_streams)
 }
 
 /* On the legacy default stream others wait for it, and it for them. */
-TEST_IN_RIG(the_default_stream_orders_others)
+TEST_ON_BENCH(the_default_stream_orders_others, cuda_rig(state, "step=0"), "streams=default")
 {
-    struct cuda_rig *r = cuda_rig(state, "step=0");
-    struct cuda_bench b;
-    bench_open(&b, "streams=default");
-    tp_addr addr = bench_get(&b, MIB, 256);
-    bench_busy(&b, 1, addr, 1000);
-    bench_busy(&b, 0, addr, 1000);
-    bench_busy(&b, 2, addr, 1000);
+    tp_addr addr = bench_get(b, MIB, 256);
+    bench_busy(b, 1, addr, 1000);
+    bench_busy(b, 0, addr, 1000);
+    bench_busy(b, 2, addr, 1000);
     cuda_rig_no_violation(r);
-    cuda_bench_close(&b);
 }
 
 /* ---- the driver's pool ---- */
@@ -406,47 +371,32 @@ TEST_IN_RIG(the_default_pool_is_left_as_it_was)
     tp_cuda_close(c);
 }
 
-TEST_IN_RIG(a_pool_has_a_limit)
+TEST_ON_BENCH(a_pool_has_a_limit, cuda_rig_any(state, "memory=256MiB"), NULL)
 {
-    cuda_rig_any(state, "memory=256MiB");
     const struct tp_pool_cfg cfg = {.own = true, .max_size = 64 * MIB};
-    struct cuda_bench b;
     tp_addr addr, more;
-    bench_open(&b, NULL);
-    assert_int_equal(tp_src_pool_open(&b.src, &cfg, &b.err), TP_OK);
-    assert_int_equal(tp_src_get_async(&b.src, 48 * MIB, 0, &addr), TP_OK);
-    assert_int_equal(tp_src_get_async(&b.src, 48 * MIB, 0, &more), TP_EOOM);
-    assert_int_equal(tp_src_put_async(&b.src, addr, 0), TP_OK);
-    assert_int_equal(tp_src_pool_close(&b.src), TP_OK);
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
+    assert_int_equal(tp_src_pool_open(&b->src, &cfg, &b->err), TP_OK);
+    assert_int_equal(tp_src_get_async(&b->src, 48 * MIB, 0, &addr), TP_OK);
+    assert_int_equal(tp_src_get_async(&b->src, 48 * MIB, 0, &more), TP_EOOM);
+    assert_int_equal(tp_src_put_async(&b->src, addr, 0), TP_OK);
+    assert_int_equal(tp_src_pool_close(&b->src), TP_OK);
 }
 
-TEST_IN_RIG(an_old_driver_limits_no_pool)
+TEST_ON_BENCH(an_old_driver_limits_no_pool, cuda_rig(state, "version=12010"), NULL)
 {
-    cuda_rig(state, "version=12010");
     const struct tp_pool_cfg cfg = {.own = true, .max_size = 64 * MIB};
-    struct cuda_bench b;
-    bench_open(&b, NULL);
-    assert_int_equal(tp_src_pool_open(&b.src, &cfg, &b.err), TP_EDEVICE);
-    assert_non_null(strstr(b.err.text, "'max_size' needs CUDA 12.2"));
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
+    assert_int_equal(tp_src_pool_open(&b->src, &cfg, &b->err), TP_EDEVICE);
+    assert_non_null(strstr(b->err.text, "'max_size' needs CUDA 12.2"));
 }
 
-TEST_IN_RIG(a_foreign_address_is_refused)
+TEST_ON_BENCH(a_foreign_address_is_refused, cuda_rig(state, ""), NULL)
 {
-    struct cuda_rig *r = cuda_rig(state, "");
     const struct tp_pool_cfg cfg = {.own = true};
-    struct cuda_bench b;
-    bench_open(&b, NULL);
-    assert_int_equal(tp_src_pool_open(&b.src, &cfg, &b.err), TP_OK);
-    assert_int_equal(tp_src_put_async(&b.src, 0, 0), TP_EINVAL);
+    assert_int_equal(tp_src_pool_open(&b->src, &cfg, &b->err), TP_OK);
+    assert_int_equal(tp_src_put_async(&b->src, 0, 0), TP_EINVAL);
     cuda_rig_no_violation(r);
-    assert_int_equal(tp_src_put_async(&b.src, 4096, 0), TP_EINVAL);
+    assert_int_equal(tp_src_put_async(&b->src, 4096, 0), TP_EINVAL);
     cuda_rig_expect_violation(r, "");
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
 }
 
 TEST_IN_RIG(a_device_without_pools)

@@ -20,7 +20,9 @@ static int replay_file(const char *path)
     uint8_t *whole = malloc(FILE_MAX);
     size_t size = f && whole ? fread(whole, 1, FILE_MAX, f) : 0;
     int done = f && whole && !ferror(f);
-    uint8_t *exact = done ? malloc(size ? size : 1) : NULL;
+    uint8_t *exact = NULL;
+    if (done)
+        exact = malloc(size ? size : 1);
     if (exact) {
         memcpy(exact, whole, size);
         LLVMFuzzerTestOneInput(exact, size);

@@ -100,7 +100,8 @@ static int libraries(char **paths)
     pthread_create(&other, NULL, in_thread, NULL);
     for (int i = 0; i < 40; i++) {
         void *library = dlopen(paths[i % 2], RTLD_NOW);
-        void *found = library ? dlsym(library, i % 2 ? "second" : "first") : NULL;
+        const char *name = i % 2 ? "second" : "first";
+        void *found = library ? dlsym(library, name) : NULL;
         void *(*take)(size_t) = NULL;
         memcpy(&take, &found, sizeof take);
         if (!take)

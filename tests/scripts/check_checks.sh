@@ -185,6 +185,9 @@ fresh_tree
 echo 'static int take(int class)' >alloc/engine/words.c
 caught 'alloc/engine/words.c:1: a word of C++' layers words
 caught 'alloc/engine/words.c:1: a name that does not say of what' layers words
+echo 'int class;' >tests/unit/words.c
+caught 'tests/unit/words.c:1: a word of C++' layers words
+rm tests/unit/words.c
 echo '    *(newer ? &newer->older : &first) = older; /* class */' >alloc/engine/words.c
 caught 'alloc/engine/words.c:1: stores into a choice' layers words
 
@@ -201,6 +204,7 @@ nested_at alloc/engine/nested.c 1 'int a = b ? 1 : c ? 2 : 3;'
 nested_at traces/formats/nested.h 1 'int a = b ? (c ? 1 : 2) : 3;'
 nested_at cmd/nested.c 1 'int a = b ? c : (d ? 1 : 2);'
 nested_at cuda/nested.c 1 'int a = (b ? c : d) > 1 ? 2 : 3;'
+nested_at tests/unit/nested.c 1 'int a = b ? 1 : c ? 2 : 3;'
 nested_at alloc/base/nested.h 3 '#define A(b, c) \' '    ((b) ? 1 : \' '     (c) ? 2 : 3)' 'int a;'
 nested_at traces/nested.c 4 'int f(void)' '{' '    return b' '               ? g(1, c ? 2 : 3)' '               : 4;' '}'
 nested_at alloc/nested.c 2 'struct tp_a a = {.b = c ? 1 : 2,' '                 .d = c >= 3 ? e[f ? 1 : 2] : 5};'
@@ -225,7 +229,6 @@ int f(void)
     return (struct tp_a){.b = c ? 1 : 2}.b;
 }
 END
-echo 'int a = b ? 1 : c ? 2 : 3;' >tests/unit/nested.c
 clean 'conditionals beside each other' layers nested
 
 fresh_tree

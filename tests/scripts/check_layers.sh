@@ -89,13 +89,15 @@ check_tags() {
 # no place to store into: a reader looks for the name that is assigned.
 check_words() {
     awk -f "$HERE/c_text.awk" "${SOURCES[@]}" /dev/null | awk '
-        /^(alloc|cmd|cuda|traces)[\/]/ {
+        {
             match($0, /^[^:]*:[0-9]*:/)
             place = substr($0, 1, RLENGTH - 1)
             text = substr($0, RLENGTH + 1)
             if (text ~ /(^|[^A-Za-z0-9_])(class|virtual|new|delete|template|this)([^A-Za-z0-9_]|$)/ &&
                 text !~ /ROW[(]type, of, virtual[)]/)
                 print place ": a word of C++"
+        }
+        /^(alloc|cmd|cuda|traces)[\/]/ {
             if (text ~ /^[ \t]*[*][(][^;=]*[?][^;=]*:[^;=]*[)][ \t]*[-+|&]?=[^=]/)
                 print place ": stores into a choice"
             if (text ~ /^(static|INLINE|OUT_OF_LINE)[ ].*[ *](take|step|set|need|probe)[(]/)
@@ -104,7 +106,7 @@ check_words() {
 }
 
 # A choice between three is an if, a function or a table. In these rooms, and what lies below them:
-NESTED_ROOMS='alloc|cmd|cuda|traces'
+NESTED_ROOMS='alloc|cmd|cuda|tests|traces'
 check_nested() {
     local sources
     mapfile -t sources < <(printf '%s\n' "${SOURCES[@]}" | grep -E "^($NESTED_ROOMS)/")

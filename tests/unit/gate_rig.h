@@ -29,7 +29,9 @@ static struct tp_finding rig_exact(const struct tp_gate_cell *cell, const char *
     f.allowed = f.metric->allowed;
     double worse = f.metric->better == TP_BETTER_LESS ? now - base : base - now;
     double limit = f.metric->metric_class == TP_CLASS_EXACT ? f.allowed : f.allowed * base;
-    f.verdict = worse > limit ? TP_REGRESSION : -worse > limit ? TP_IMPROVED : TP_SAME;
+    f.verdict = worse > limit ? TP_REGRESSION : TP_SAME;
+    if (-worse > limit)
+        f.verdict = TP_IMPROVED;
     return f;
 }
 

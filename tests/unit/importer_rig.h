@@ -151,7 +151,8 @@ static inline void write_facts(const struct reading *r, const char *wanted, char
 
 static inline const char *what_of(const struct importer_row *row)
 {
-    return row->path ? row->path : row->text ? (const char *)row->text : "";
+    const char *text = row->text ? row->text : "";
+    return row->path ? row->path : text;
 }
 
 /* A difference comes with the text that it is about. */

@@ -133,7 +133,10 @@ static inline void tpt_touch(struct tpt_gen *g, uint8_t op)
     if (slot == UINT32_MAX)
         return;
     struct tpt_object *o = &g->objects[slot];
-    op = op == TP_FREE && o->extra ? TP_RELEASE : op == TP_RELEASE && !o->extra ? TP_RETAIN : op;
+    if (op == TP_FREE && o->extra)
+        op = TP_RELEASE;
+    else if (op == TP_RELEASE && !o->extra)
+        op = TP_RETAIN;
     struct tp_insn in = {.op = op,
                          .thread = (uint16_t)tpt_below(g, g->mix->threads),
                          .stream =
@@ -201,12 +204,8 @@ static inline void tpt_note(struct tpt_gen *g)
 static inline void tpt_other(struct tpt_gen *g)
 {
     struct tp_insn in = {.thread = (uint16_t)tpt_below(g, g->mix->threads)};
-    uint64_t kind = tpt_below(g, 5);
-    in.op = (uint8_t)(kind == 0   ? TP_SYNC
-                      : kind == 1 ? TP_TRIM
-                      : kind == 2 ? TP_THREAD_END
-                      : kind == 3 ? TP_IDLE
-                                  : TP_SYNC);
+    static const uint8_t ops[] = {TP_SYNC, TP_TRIM, TP_THREAD_END, TP_IDLE, TP_SYNC};
+    in.op = ops[tpt_below(g, sizeof ops)];
     if (in.op == TP_IDLE)
         in.thread = 0;
     if (in.op == TP_SYNC) {
@@ -228,10 +227,10 @@ static inline void tpt_step(struct tpt_gen *g)
 {
     uint64_t kind = tpt_below(g, 100);
     uint32_t live = g->used - g->free_count;
-    if (kind < 80)
-        live * 2 < tpt_below(g, 2 * (uint64_t)g->mix->live) + g->mix->live / 2
-            ? tpt_new(g, kind == 0 ? TP_ADOPT : TP_ALLOC)
-            : tpt_touch(g, TP_FREE);
+    if (kind < 80 && live * 2 < tpt_below(g, 2 * (uint64_t)g->mix->live) + g->mix->live / 2)
+        tpt_new(g, kind == 0 ? TP_ADOPT : TP_ALLOC);
+    else if (kind < 80)
+        tpt_touch(g, TP_FREE);
     else if (kind < 84)
         tpt_touch(g, TP_REALLOC);
     else if (kind < 86)

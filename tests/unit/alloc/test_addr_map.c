@@ -198,7 +198,6 @@ static uint64_t key_mixed_to(uint64_t mixed)
 TEST(chosen_keys)
 {
     enum { CHOSEN = 20000, STEPS_A_KEY = 40 };
-    (void)state;
     for (unsigned kind = 0; kind < 2; kind++) {
         struct memory memory = {0};
         struct tp_addr_map map;
@@ -225,7 +224,6 @@ TEST(chosen_keys)
 TEST(chosen_keys_without_memory)
 {
     enum { CHOSEN = 3000 };
-    (void)state;
     struct memory memory = {0};
     struct tp_addr_map map;
     tp_addr_map_init(&map, get, put, &memory);

@@ -113,7 +113,8 @@ TEST(a_class_gets_pages_by_what_it_holds)
         uint64_t got = pool->pages - before;
         if (!got)
             continue;
-        assert_int_equal(got, before < 8 ? 1 : before / 8 < 16 ? before / 8 : 16);
+        uint64_t share = before < 8 ? 1 : before / 8;
+        assert_int_equal(got, share < 16 ? share : 16);
         most = got > most ? got : most;
     }
     assert_int_equal(most, 16);
@@ -292,7 +293,8 @@ TEST(a_long_span_saves_the_search_for_an_alignment)
 static uint64_t next_range(uint64_t held, uint64_t least, uint64_t most)
 {
     uint64_t share = held / ARENA_PAGE / 32 * ARENA_PAGE;
-    share = share < least ? least : share > most ? most : share;
+    share = share < least ? least : share;
+    share = share > most ? most : share;
     return (share + (16 << 10) - 1) & ~((UINT64_C(16) << 10) - 1);
 }
 

@@ -49,7 +49,6 @@ static const struct arena_span *by_looking_at_all(const struct arena_pages *h, u
 TEST(a_search_in_vain)
 {
     enum { SPANS = 4000, SEARCHES = 4000 };
-    (void)state;
     struct heap t;
     struct arena_span *got, **spans = calloc(SPANS, sizeof *spans);
     open_heap(&t, UINT64_C(1) << 30);
@@ -80,7 +79,6 @@ TEST(a_search_in_vain)
 TEST(chosen_lengths)
 {
     enum { SPANS = 4000 };
-    (void)state;
     for (int order = 0; order < 3; order++) {
         struct heap t;
         struct arena_span *got, **spans = calloc(SPANS, sizeof *spans);
@@ -89,8 +87,8 @@ TEST(chosen_lengths)
         for (int i = 0; i < SPANS; i++) { /* with one page between two of them */
             uint64_t z = (2 + 2 * SPANS + (uint64_t)i) * UINT64_C(0x9E3779B97F4A7C15);
             z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-            uint64_t mixed = 1 + (z >> 32), rising = 1 + (uint64_t)i;
-            uint64_t pages = order == 0 ? rising : order == 1 ? SPANS - (uint64_t)i : mixed;
+            const uint64_t orders[] = {1 + (uint64_t)i, SPANS - (uint64_t)i, 1 + (z >> 32)};
+            uint64_t pages = orders[order];
             assert_int_equal(pages_take(&t.pages, pages, PAGE, ARENA_SPAN_LARGE, &spans[i]), TP_OK);
             assert_int_equal(pages_take(&t.pages, 1, PAGE, ARENA_SPAN_LARGE, &got), TP_OK);
         }
@@ -116,7 +114,6 @@ TEST(chosen_lengths)
 TEST(the_same_answer)
 {
     enum { OBJECTS = 400, STEPS = 20000 };
-    (void)state;
     struct heap t;
     struct arena_span *live[OBJECTS] = {0};
     uint64_t kept = 0;
@@ -152,7 +149,6 @@ TEST(the_same_answer)
 TEST(without_memory_for_trees)
 {
     enum { SPANS = 200 };
-    (void)state;
     for (uint64_t fail = 1; fail < 12; fail++) {
         struct heap t;
         struct arena_span *got, *spans[SPANS];

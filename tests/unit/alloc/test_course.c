@@ -35,12 +35,13 @@ TEST_WITH(a_short_course_keeps_every_reading, clear, NULL)
 TEST_WITH(a_long_course_keeps_its_extremes_and_its_order, clear, NULL)
 {
     enum { READINGS = 100000, USUAL = 500, HIGH = 1000, LOW = 3 };
-    (void)state;
     for (uint64_t high = 0; high < READINGS; high += 7919) {
         uint64_t low = READINGS - 1 - high, seen[2] = {0};
         clear(NULL);
-        for (uint64_t e = 0; e < READINGS; e++)
-            add(e, e == high ? HIGH : e == low ? LOW : USUAL + e % 11);
+        for (uint64_t e = 0; e < READINGS; e++) {
+            uint64_t usual = e == low ? LOW : USUAL + e % 11;
+            add(e, e == high ? HIGH : usual);
+        }
         assert_in_range(c.count, TP_COURSE_POINTS / 4, TP_COURSE_POINTS);
         assert_int_equal(c.points[0].event, 0);
         assert_int_equal(c.points[c.count - 1].event, READINGS - 1);

@@ -214,7 +214,10 @@ static struct tp_insn any_insn(struct tp_random *r, uint64_t size, uint32_t thre
         used++;
         *in = (struct tp_insn){.op = TP_FREE, .slot = slot};
     }
-    in->op = in->op == TP_FREE ? TP_ALLOC : tp_random_below(r, 4) == 0 ? TP_REALLOC : TP_FREE;
+    if (in->op == TP_FREE)
+        in->op = TP_ALLOC;
+    else
+        in->op = tp_random_below(r, 4) == 0 ? TP_REALLOC : TP_FREE;
     in->thread = (uint16_t)tp_random_below(r, threads);
     if (in->op != TP_FREE) {
         in->align_log2 = (uint8_t)(4 + in->thread);

@@ -232,7 +232,6 @@ TEST(an_interruption_ends_it)
 TEST(a_call_without_a_core_takes_its_time)
 {
     enum { OBJECTS = 10 };
-    (void)state;
     struct tp_program *p = handed_over(OBJECTS);
     nap = (struct nap){.of = 1, .ns = NAP_NS};
     struct tp_replay_cfg cfg = threads_on(p, 2, 2);
@@ -286,7 +285,6 @@ TEST(waiting_is_for_objects_alone)
 TEST(who_waits_for_an_object_is_seen_to)
 {
     double most = 0;
-    (void)state;
     struct tp_program *p = handed_over(20);
     nap = (struct nap){.of = 1, .ns = NAP_NS};
     for (int i = 0; i < 100 && most < 0.25; i++) {

@@ -289,16 +289,14 @@ static void the_tips_stay(void **state)
 
 static void what_is_always_kept_stays(void **state)
 {
+    static const uint8_t always[] = {TP_FRAME_DEMAND, TP_FRAME_FAILED, TP_FRAME_RESERVED};
     (void)state;
     for (uint32_t most = 1; most <= 8; most++) {
         struct tp_frames *f = new_frames(1, most);
         add_empty(f, 0, 500, TP_FRAME_BEGIN);
         for (uint64_t i = 1; i < 1000; i++)
             add_empty(f, i, 500 + i * 7919 % 1000,
-                      i == 300   ? TP_FRAME_DEMAND
-                      : i == 301 ? TP_FRAME_FAILED
-                      : i == 302 ? TP_FRAME_RESERVED
-                                 : TP_FRAME_MARK);
+                      i < 300 || i > 302 ? TP_FRAME_MARK : always[i - 300]);
         add_empty(f, 1000, 500, TP_FRAME_END);
         static const uint64_t kept[] = {0, 300, 301, 302, 1000};
         for (size_t i = 0; i < COUNT(kept); i++)

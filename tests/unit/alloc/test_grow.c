@@ -14,7 +14,6 @@ TEST(test_grows)
 {
     struct list l = {0};
     size_t moves = 0, before = 0;
-    (void)state;
     for (size_t i = 0; i < 100000; i++) {
         assert_int_equal(TP_GROW(&l.items, &l.room, i + 1, NULL, .what = "items"), TP_OK);
         assert_true(l.room > i);
@@ -36,7 +35,6 @@ TEST(test_limits)
 {
     struct list l = {0};
     struct tp_err err;
-    (void)state;
     assert_int_equal(TP_GROW(&l.items, &l.room, 10, &err, .what = "names", TP_MOST(10)), TP_OK);
     assert_int_equal(l.room, 10);
     assert_int_equal(TP_GROW(&l.items, &l.room, 11, &err, .what = "names", TP_MOST(10)), TP_ENOMEM);
@@ -61,7 +59,6 @@ TEST(test_budget)
     struct tp_err err;
     int rc = TP_OK;
     size_t steps = 0;
-    (void)state;
     for (size_t i = 0; rc == TP_OK; i++, steps++) {
         rc = TP_GROW(&l.items, &l.room, i + 1, &err, .what = "blocks", .of = "x.log",
                      .budget = &budget, .beside = 2);
@@ -90,7 +87,6 @@ TEST(test_map)
 {
     struct tp_id_map m = {.how.what = "ids"};
     struct tp_id_entry *entry = NULL;
-    (void)state;
     assert_null(tp_id_map_find(&m, 0));
     for (int64_t i = 0; i < IDS; i++) {
         assert_int_equal(tp_id_map_need(&m, id_of(i), (uint32_t)i, &entry, NULL), TP_OK);
@@ -115,7 +111,6 @@ TEST(test_map_budget)
     struct tp_id_entry *entry = NULL;
     struct tp_err err;
     int rc = TP_OK;
-    (void)state;
     for (int64_t i = 0; rc == TP_OK; i++) {
         rc = tp_id_map_need(&m, i, 0, &entry, &err);
         assert_int_equal(budget.held, 10 + (m.map.mask + 1) * sizeof *m.map.slots);

@@ -113,7 +113,6 @@ TEST_WITH(threads_begin_and_end_where_they_were_recorded, setup, teardown)
         OF(1, ALLOC_INSN(2, 3 * MIB, 0)), end_of(1),
         OF(0, ALLOC_INSN(3, 4 * MIB, 0)), OF(1, ALLOC_INSN(4, 5 * MIB, 0)),
         OF(0, ALLOC_INSN(5, 6 * MIB, 0))};
-    (void)state;
     watch();
     PLAY_BY(2, insns);
     assert_int_equal(seen.calls, 6);
@@ -136,7 +135,6 @@ TEST_WITH(memory_of_a_thread_goes_with_it, setup, teardown)
                                     OF(2, ALLOC_INSN(2, 1 * MIB, 0)),
                                     end_of(2),
                                     OF(0, ALLOC_INSN(3, 1 * MIB, 0))};
-    (void)state;
     if (TP_SANITIZED) /* it keeps what is freed */
         skip();
     watch();
@@ -154,7 +152,6 @@ TEST_WITH(threads_that_play_several_stay, setup, teardown)
     const struct tp_insn insns[] = {
         OF(0, ALLOC_INSN(0, 1 * MIB, 0)), OF(1, ALLOC_INSN(1, 1 * MIB, 0)), end_of(1),
         OF(2, ALLOC_INSN(2, 1 * MIB, 0)), OF(1, ALLOC_INSN(3, 1 * MIB, 0))};
-    (void)state;
     watch();
     PLAY_BY(2, insns);
     assert_true(seen.os[0] == seen.os[2]);
@@ -167,7 +164,6 @@ TEST_WITH(without_a_thread_nothing_is_known, setup, teardown)
     const struct tp_insn insns[] = {OF(0, ALLOC_INSN(0, 1 * MIB, 0)),
                                     OF(0, ALLOC_INSN(1, 1 * MIB, 0)),
                                     OF(1, ALLOC_INSN(2, 1 * MIB, 0)), end_of(1)};
-    (void)state;
     watch();
     seen.refused = TP_ENOMEM;
     PLAY_BY(2, insns);
@@ -194,7 +190,6 @@ TEST_WITH(several_threads_read_what_one_does, setup, teardown)
     struct tp_random random;
     static uint64_t sizes[LIVE];
     size_t count = 0;
-    (void)state;
     memset(sizes, 0, sizeof sizes);
     tp_random_seed(&random, 5);
     for (uint32_t i = 0; i < EVENTS; i++) {
@@ -242,7 +237,6 @@ TEST_WITH(readings_are_where_requested_bytes_swing, setup, teardown)
         OF(1, FREE_INSN(1, 100, 10)),
         OF(0, FREE_INSN(0, 4 * MIB - 16, 10))};
     static const uint64_t events[] = {0, 1, 2, 3, 6};
-    (void)state;
     watch();
     PLAY_BY(2, insns);
     const struct tp_course *c = &run->resident.course;
@@ -259,7 +253,6 @@ TEST_WITH(none_runs_ahead_by_more_than_a_step, setup, teardown)
 {
     enum { TIMES = 400, SIZE = 16 << 10 };
     static struct tp_insn insns[2 * TIMES + 1];
-    (void)state;
     insns[0] = OF(0, ALLOC_INSN(0, 4 * MIB, 0));
     for (uint32_t i = 0; i < TIMES; i++) {
         insns[1 + 2 * i] = OF(1, ALLOC_INSN(1, SIZE, 0));

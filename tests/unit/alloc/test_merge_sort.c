@@ -44,7 +44,6 @@ static void set(size_t i, uint32_t key)
 TEST(it_sorts)
 {
     uint32_t random = 1;
-    (void)state;
     for (uint32_t keys = 1; keys < 10000; keys *= 10)
         for (size_t count = 0; count < ITEMS; count = 2 * count + 1) {
             for (size_t i = 0; i < count; i++)

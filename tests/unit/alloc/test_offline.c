@@ -100,7 +100,6 @@ TEST(test_against_all_placements)
     enum { COUNT = 6, ROUNDS = 300 };
     struct tp_random random;
     size_t above_peak = 0;
-    (void)state;
     tp_random_seed(&random, 7);
     for (int round = 0; round < ROUNDS; round++) {
         struct tp_offline_object objects[COUNT], copy[COUNT];
@@ -127,7 +126,6 @@ TEST(test_small_beside_large)
     enum { COUNT = 5, ROUNDS = 200 };
     struct tp_random random;
     size_t above_peak = 0;
-    (void)state;
     tp_random_seed(&random, 11);
     for (int round = 0; round < ROUNDS; round++) {
         struct tp_offline_object objects[COUNT + 1], copy[COUNT + 1];
@@ -192,7 +190,6 @@ TEST(test_without_gaps)
     enum { COUNT = 300, SEEDS = 4, LONGEST = 12, HIGHEST = 64 };
     static struct tp_offline_object objects[COUNT + 4];
     const uint64_t height = UINT64_C(1) << 20;
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct tp_random random;
         size_t count = 1;
@@ -236,7 +233,6 @@ TEST(test_placements_are_sound)
     static const uint64_t steps[] = {0, 1, 1000, STEPS};
     static const size_t counts[] = {1, 2, 50, 400, MOST}; /* the last one is not searched */
     struct tp_offline_object *objects = calloc(MOST, sizeof *objects);
-    (void)state;
     assert_non_null(objects);
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         uint64_t before = UINT64_MAX;
@@ -256,7 +252,6 @@ TEST(test_same_steps_same_result)
 {
     enum { COUNT = 200 };
     struct tp_offline_object a[COUNT], b[COUNT];
-    (void)state;
     make_random(a, COUNT, 3);
     make_random(b, COUNT, 3);
     struct tp_offline first = pack(a, COUNT, STEPS), second = pack(b, COUNT, STEPS);
@@ -272,7 +267,6 @@ TEST(test_small_ones)
 {
     struct tp_offline_object cross[] = {object(0, 4, 2), object(4, 8, 2), object(2, 6, 3)};
     struct tp_offline_object chain[] = {object(0, 1, 7), object(1, 2, 7), object(2, 3, 7)};
-    (void)state;
     struct tp_offline p = pack(cross, 3, STEPS);
     assert_int_equal(p.best, 5);
     assert_int_equal(p.least, 5);
@@ -283,7 +277,6 @@ TEST(test_small_ones)
 TEST(test_refuses)
 {
     struct tp_offline_object good = object(1, 2, 3), bad[] = {good, good, good, good, good};
-    (void)state;
     bad[0].end = 1;
     bad[1].size = 0;
     bad[2].size = UINT64_MAX;

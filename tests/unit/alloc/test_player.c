@@ -460,6 +460,8 @@ static void expect_reset(struct expected *x, const struct tp_insn *in)
 
 static void expect_on_object(struct expected *x, const struct tp_insn *in)
 {
+    static const enum call_kind asked[] = {
+        [TP_RETAIN] = RETAIN, [TP_RELEASE] = RELEASE, [TP_USE] = USE};
     tp_addr addr = x->slots[in->slot].addr;
     x->counts = addr != 0;
     x->skipped += !addr;
@@ -470,13 +472,7 @@ static void expect_on_object(struct expected *x, const struct tp_insn *in)
     else if (in->op == TP_REALLOC)
         expect_realloc(x, in);
     else if (x->s == &rich)
-        assert_int_equal(expect(x,
-                                in->op == TP_RETAIN    ? RETAIN
-                                : in->op == TP_RELEASE ? RELEASE
-                                                       : USE,
-                                in)
-                             ->addr,
-                         addr);
+        assert_int_equal(expect(x, asked[in->op], in)->addr, addr);
     if (in->op == TP_USE && x->s == &rich)
         assert_int_equal(calls[x->at - 1].stream, in->stream);
     if (in->op == TP_FREE)

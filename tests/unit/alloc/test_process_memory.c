@@ -84,7 +84,6 @@ TEST_WITH(a_reading_begins_at_the_start_each_time, new_folder, remove_folder)
 TEST_WITH(a_kernel_that_does_not_say_is_not_zero, new_folder, remove_folder)
 {
     char longer[TP_WRITTEN_BUFFER + 64];
-    (void)state;
     assert_false(tp_written_open(&written, folder));
     assert_true(read_rollup("") == TP_NONE);
     assert_true(read_rollup("Rss: 9 kB\nAnonymous: 8 kB\nPrivate_Dirty: 8 kB\n") == TP_NONE);

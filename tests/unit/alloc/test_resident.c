@@ -29,7 +29,6 @@ TEST_WITH(a_policy_that_holds_some_pages_reads_so_many, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0), ALLOC_INSN(1, 2 * MIB, 0),
                                     FREE_INSN(1, 2 * MIB, 0), ALLOC_INSN(1, 100, 0)};
-    (void)state;
     const struct tp_resident *r = PLAY(insns);
     assert_about(&r->at_peak, 3 * MIB);
     assert_about(&r->peak, 3 * MIB);
@@ -42,7 +41,6 @@ TEST_WITH(what_a_realloc_adds_is_written_too, setup, teardown)
         ALLOC_INSN(0, 1 * MIB, 0),
         {.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 4 * MIB},
         {.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 2 * MIB}};
-    (void)state;
     const struct tp_resident *r = PLAY(insns);
     assert_about(&r->at_peak, 4 * MIB);
     assert_about(&r->end, 2 * MIB);
@@ -65,7 +63,6 @@ TEST_WITH(the_course_goes_up_and_down_with_what_is_requested, setup, teardown)
     const struct tp_insn insns[] = {ALLOC_INSN(0, 4 * MIB, 10), ALLOC_INSN(1, 100, 10),
                                     FREE_INSN(0, 4 * MIB, 10),  ALLOC_INSN(0, 2 * MIB, 10),
                                     FREE_INSN(1, 100, 10),      FREE_INSN(0, 2 * MIB, 10)};
-    (void)state;
     const struct tp_resident *r = PLAY(insns);
     assert_int_equal(r->course.count, 6);
     assert_read(0, 0, 0);
@@ -83,7 +80,6 @@ TEST_WITH(the_course_begins_before_the_first_event, setup, teardown)
 {
     const struct tp_insn before[] = {ALLOC_INSN(0, MIB, 0), ALLOC_INSN(1, 2 * MIB, 0)};
     const struct tp_insn insns[] = {ALLOC_INSN(2, MIB, 100), FREE_INSN(1, 2 * MIB, 100)};
-    (void)state;
     struct tp_program *p = program_of(before, COUNT(before), insns, COUNT(insns));
     struct tp_replay_cfg cfg = run_on(&tp_source_host, &tp_strategy_direct, p, TP_PASS_RESIDENT);
     replay(&cfg);
@@ -99,7 +95,6 @@ TEST_WITH(many_swings_do_not_make_many_readings, setup, teardown)
 {
     enum { SWINGS = 100000 };
     struct tp_insn *insns = calloc(1 + 2 * SWINGS, sizeof *insns);
-    (void)state;
     assert_non_null(insns);
     insns[0] = (struct tp_insn)ALLOC_INSN(0, 8192, 10);
     for (uint32_t i = 0; i < SWINGS; i++) {
@@ -125,7 +120,6 @@ TEST_WITH(memory_of_the_engine_is_not_in_it, setup, teardown)
 {
     enum { SLOTS = 1 << 20 };
     struct tp_insn *insns = calloc((size_t)2 * SLOTS, sizeof *insns);
-    (void)state;
     assert_non_null(insns);
     for (uint32_t i = 0; i < SLOTS; i++) {
         insns[i] = (struct tp_insn)ALLOC_INSN(i, 16, 0);
@@ -153,7 +147,6 @@ static int heavy_init(void *state, const struct tp_env *env, const void *opts, s
 TEST_WITH(the_state_of_a_policy_is_in_it, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0)};
-    (void)state;
     heavy = tp_strategy_direct;
     heavy.state_size += MIB;
     heavy.init = heavy_init;
@@ -167,7 +160,6 @@ TEST_WITH(the_state_of_a_policy_is_in_it, setup, teardown)
 TEST_WITH(nothing_is_known_where_memory_is_not_of_the_host, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0)};
-    (void)state;
     struct tp_program *p = test_program(insns, COUNT(insns), true);
     struct tp_replay_cfg cfg =
         run_on(&tp_source_virtual, &tp_strategy_direct, p, TP_PASS_RESIDENT | TP_PASS_USAGE);
@@ -182,7 +174,6 @@ TEST_WITH(nothing_is_known_where_memory_is_not_of_the_host, setup, teardown)
 TEST_WITH(a_peak_that_is_not_reached_is_not_known, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0), ALLOC_INSN(1, UINT64_C(1) << 46, 0)};
-    (void)state;
     struct tp_program *p = test_program(insns, COUNT(insns), true);
     struct tp_replay_cfg cfg = run_on(&tp_source_host, &tp_strategy_direct, p, TP_PASS_RESIDENT);
     cfg.stop_on_oom = true;

@@ -209,7 +209,6 @@ TEST_WITH(devices_share_no_addresses, open_shadow, close_shadow)
 TEST_WITH(chosen_addresses, open_shadow, close_shadow)
 {
     enum { MANY = 20000 };
-    (void)state;
     for (int order = 0; order < 3; order++) {
         struct tp_shadow s;
         assert_int_equal(tp_shadow_open(&s, MANY, 1, NULL), TP_OK);
@@ -217,8 +216,8 @@ TEST_WITH(chosen_addresses, open_shadow, close_shadow)
         for (uint64_t i = 1; i <= MANY; i++) {
             uint64_t z = i * UINT64_C(0x9E3779B97F4A7C15);
             z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-            uint64_t at = order == 0 ? i : order == 1 ? MANY - i : z >> 32;
-            tp_shadow_insert(&s, 0, (uint32_t)i - 1, 4096 + 16 * at, 1);
+            const uint64_t at[] = {i, MANY - i, z >> 32};
+            tp_shadow_insert(&s, 0, (uint32_t)i - 1, 4096 + 16 * at[order], 1);
         }
         for (uint32_t i = 0; i < MANY; i++)
             assert_int_equal(tp_shadow_overlap(&s, 0, s.blocks[i].addr, 1), i);

@@ -25,7 +25,6 @@ static void fill(struct tp_spill *l)
 TEST(test_list)
 {
     struct tp_spill l;
-    (void)state;
     fill(&l);
     const uint64_t firsts[] = {0, 1, l.written - 5, l.written - 1, l.written, ITEMS - 7};
     for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
@@ -40,7 +39,6 @@ TEST(test_list)
 TEST(test_cursor)
 {
     struct tp_spill l;
-    (void)state;
     fill(&l);
     const struct {
         uint64_t first, end;
@@ -66,7 +64,6 @@ TEST(test_budget)
 {
     struct tp_budget budget = {.limit = 4096};
     struct tp_spill l;
-    (void)state;
     tp_spill_init(&l, sizeof(struct item), LIMIT);
     l.budget = &budget;
     for (uint64_t i = 0; i < ITEMS; i++) {

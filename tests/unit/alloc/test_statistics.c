@@ -181,7 +181,7 @@ static double rank_of(const double *values, size_t count, size_t at)
     double rank = 1;
     for (size_t i = 0; i < count; i++) {
         double x = fabs(values[i]), y = fabs(values[at]);
-        rank += i == at ? 0 : x < y ? 1 : x > y ? 0 : 0.5;
+        rank += i == at ? 0 : (x < y) + 0.5 * (x == y);
     }
     return rank;
 }

@@ -20,7 +20,6 @@ TEST(test_chosen)
 {
     struct tp_texts t = {.how.what = "names"};
     char text[32];
-    (void)state;
     steps = 0;
     for (uint64_t i = 0, found = 0; found < TEXTS; i++) {
         uint32_t number = 0;
@@ -46,7 +45,6 @@ TEST(test_kept)
     static const char *const words[] = {"a", "", "ab", "abcdefgh", "abcdefghi", "b"};
     enum { WORDS = sizeof words / sizeof *words };
     struct tp_texts t = {0};
-    (void)state;
     assert_int_equal(tp_texts_find(&t, "a", 1), TP_NO_TEXT);
     for (size_t i = 0; i < 2 * WORDS; i++)
         assert_int_equal(tp_texts_add(&t, words[i % WORDS], strlen(words[i % WORDS]), NULL), TP_OK);
@@ -73,7 +71,6 @@ TEST(test_budget)
     struct tp_texts t = {.how = {.what = "marks", .of = "x", .budget = &budget}};
     struct tp_err err;
     int rc = TP_OK;
-    (void)state;
     for (unsigned i = 0; rc == TP_OK; i++) {
         char text[16];
         uint32_t number = 0;

@@ -25,8 +25,10 @@ static void make_window(struct tp_random *r, bool sound, uint32_t threads)
         uint32_t slot = (uint32_t)tp_random_below(r, SLOTS);
         static const uint8_t any[] = {TP_ALLOC, TP_FREE, TP_REALLOC, TP_USE, TP_RETAIN, TP_ADOPT};
         uint8_t op = any[tp_random_below(r, sizeof any)];
-        if (sound)
-            op = !live[slot] ? TP_ALLOC : tp_random_below(r, 3) == 0 ? TP_REALLOC : TP_FREE;
+        if (sound && !live[slot])
+            op = TP_ALLOC;
+        else if (sound)
+            op = tp_random_below(r, 3) == 0 ? TP_REALLOC : TP_FREE;
         if (tp_random_below(r, 40) == 0)
             op = tp_random_below(r, 2) ? TP_MARK : TP_THREAD_END;
         if (op == TP_ALLOC || op == TP_FREE)

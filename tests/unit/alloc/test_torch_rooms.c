@@ -74,7 +74,6 @@ static void toggle(struct rig *r, struct object *o)
 TEST(the_room_is_where_a_walk_finds_it)
 {
     uint64_t found = 0, holes = 0;
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct rig *r = open_limited(GROWING, "capacity=4GiB");
         struct torch *st = r->st;

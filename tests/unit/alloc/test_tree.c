@@ -104,17 +104,13 @@ TEST(random_operations)
 TEST(chosen_orders)
 {
     enum { MANY = 1 << 15, LOG2 = 15 };
-    (void)state;
     for (unsigned order = 0; order < 3; order++) {
         struct item *items = calloc(MANY, sizeof *items);
         struct tp_tree_node *root = NULL;
         steps = 0;
         for (uint32_t i = 0; i < MANY; i++) {
-            uint32_t both = i % 2 ? MANY - 1 - i / 2 : i / 2;
-            items[i] = (struct item){.key = order == 0   ? i
-                                            : order == 1 ? MANY - 1 - i
-                                                         : both,
-                                     .in = true};
+            const uint32_t keys[] = {i, MANY - 1 - i, i % 2 ? MANY - 1 - i / 2 : i / 2};
+            items[i] = (struct item){.key = keys[order], .in = true};
             tp_tree_insert(&root, &items[i].node, less, NULL);
         }
         assert_true(root->height <= LOG2 * 3 / 2);

@@ -108,7 +108,8 @@ static void test_devices(void **state)
             weights[d * tp_metric_count + m] = of[d];
         }
         double total = tp_record_total(&run, &tp_metrics[m]);
-        double expected = tp_metrics[m].share_of ? 91 / 104.0 : tp_metrics[m].per_device ? 3 : 1;
+        double expected = tp_metrics[m].per_device ? 3 : 1;
+        expected = tp_metrics[m].share_of ? 91 / 104.0 : expected;
         if (fabs(total - expected) > 1e-12)
             fail_msg("%s adds up to %g, not %g", tp_metrics[m].name, total, expected);
         bool share = tp_metrics[m].unit == TP_UNIT_SHARE || tp_metrics[m].unit == TP_UNIT_RATIO;

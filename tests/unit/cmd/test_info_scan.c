@@ -193,8 +193,8 @@ static void count_slowly(const struct made *m, struct slow *s)
             s->before_freed += end < m->count;
             continue;
         }
-        c = end == m->count ? &s->outlive : end - i <= 64 ? &s->temporary : NULL;
-        if (c) {
+        c = end == m->count ? &s->outlive : &s->temporary;
+        if (end == m->count || end - i <= 64) {
             c->objects++;
             c->bytes += in->size;
         }
@@ -227,9 +227,8 @@ static void check_columns(const struct made *m, const struct tp_info *info, uint
     for (size_t i = 0; i < m->count; i++) {
         const struct tp_insn *in = &m->insns[i];
         time += in->gap_ns;
-        double at = m->time_known     ? (double)time / (double)total
-                    : i < m->prologue ? 0
-                                      : (double)(i - m->prologue) / (double)events;
+        double at = i < m->prologue ? 0 : (double)(i - m->prologue) / (double)events;
+        at = m->time_known ? (double)time / (double)total : at;
         size_t to = (size_t)(at * TP_INFO_COLUMNS);
         to = to < TP_INFO_COLUMNS ? to : TP_INFO_COLUMNS - 1;
         for (; column < to; slow[++column] = (struct tp_stretch){requested, requested, requested}) {

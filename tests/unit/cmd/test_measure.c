@@ -288,7 +288,8 @@ static void count_orders(unsigned *played, unsigned *orders)
     memset(played, 0, 3 * sizeof *played);
     unsigned at = 0;
     for (const char *line = note(); *line; line = strchr(line, '\n') + 1, at++) {
-        played[line[0] == 'l' ? 0 : line[0] == 'a' ? 1 : 2]++;
+        unsigned first = line[0] == 'a' ? 1 : 2;
+        played[line[0] == 'l' ? 0 : first]++;
         if (at < 3) /* warm-ups */
             continue;
         order[(at - 3) % 3] = line[0];

@@ -296,10 +296,11 @@ static void pairs_are_a_longest_common_subsequence(void **state)
     is_longest(abc, 5, other, 7);
     for (int round = 0; round < 3000; round++) {
         size_t n = 0, m = 0;
+        uint64_t most = round % 2 ? 3 : 31;
         for (; n < 60 && (seed = seed * 6364136223846793005u + 1442695040888963407u) >> 58; n++)
-            a[n] = seed >> 33 & (round % 2 ? 3 : 31);
+            a[n] = seed >> 33 & most;
         for (; m < 60 && (seed = seed * 6364136223846793005u + 1442695040888963407u) >> 58; m++)
-            b[m] = m < n && seed >> 40 & 3 ? a[m] : seed >> 33 & (round % 2 ? 3 : 31);
+            b[m] = m < n && seed >> 40 & 3 ? a[m] : seed >> 33 & most;
         is_longest(a, n, b, m);
     }
 }

@@ -312,17 +312,14 @@ static void test_sample_web(void **state)
 /* Few events, whatever the profile: text for those of these options that it has. */
 static void small(const struct tp_profile *p, char *out, size_t size)
 {
+    static const char *const values[][2] = {{"count", "300"}, {"live", "40"}, {"layers", "2"}};
     size_t used = 0;
     out[0] = '\0';
-    for (const struct tp_opt *row = p->options; row->name; row++) {
-        const char *value = !strcmp(row->name, "count")    ? "300"
-                            : !strcmp(row->name, "live")   ? "40"
-                            : !strcmp(row->name, "layers") ? "2"
-                                                           : NULL;
-        if (value)
-            used += (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? "," : "", row->name,
-                                     value);
-    }
+    for (const struct tp_opt *row = p->options; row->name; row++)
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+            if (strcmp(row->name, values[i][0]) == 0)
+                used += (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? "," : "",
+                                         row->name, values[i][1]);
 }
 
 static void test_seeds(void **state)

@@ -26,7 +26,6 @@ TEST(usual_names)
         {"", ""},
     };
     struct tp_cxx_names names = {0};
-    (void)state;
     tp_cxx_words(&names, "_Znwm");
     if (!names.demangle)
         skip();
@@ -66,7 +65,6 @@ TEST(bound_holds)
     char name[ROOM];
     struct tp_cxx_names names = {0};
     unsigned told = 0;
-    (void)state;
     for (unsigned levels = 0; levels <= 100; levels++) {
         struct tp_str str = TP_STR_IN(name);
         pairs_of_pairs(&str, levels);
@@ -89,7 +87,6 @@ TEST(other_growth)
     static const char *const beginnings[] = {"_Z1fIJiiiiEEv", "_Z1fIiE", "_ZZ1fIiEvvENcvT_I"};
     static const char *const parts[] = {"Dp", "T_", "sZT_", "DpT_"};
     struct tp_cxx_names names = {0};
-    (void)state;
     for (size_t b = 0; b < sizeof beginnings / sizeof *beginnings; b++)
         for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
             char name[ROOM];
@@ -113,7 +110,6 @@ TEST(packs_stay_as_they_are)
         "_ZN4llvm4yaml7yamlizeISt6vectorINS_8COFFYAML10RelocationESaIS4_EENS0_12EmptyContextEEENSt9"
         "enable_ifIXsr18has_SequenceTraitsIT_NDpT0_valueEvE4typeERNS0_2IOERS9_bRT0_"};
     struct tp_cxx_names names = {0};
-    (void)state;
     for (size_t i = 0; i < sizeof packs / sizeof *packs; i++)
         assert_ptr_equal(tp_cxx_words(&names, packs[i]), packs[i]);
     assert_false(names.asked);
@@ -125,7 +121,6 @@ TEST(deep_and_long)
     static const char codes[] = "PKRONSIFXLJZDAMUE0";
     char name[ROOM];
     struct tp_cxx_names names = {0};
-    (void)state;
     for (const char *code = codes; *code; code++)
         for (size_t length = 1; length < ROOM - 10; length += length / 4 + 1) {
             struct tp_str str = TP_STR_IN(name);
@@ -143,7 +138,6 @@ TEST(deep_and_long)
 TEST(all_of_them)
 {
     struct tp_cxx_names names = {0};
-    (void)state;
     const char *name = "_ZN4pool4growEm";
     if (tp_cxx_words(&names, name) == name)
         skip();

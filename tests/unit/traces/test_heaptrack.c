@@ -26,7 +26,6 @@ TEST(both_forms_say_the_same)
         {INTERPRETED, .name = "./program two", .capture = "heaptrack recording, interpreted",
          .remarks_part = "youngest"}};
     uint64_t peak[2], allocs[2], frees[2];
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct reading r = check_reading(&heaptrack, &forms[i]);
         const struct tp_program_facts *f = tp_program_facts(r.program);

@@ -105,10 +105,10 @@ static void write_word(FILE *f, uint64_t value, int bytes)
 static void write_raw(FILE *f, const struct call *c)
 {
     enum { RAW_MALLOC = 1, RAW_FREE = 3, RAW_REALLOC, RAW_MEMALIGN };
-    int type = c->op == 'f' ? RAW_FREE : c->op == 'r' ? RAW_REALLOC : RAW_MALLOC;
+    static const int types[] = {['m'] = RAW_MALLOC, ['f'] = RAW_FREE, ['r'] = RAW_REALLOC};
     const uint64_t words[7] = {c->from, c->at, c->size, c->align};
     write_word(f, 7, 4);
-    write_word(f, (uint64_t)(c->align ? RAW_MEMALIGN : type), 4);
+    write_word(f, (uint64_t)(c->align ? RAW_MEMALIGN : types[(int)c->op]), 4);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         write_word(f, words[i], 8);
 }
@@ -117,7 +117,8 @@ static void write_raw(FILE *f, const struct call *c)
 static void write_bench(FILE *f, const struct call *c)
 {
     unsigned char body[64], *at = body;
-    int kind = c->op == 'm' ? 1 : c->op == 'f' ? 2 : 3;
+    static const int kinds[] = {['m'] = 1, ['f'] = 2, ['r'] = 3};
+    int kind = kinds[(int)c->op];
     const uint64_t values[3][3] = {
         {c->at, c->size, c->align}, {c->from}, {c->at, c->from, c->size}};
     for (int i = 0; i < 3; i++)
@@ -132,6 +133,19 @@ static void write_bench(FILE *f, const struct call *c)
     fwrite(body, 1, (size_t)length, f);
 }
 
+static unsigned recorded_as(const struct call *c)
+{
+    if (c->op == 'f')
+        return TP_REC_FREE;
+    if (c->align)
+        return TP_REC_ALIGNED;
+    if (c->op == 'm' || !c->from)
+        return TP_REC_ALLOC;
+    if (!c->at)
+        return TP_REC_FREE;
+    return in_place(c) ? TP_REC_RESIZE : TP_REC_MOVE;
+}
+
 /* A recording has one chunk, which ends with the file. */
 static void write_recording(FILE *f, const struct call *c)
 {
@@ -140,12 +154,7 @@ static void write_recording(FILE *f, const struct call *c)
         free(rec);
         rec = begin_file(1);
     }
-    unsigned op = c->op == 'f'               ? TP_REC_FREE
-                  : c->align                 ? TP_REC_ALIGNED
-                  : c->op == 'm' || !c->from ? TP_REC_ALLOC
-                  : !c->at                   ? TP_REC_FREE
-                  : in_place(c)              ? TP_REC_RESIZE
-                                             : TP_REC_MOVE;
+    unsigned op = recorded_as(c);
     if (op != TP_REC_FREE || c->from) {
         put_token(rec, 0, op, 1000);
         if (op == TP_REC_ALIGNED)
@@ -393,7 +402,6 @@ TEST(a_late_free_is_not_that_of_the_new_block)
     static const struct call calls[CALLS] = {MALLOC(A, 24), MALLOC(B, 9),  REALLOC(B, A, 48),
                                              FREE(A),       MALLOC(B, 10), FREE(A)};
     char got[1024];
-    (void)state;
     for (size_t f = 0; f < FORMATS; f++) {
         if (formats[f].cannot & NO_REALLOC)
             continue;

@@ -75,7 +75,6 @@ TEST(passes_end_within_a_part)
 {
     static const unsigned passes[] = {TP_PASS_USAGE, TP_PASS_THROUGHPUT, TP_PASS_LATENCY,
                                       TP_PASS_COUNT, TP_PASS_FITS};
-    (void)state;
     struct tp_clock clock;
     assert_int_equal(tp_clock_calibrate(&clock, NULL), TP_OK);
     struct tp_program *p = one_window();

@@ -252,7 +252,10 @@ static void put_member(struct chance *c, struct text *t)
     put_space(c, t);
     bool text = (strcmp(key, "op") == 0 || strcmp(key, "name") == 0) && below(c, 8);
     put(t, text ? "\"" : "");
-    put(t, text ? PICK(c, names) : below(c, 4) ? values[below(c, 12)] : PICK(c, values));
+    if (text)
+        put(t, PICK(c, names));
+    else
+        put(t, below(c, 4) ? values[below(c, 12)] : PICK(c, values));
     put(t, text ? "\"" : "");
     put_space(c, t);
 }

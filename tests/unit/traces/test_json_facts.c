@@ -303,7 +303,6 @@ static const struct importer_row recorded_refused[] = {
 TEST(test_many_devices)
 {
     char text[6000] = RECORDED("{\"by\":\"x\",\"devices\":[{}");
-    (void)state;
     for (unsigned i = 0; i < TP_MAX_DEVICES; i++)
         tp_append(text, sizeof text, ",{}");
     tp_append(text, sizeof text, "]}\n" ALLOC_3);

@@ -125,9 +125,9 @@ TEST(test_blocks)
 enum { DECIMAL, HEX, POINTER };
 static bool take(int kind, struct tp_cut *c, uint64_t *v)
 {
-    return kind == DECIMAL ? tp_cut_decimal(c, v)
-           : kind == HEX   ? tp_cut_hex(c, v)
-                           : tp_cut_pointer(c, v);
+    if (kind == DECIMAL)
+        return tp_cut_decimal(c, v);
+    return kind == HEX ? tp_cut_hex(c, v) : tp_cut_pointer(c, v);
 }
 
 TEST(test_numbers)

@@ -172,7 +172,6 @@ static const struct importer_row reset[] = {
 TEST(test_all_devices)
 {
     enum { DEVICES = 256, EVENTS = 500 };
-    (void)state;
     const enum tp_event_op ops[] = {TP_EV_SYNC, TP_EV_RESET, TP_EV_TRIM};
     struct tp_lower *lo = open_lower((struct tp_lower_cfg){.path = "x.json", .strict = true});
     assert_int_equal(tp_lower_kind(lo, TP_KIND_DEVICE, NULL), TP_OK);

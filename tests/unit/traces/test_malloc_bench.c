@@ -59,7 +59,6 @@ TEST(test_unknown_fields)
 {
     static char text[3000] = MALLOC_0_64 "\x1a\xdc\x0b"; /* field 3, 1,500 bytes */
     static const size_t at = sizeof MALLOC_0_64 + 2;
-    (void)state;
     memset(text + at, 'x', 1500);
     memcpy(text + at + 1500, FREE_0, sizeof FREE_0 - 1);
     const struct importer_row rows[] = {
@@ -90,7 +89,6 @@ TEST(test_unknown_fields)
 TEST(test_lengths)
 {
     static const char all[] = MALLOC_0_64 LINE(MALLOC, 4, "\x08\1\x10\x40") FREE_0;
-    (void)state;
     for (size_t size = 8; size < sizeof all - 1; size++) {
         struct reading r = read_bytes(&tp_format_malloc_bench, all, size, false);
         assert_int_equal(r.rc, TP_OK);

@@ -235,7 +235,6 @@ TEST(test_code_is_refused)
                {"$51", "BINPERSID"},    {"$52", "REDUCE"},      {"$62", "BUILD"},
                {"$6f", "OBJ"},          {"$93", "STACK_GLOBAL"}};
     char pickle[200], expected[200];
-    (void)state;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         snprintf(pickle, sizeof pickle, "} ( 'a' 1 %s u .", ops[i].bytes);
         snprintf(expected, sizeof expected, "x: byte 12: %s would run code; refused", ops[i].name);
@@ -251,7 +250,6 @@ TEST(test_code_is_named)
     static struct pickle_bytes bytes;
     static struct log log;
     struct tp_err err = {0};
-    (void)state;
     expect_error("} ( 'a' $63746f7263682e5f7574696c730a5f72656275696c640a u .",
                  "x: byte 7: GLOBAL torch._utils._rebuild would run code; refused");
     expect_error("} ( 'x' ] ( $696f730a73797374656d0a e u .",
@@ -319,7 +317,6 @@ TEST(test_protocols)
     };
     static struct log log;
     struct tp_err err = {0};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int rc = read_bytes_into(&log, cases[i].bytes, cases[i].size, 1 << 20, &err);
         assert_int_equal(rc, cases[i].error ? TP_EINPUT : TP_OK);
@@ -356,7 +353,6 @@ TEST(test_depth)
     static struct pickle_bytes bytes;
     static struct log log;
     struct tp_err err = {0};
-    (void)state;
     for (int deep = 900; deep <= 1100; deep += 200) {
         make_pickle(&bytes, "} ( 'x' ");
         for (int i = 0; i < deep; i++)
@@ -381,7 +377,6 @@ TEST(test_memory)
     static struct pickle_bytes bytes;
     static struct log log;
     struct tp_err err = {0};
-    (void)state;
     make_pickle(&bytes, "} ( 'items' ] (");
     for (int i = 0; i < 10000; i++)
         put_pickle(&bytes, "} m");
@@ -433,7 +428,6 @@ TEST(test_many_texts)
 {
     struct tp_words w;
     char text[32];
-    (void)state;
     assert_int_equal(tp_words_init(&w, words, NULL), TP_OK);
     uint16_t first = tp_words_intern(&w, "text 0", 6, false);
     assert_string_equal(tp_words_text(&w, first), "text 0");
@@ -461,7 +455,6 @@ TEST(test_truncated)
 {
     static struct pickle_bytes bytes;
     static struct log log;
-    (void)state;
     make_pickle(&bytes, "} m ( 'items' m ] ( } ( 'a' #5 'parts' ] } ( 'b' ~1 u a u } 'x' ] ( } m"
                         "( 'y' $8dff000000000000006162");
     for (int i = 0; i < 253; i++)

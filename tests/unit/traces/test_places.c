@@ -136,7 +136,6 @@ TEST(test_split)
         {"a+0x", "", 0, "a+0x"},
         {"a+0x1g", "", 0, "a+0x1g"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct tp_place_split s = tp_place_split(rows[i].text);
         assert_int_equal(s.file_bytes, strlen(rows[i].file));
@@ -341,7 +340,6 @@ TEST(test_wrong_stacks)
         {{N(0)}, 1, "it does not say which events have stacks"},
     };
 #undef N
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char room[64] = {0};
         struct tp_places places = {0};
@@ -455,7 +453,6 @@ TEST(test_json)
         .strict = true, .facts = "double_alloc=3 events=7 ");
     static const uint64_t events[] = {1, 2, 7};
     char out[3][TP_PLACE_TEXT];
-    (void)state;
     struct reading r = check_reading(&jsonl, &row);
     assert_int_equal(tp_places_find(&r.places, events, 3, out, NULL), TP_OK);
     assert_string_equal(out[0], "a.py:1 f");

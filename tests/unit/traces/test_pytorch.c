@@ -278,7 +278,6 @@ TEST(test_wrapped)
     } cases[] = {{1000, true, true}, {1000, false, false}, {1001, true, false},
                  {1024, true, true}, {1500, true, false},  {500, true, false}};
 #define ALLOCATED "} ( 'action' 'alloc' 'addr' 1024 'size' 1 u"
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         check_ring(cases[i].count, cases[i].unseen, "} ( 'action' 'snapshot' u",
                    ALLOCATED " e a u .", false); /* one event too many */
@@ -361,7 +360,6 @@ TEST(test_memory)
 {
     static char pickle[1 << 16];
     static struct pickle_bytes bytes;
-    (void)state;
     make_pickle(&bytes, "} ( 'device_traces' ] ] (");
     for (int i = 0; i < 1000; i++) {
         snprintf(pickle, sizeof pickle, "} ( 'action' 'alloc' 'addr' %d 'size' 1 u", 512 * i);
@@ -379,7 +377,6 @@ TEST(test_memory)
 TEST(test_probe)
 {
     static struct pickle_bytes bytes;
-    (void)state;
     make_pickle(&bytes, "} ( 'segments' ] } ( 'total_size' 5 u a u .");
     assert_int_equal(tp_format_pytorch.probe(bytes.data, bytes.size), 95);
     make_pickle(&bytes, "} ( 'device_traces' ] u .");
@@ -413,7 +410,6 @@ TEST(test_private_pools)
 TEST(test_damaged)
 {
     static struct pickle_bytes bytes;
-    (void)state;
     make_pickle(
         &bytes,
         "} (" SEGMENTS(SEGMENT(0, 512, 1024, "small",

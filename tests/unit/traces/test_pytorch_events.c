@@ -34,7 +34,6 @@ TEST(test_frames)
         {"", "", "", TP_PYTORCH_SILENT},
         {"a\x1b[31m.py", "f\n", "a?[31m.py:7 f?", TP_PYTORCH_PROGRAM},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tp_pytorch_frame f = {.line = 7};
         char text[TP_PLACE_TEXT];

@@ -84,7 +84,6 @@ static void check_inside(const struct figures *f, const struct tp_trace *t)
 TEST(test_figures)
 {
     size_t seen = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[4096];
         struct tp_trace t;
@@ -111,7 +110,6 @@ TEST(test_state_only)
         bool frames; /* of its blocks */
     } cases[] = {{"state-only-graph-pools.pickle", 127, 26189234176, true},
                  {"state-only-oldest-format.pickle", 176, 11844714496, false}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char path[4096], hint[200];
         struct tp_trace t;
@@ -141,7 +139,6 @@ TEST(test_training_step)
     static const uint64_t events[] = {1, 1844, 6486};
     char path[4096], places[3][TP_PLACE_TEXT];
     struct tp_trace t;
-    (void)state;
     assert_true(find_snapshot(TAPOOL_ROOT, "training-step.pickle.gz", path, sizeof path));
     open_snapshot(path, false, &t);
     const struct tp_recorded_device *d = t.recorded.devices;
@@ -179,7 +176,6 @@ TEST(test_protocols)
                                            "model.py:12 forward",
                                            ""};
     uint8_t hash[TP_HASH_SIZE] = {0};
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         char path[4096], name[32], places[13][TP_PLACE_TEXT];
         struct tp_trace t;

@@ -66,7 +66,6 @@ TEST(bodies)
                 {TP_MORE_NONE, 0, 0, false},
                 {TP_MORE_KINDS, 0, 0, false}};
     static unsigned char body[TP_RECORDING_BODY + 1];
-    (void)state;
     memset(body, 0xff, sizeof body);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct file *f = begin_file(1);
@@ -291,7 +290,6 @@ static struct reading read_cost(struct file *f)
 TEST(what_malloc_took_is_known)
 {
     double low, high;
-    (void)state;
     struct reading r = read_cost(with_cost(100, 50, 1000));
     assert_string_equal(r.meta.allocator, "libjemalloc.so.2");
     assert_string_equal(r.meta.settings, "MALLOC_CONF=narenas:1");
@@ -311,7 +309,6 @@ TEST(what_malloc_took_is_known)
 TEST(what_malloc_took_is_not_made_up)
 {
     double low, high;
-    (void)state;
     struct file *few = with_cost(20, 50, 1000), *wide = with_cost(100, 300, 1000),
                 *busy = with_cost(100, 50, 150), *part = with_cost(100, 50, 1000),
                 *damaged = with_cost(100, 50, 1000);
@@ -346,7 +343,6 @@ TEST(what_was_written_is_read_as_far_as_it_can_be)
                  {"14:-1:5", 1, {1000, 1000, 1000, 1000}},
                  {"14:4:1x 15:4:1", 1, {1000, 1000, 1000, 1000}},
                  {"99999999999999999999999:4:1", 1, {1000, 1000, 1000, 1000}}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tp_meta meta = {.written = (char *)(uintptr_t)cases[i].text};
         struct tp_touched touched;

@@ -115,7 +115,6 @@ TEST(a_mark_before_all_streams)
 TEST(streams_without_end)
 {
     enum { EACH = 90 };
-    (void)state;
     struct file *f = begin_devices(THREADS);
     for (int i = 0; i < THREADS * EACH; i++) {
         static const enum tp_device_call_kind kinds[] = {TP_CALL_STREAM, TP_CALL_FAILED,
@@ -298,7 +297,6 @@ TEST(bad_records)
         {{TP_CALL_SYNC_DEVICE, 0xff, 0xff, 0xff, 0xff, 0x0f}, 6}, /* device 2^32 - 1 */
         {{TP_CALL_LEFT_OUT, 0, 0, TP_LEFT_REASONS}, 4},           /* no reason */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct file *f = begin_devices(1);
         CALL(f, ALLOC_NOW, .object = M1, .size = 8);

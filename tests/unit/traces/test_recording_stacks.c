@@ -107,7 +107,6 @@ TEST(wrong_bodies)
     static const unsigned char good[] = {1, 0x20, 1, 0x80, 0x20, 0, 0xff, 0x7f};
     unsigned char body[TP_RECORDING_BODY];
     unsigned seed = 1;
-    (void)state;
     for (unsigned n = 0; n < 300; n++) {
         struct file *f = begin_file(1);
         head_of(f)->stacks = 8;
@@ -202,7 +201,6 @@ TEST(no_program)
 {
     static const char *const paths[] = {"/dev/zero", "/proc/self/environ", "/", "", "/etc/passwd"};
     struct tp_symbols *s = NULL;
-    (void)state;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         assert_int_equal(tp_symbols_open(paths[i], NULL, 0, &s), TP_SYMBOLS_MISSING);
         assert_null(s);
@@ -220,7 +218,6 @@ TEST(texts)
         {{"", "", 0, "/lib/libp.so", 0x1f3}, "libp.so+0x1f3"},
         {{NULL, NULL, 0, "libp.so", 0}, "libp.so"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[200];
         struct tp_str str = TP_STR_IN(text);

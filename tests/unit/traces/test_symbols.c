@@ -37,7 +37,6 @@ TEST(which_symbol)
     struct small_elf *e = malloc(sizeof *e);
     struct tp_cxx_names cxx = {0};
     int fd = -1;
-    (void)state;
     if (!tp_symbols_built)
         skip();
     begin_elf(e);
@@ -84,7 +83,6 @@ TEST(random_tables)
 {
     struct small_elf *e = malloc(sizeof *e);
     struct tp_cxx_names cxx = {0};
-    (void)state;
     if (!tp_symbols_built)
         skip();
     for (unsigned seed = 1; seed <= 40; seed++) {
@@ -196,7 +194,6 @@ TEST(bounds)
         {{.run = maps, .seconds = 5, .memory = 256 << 20}, "mapped", TP_OK},
         {{.run = maps, .seconds = 5, .memory = 8 << 20}, "refused", TP_OK},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char said[64];
         assert_int_equal(say(rows[i].cfg, said, sizeof said), rows[i].status);
@@ -244,7 +241,6 @@ TEST(one_file_does_harm)
     struct small_elf *e = malloc(sizeof *e);
     struct answers a = {0};
     char path[64];
-    (void)state;
     if (!tp_symbols_built)
         skip();
     begin_elf(e);

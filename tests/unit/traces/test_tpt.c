@@ -232,9 +232,8 @@ TEST(test_sink)
         .path = "x", .strict = true, .sink = tp_tpt_write_window, .sink_ctx = w};
     assert_int_equal(tp_lower_new(&lower, &lo, &err), TP_OK);
     for (uint64_t i = 0; i < 200000; i++) {
-        const struct tp_event ev = {.op = i % 2      ? TP_EV_FREE
-                                          : i % 1000 ? TP_EV_ALLOC
-                                                     : TP_EV_MARK,
+        const enum tp_event_op even = i % 1000 ? TP_EV_ALLOC : TP_EV_MARK;
+        const struct tp_event ev = {.op = i % 2 ? TP_EV_FREE : even,
                                     .id = (int64_t)(i / 2),
                                     .has_size = true,
                                     .size = 8 + i % 7,

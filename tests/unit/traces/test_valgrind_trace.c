@@ -27,7 +27,6 @@ TEST(test_real_file)
         .unknown = "times, threads",
         .remarks = "Lines of the program's own words are left out: 2.\n"
                    "Failed requests of more than 2^48 bytes are left out: 2."};
-    (void)state;
     struct reading r = check_reading(&valgrind, &row);
     assert_int_equal(strncmp(r.meta.space, "process ", 8), 0);
     assert_non_null(strstr(r.meta.left_out, "(5 events")); /* the child, with two of the parent's */

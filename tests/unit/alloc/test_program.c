@@ -549,8 +549,9 @@ static void damage(uint64_t limit)
         assert_int_equal(read_through(memory_file(bytes, cut)), TP_EINPUT);
     for (size_t at = 0; at < size; at++)
         for (unsigned bit = 0; bit < 10; bit++) {
-            unsigned char was = bytes[at], whole = bit == 8 ? 0xFF : 0;
-            bytes[at] = bit < 8 ? (unsigned char)(was ^ (1u << bit)) : whole;
+            unsigned char was = bytes[at];
+            unsigned whole = bit == 8 ? 0xFF : 0;
+            bytes[at] = (unsigned char)(bit < 8 ? was ^ (1u << bit) : whole);
             int rc = read_through(memory_file(bytes, size));
             assert_true(rc == TP_OK || rc == TP_EINPUT);
             refused_in_tail += at >= data && rc == TP_EINPUT;

@@ -18,18 +18,8 @@ struct object {
 
 static inline struct rig *open_arena(const char *options, const struct tp_source_ops *base)
 {
-    struct rig *r = calloc(1, sizeof *r);
-    assert_non_null(r);
-    struct rig_cfg cfg = {.strategy = &tp_strategy_arena, .options = options, .base = base};
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
-    return r;
-}
-
-static inline void close_arena(struct rig *r)
-{
-    rig_walk(r);
-    rig_close(r);
-    free(r);
+    return rig_new(
+        (struct rig_cfg){.strategy = &tp_strategy_arena, .options = options, .base = base});
 }
 
 static inline uint32_t class_of(struct rig *r, uint64_t size)

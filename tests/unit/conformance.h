@@ -54,6 +54,16 @@ static inline void rig_close(struct rig *r)
         fail_msg("%s", left);
 }
 
+/* One that must open; ends with rig_end. */
+static inline struct rig *rig_new(struct rig_cfg cfg)
+{
+    struct rig *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    if (rig_open(r, &cfg))
+        fail_msg("%s", r->err.text);
+    return r;
+}
+
 /* ---- plain calls, for the tests of single rules ---- */
 
 static inline int rig_try(struct rig *r, int thread, uint64_t size, uint64_t align,
@@ -115,6 +125,14 @@ static inline struct rig_walk rig_walk(struct rig *r)
         sum += w.sums[i];
     assert_int_equal(sum, tp_account_ranges(&r->account));
     return w;
+}
+
+/* What it holds adds up, and it leaves nothing behind. */
+static inline void rig_end(struct rig *r)
+{
+    rig_walk(r);
+    rig_close(r);
+    free(r);
 }
 
 #endif

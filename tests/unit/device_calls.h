@@ -22,18 +22,7 @@ static inline struct rig_cfg device_cfg(const struct tp_strategy *s, const char 
 static inline struct rig *open_device(const struct tp_strategy *s, const char *options,
                                       const char *limit)
 {
-    struct rig *r = calloc(1, sizeof *r);
-    assert_non_null(r);
-    const struct rig_cfg cfg = device_cfg(s, options, limit);
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
-    return r;
-}
-
-static inline void close_device(struct rig *r)
-{
-    rig_walk(r);
-    rig_close(r);
-    free(r);
+    return rig_new(device_cfg(s, options, limit));
 }
 
 static inline struct tp_block get_block(struct rig *r, uint16_t stream, uint64_t size)

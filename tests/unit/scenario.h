@@ -272,9 +272,7 @@ static inline void play(struct rig *r, const char *words)
         s.at = s.step;
         step(&s);
     }
-    rig_walk(r);
-    rig_close(r);
-    free(r);
+    rig_end(r);
 }
 
 #endif

@@ -17,11 +17,6 @@ static inline struct rig *open_torch(const char *options)
     return open_limited(options, NULL);
 }
 
-static inline void close_torch(struct rig *r)
-{
-    close_device(r);
-}
-
 static inline void trim(struct rig *r)
 {
     assert_int_equal(r->s->trim(r->st, 0), TP_OK);

@@ -12,7 +12,7 @@ TEST(the_same_block_comes_back)
         assert_int_equal(rig_free(r, 0, a, sizes[i]), TP_OK);
         assert_int_equal(rig_alloc(r, 0, sizes[i]), a);
     }
-    close_arena(r);
+    rig_end(r);
 }
 
 PLAYS(newest_comes_back_first, open_arena("", &tp_source_host), "a=48 b=48 -a -b 48@b 48@a")
@@ -28,7 +28,7 @@ TEST(a_block_serves_its_class_only)
         for (int i = 0; size != 64 && i < 40; i++)
             assert_int_not_equal(rig_alloc(r, 0, size), a);
     assert_int_equal(rig_alloc(r, 0, 64), a);
-    close_arena(r);
+    rig_end(r);
 }
 
 TEST(waste_is_bounded)
@@ -41,7 +41,7 @@ TEST(waste_is_bounded)
         assert_true(b.granted >= size && b.granted - size <= most);
         assert_int_equal(rig_free(r, 0, b.addr, size), TP_OK);
     }
-    close_arena(r);
+    rig_end(r);
 }
 
 /* One block, two, four, and at last `refill`: 32 KiB / 64 = 512. */
@@ -63,7 +63,7 @@ TEST(a_refill_moves_twice_the_last_up_to_refill)
     }
     assert_int_equal(expected, 512);
     assert_int_equal(r->account.gets, gets);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* They come back in the order of their places, whatever the order of the frees. */
@@ -79,7 +79,7 @@ TEST(a_refill_hands_out_neighbours)
     end_thread(r, 0);
     for (int i = 1; i < COUNT; i++)
         assert_int_equal(rig_alloc(r, 0, 16), blocks[0] + (uint64_t)i * 16);
-    close_arena(r);
+    rig_end(r);
 }
 
 TEST(nothing_is_carved_while_the_pool_has_blocks)
@@ -96,7 +96,7 @@ TEST(nothing_is_carved_while_the_pool_has_blocks)
     assert_int_equal(pool->pages, pages);
     rig_alloc(r, 1, 64);
     assert_true(pool->pages > pages);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* A page for the first block, a share of the class for the next ones, `refill_target` at most. */
@@ -118,7 +118,7 @@ TEST(a_class_gets_pages_by_what_it_holds)
         most = got > most ? got : most;
     }
     assert_int_equal(most, 16);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* Blocks of which no page is wholly free once they are freed; the caller frees them. */
@@ -148,7 +148,7 @@ TEST(drain_begins_above_the_limit)
     assert_int_equal(pooled(r, 64), before + DRAIN);
     assert_int_equal(cached(r, 0, 64), LIMIT + 1 - DRAIN);
     free(blocks);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* Every small class, whatever its counts. */
@@ -171,7 +171,7 @@ TEST(drain_moves_exactly_drain_in_every_class)
         assert_int_equal(cached(r, 0, size), before + 1 - st->classes.drain[c]);
         free(blocks);
     }
-    close_arena(r);
+    rig_end(r);
 }
 
 /* The oldest ones are handed over. */
@@ -193,7 +193,7 @@ TEST(drained_blocks_refill_another_thread)
     }
     assert_int_equal(found, DRAIN);
     free(blocks);
-    close_arena(r);
+    rig_end(r);
 }
 
 TEST(a_thread_that_ends_leaves_nothing)
@@ -212,7 +212,7 @@ TEST(a_thread_that_ends_leaves_nothing)
     for (uint32_t c = 0; c < st->classes.count; c++)
         rig_alloc(r, 1, st->classes.size[c]);
     assert_int_equal(r->account.gets, gets);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* A class keeps one span whose blocks are all pooled; the others become free pages at once. */
@@ -232,7 +232,7 @@ TEST(idle_spans_become_free_pages)
     assert_true(pool->pages * ARENA_PAGE <= 3 * (32 << 10)); /* two blocks are cached */
     assert_int_equal(r->s->trim(r->st, 4 << 20), TP_OK);
     assert_int_equal(pool->pages, 0);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* Each leaves an array in the pool, and the next one empties it. */
@@ -246,7 +246,7 @@ TEST(threads_that_come_and_go_pile_nothing_up)
         after_first = i < 3 ? r->account.metadata : after_first;
     }
     assert_int_equal(r->account.metadata, after_first);
-    close_arena(r);
+    rig_end(r);
 }
 
 PLAYS(two_blocks_and_no_third,
@@ -286,7 +286,7 @@ TEST(a_long_span_saves_the_search_for_an_alignment)
     assert_int_equal(rig_try(r, 0, hole, 64 << 10, &b), TP_OK);
     assert_int_equal(b.addr, holes[16]);
     assert_int_equal(rig_try(r, 0, hole, 64 << 10, &b), TP_EOOM);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* What the next range is to have when so much is held. */
@@ -316,7 +316,7 @@ TEST(ranges_grow_by_a_share_of_what_is_held)
     uint64_t before = r->account.reserved;
     rig_alloc(r, 0, 5 << 20); /* gets its own */
     assert_int_equal(r->account.reserved, before + (5 << 20));
-    close_arena(r);
+    rig_end(r);
 }
 
 /* Shares would use up a limited number of ranges before there is much in them. */
@@ -330,7 +330,7 @@ TEST(counted_ranges_double)
         expected += steps[i] << 10;
         assert_int_equal(r->account.reserved, expected);
     }
-    close_arena(r);
+    rig_end(r);
 }
 
 /* A request above the next range's size is no reason to stay small. */
@@ -348,7 +348,7 @@ TEST(ranges_grow_under_large_objects_too)
         rig_alloc(r, 0, mib);
     assert_int_equal(r->account.gets, gets);
     assert_true(gets < 300);
-    close_arena(r);
+    rig_end(r);
 }
 
 PLAYS(large_objects_resize_in_place, open_arena("first_range=1MiB", &tp_source_virtual),
@@ -373,7 +373,7 @@ TEST(trim_gives_idle_memory_back)
     assert_int_equal(r->account.reserved, 64 << 10);
     assert_int_equal(r->s->trim(r->st, 0), TP_OK);
     assert_int_equal(r->account.reserved, 0);
-    close_arena(r);
+    rig_end(r);
 }
 
 TEST(idle_ranges_go_back_before_out_of_memory)
@@ -393,7 +393,7 @@ TEST(idle_ranges_go_back_before_out_of_memory)
     assert_int_equal(rig_try(r, 0, 16, 16, &none), TP_EOOM);
     rig_free(r, 0, a, 1 << 20);
     rig_alloc(r, 0, 16);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* More requests fail in a full arena. What the first one looked at in vain cannot have changed, so
@@ -422,7 +422,7 @@ TEST(a_vain_reclaim_is_not_repeated)
     for (int i = 3; i < BLOCKS; i += 2)
         rig_free(r, 2, blocks[i], 64);
     rig_alloc(r, 0, 256);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* Only spans whose blocks are all idle move; their neighbours' blocks stay in the pool. */
@@ -449,7 +449,7 @@ TEST(a_reclaim_takes_whole_spans_only)
     for (uint32_t i = 1; i < s->blocks; i++)
         rig_alloc(r, 1, 64);
     assert_int_equal(pooled(r, 64), 0);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* Blocks that lie idle in caches serve another class before more is reserved. */
@@ -462,7 +462,7 @@ TEST(idle_blocks_are_collected_before_a_range_is_got)
         rig_free(r, 0, b, size);
     }
     assert_true(r->account.reserved <= 256 << 10); /* two of each size: 670 KiB */
-    close_arena(r);
+    rig_end(r);
 }
 
 /* A program that repeats itself comes to a state in which nothing is collected and nothing is got.
@@ -489,7 +489,7 @@ TEST(collecting_comes_to_an_end)
     assert_true(collected > 0);
     assert_int_equal(st->collected.taken, collected);
     assert_int_equal(r->account.reserved, reserved);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* The next request of the same length gets it; one of another length finds it merged. */
@@ -514,7 +514,7 @@ TEST(a_freed_large_object_waits_for_its_length)
     rig_free(r, 0, c, 131072);
     for (int i = 0; i < 3 * KEPT_SPANS; i++)
         rig_alloc(r, 0, 33000);
-    close_arena(r);
+    rig_end(r);
 }
 
 TEST(few_large_objects_wait)
@@ -533,7 +533,7 @@ TEST(few_large_objects_wait)
         assert_int_equal(rig_alloc(r, 0, 40000), blocks[COUNT - 1 - i]);
     assert_int_equal(r->s->trim(r->st, 0), TP_OK);
     assert_int_equal(st->kept.count, 0);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* What lies behind an object that grows is no longer kept. */
@@ -559,7 +559,7 @@ TEST(idle_ranges_decay)
         rig_free(r, 0, two, mib / 3);
     }
     assert_true(st->pages.given - idle >= ARENA_DECAY);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* Spans that a resize gives back count too, wherever the looks for idle ranges fall. */
@@ -580,7 +580,7 @@ TEST(idle_ranges_decay_beside_resizes)
             rig_free(r, 0, one, mib / 3);
         }
         assert_int_equal(r->account.puts, 1);
-        close_arena(r);
+        rig_end(r);
     }
 }
 

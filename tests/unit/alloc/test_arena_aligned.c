@@ -24,7 +24,7 @@ static void open_heap(struct heap *t, uint64_t range)
 static void close_heap(struct heap *t)
 {
     tp_arena_pages_fini(&t->pages);
-    close_arena(t->rig);
+    rig_end(t->rig);
 }
 
 /* The rule: the best few, then one that is surely long enough, then the first of all. */

@@ -22,7 +22,7 @@ TEST(a_double_free_makes_no_alias)
         assert_int_equal(rig_free(r, thread, a, 64), TP_EINVAL);
     tp_addr b = rig_alloc(r, 0, 64), c = rig_alloc(r, 0, 64);
     assert_int_not_equal(b, c);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* A block that was given twice would come back twice: all that a class has is handed out. */
@@ -44,7 +44,7 @@ TEST(a_double_free_on_another_thread_makes_no_alias)
             assert_int_not_equal(again[k], again[i]);
     }
     assert_int_equal(rig_try(r, 0, 4096, 16, &none), TP_EOOM);
-    close_arena(r);
+    rig_end(r);
 }
 
 TEST(beyond_4_gib_nothing_is_lost)
@@ -64,7 +64,7 @@ TEST(beyond_4_gib_nothing_is_lost)
     struct tp_block b;
     assert_int_equal(rig_try(r, 0, UINT64_MAX, 16, &b), TP_EOOM);
     assert_int_equal(rig_try(r, 0, UINT64_MAX - 4096, 4096, &b), TP_EOOM);
-    close_arena(r);
+    rig_end(r);
 }
 
 TEST(foreign_pointers_are_refused)
@@ -76,7 +76,7 @@ TEST(foreign_pointers_are_refused)
     assert_int_equal(rig_free(r, 0, (uintptr_t)&on_the_stack, 64), TP_EINVAL);
     assert_int_equal(rig_free(r, 0, (uintptr_t)from_malloc, 64), TP_EINVAL);
     free(from_malloc);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* The origin believed a header that a program could forge inside a block. */
@@ -92,7 +92,7 @@ TEST(forged_interior_pointers_are_refused)
     }
     rig_walk(r);
     assert_int_equal(rig_free(r, 0, a, 4096), TP_OK);
-    close_arena(r);
+    rig_end(r);
 }
 
 TEST(a_16_byte_object_holds_17_bytes)
@@ -103,7 +103,7 @@ TEST(a_16_byte_object_holds_17_bytes)
         rig_alloc(r, 0, 16);
     struct tp_stats stats = tp_rig_stats(r);
     assert_true(stats.carved_bytes + r->account.metadata <= 17 * count);
-    close_arena(r);
+    rig_end(r);
 }
 
 TEST(memory_moves_between_classes)
@@ -117,7 +117,7 @@ TEST(memory_moves_between_classes)
     for (int i = 0; i < 1024; i++)
         rig_free(r, 0, blocks[i], 64);
     rig_alloc(r, 0, 256);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* One block stays live, so that no span is idle: the blocks that another thread freed must still be
@@ -135,7 +135,7 @@ TEST(remote_frees_are_not_stranded)
         rig_alloc(r, 0, 64);
     struct tp_block none;
     assert_int_equal(rig_try(r, 0, 64, 16, &none), TP_EOOM);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* The origin's thread caches were lost with their threads. */
@@ -158,7 +158,7 @@ TEST(threads_that_end_leak_no_blocks)
     struct rig_walk w = rig_walk(r);
     assert_int_equal(w.sums[TP_WALK_CACHED] + w.sums[TP_WALK_SPAN], 1 << 20);
     rig_alloc(r, 0, 1 << 20); /* all of it, in one piece */
-    close_arena(r);
+    rig_end(r);
 }
 
 /* Nothing has changed: the walk, the account, and the free that is right still succeeds. */
@@ -192,7 +192,7 @@ TEST(a_size_of_another_class_is_refused)
         refused(r, b.addr, sizes[i], 65536); /* would be large */
         assert_int_equal(rig_free(r, 0, b.addr, b.granted), TP_OK);
     }
-    close_arena(r);
+    rig_end(r);
 }
 
 TEST(an_alignment_of_another_class_is_refused)
@@ -205,7 +205,7 @@ TEST(an_alignment_of_another_class_is_refused)
     refused(r, b.addr, 100, 16);
     struct tp_req rq = {.size = 100, .align = 256};
     assert_int_equal(r->s->free(r->st, r->threads[1], b.addr, &rq), TP_OK);
-    close_arena(r);
+    rig_end(r);
 }
 
 TEST(a_large_free_names_its_pages)
@@ -219,7 +219,7 @@ TEST(a_large_free_names_its_pages)
     refused(r, a + 2048, 38912, 16);
     assert_int_equal(rig_free(r, 0, a, 40960), TP_OK);
     refused(r, a, 40960, 16);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* The size that counts is the one after the last resize. */
@@ -235,7 +235,7 @@ TEST(a_free_after_a_resize_names_the_new_size)
     rq.size = 1024;
     assert_int_equal(r->s->resize(r->st, r->threads[0], small, &rq, &b), TP_OK);
     assert_int_equal(rig_free(r, 0, small, 1024), TP_OK);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* Addresses of memory that moved to another class, became large or went back to the source. */
@@ -255,5 +255,5 @@ TEST(frees_of_memory_that_moved_are_refused)
     assert_int_equal(r->account.reserved, 0);
     for (int i = 0; i < 1024; i++)
         assert_int_equal(rig_free(r, 0, blocks[i], 64), TP_EINVAL);
-    close_arena(r);
+    rig_end(r);
 }

@@ -11,20 +11,17 @@ TEST(the_origins_fixed_arena)
         assert_int_equal(rig_try(r, 0, 16 << 20, 64, &b), TP_OK);
     assert_int_equal(rig_try(r, 0, 1, 64, &b), TP_EOOM);
     assert_int_equal(r->account.reserved, 1 << 30);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* A source that has less than the arena is to have: its only one is not spent on the first block.
  */
 TEST(a_counted_arena_is_as_large_as_it_can_be)
 {
-    struct rig *r = calloc(1, sizeof *r);
-    struct rig_cfg cfg = {.strategy = &tp_strategy_arena,
-                          .options = ORIGIN,
-                          .base = &tp_source_virtual,
-                          .limit = "capacity=900MiB"};
-    assert_non_null(r);
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    struct rig *r = rig_new((struct rig_cfg){.strategy = &tp_strategy_arena,
+                                             .options = ORIGIN,
+                                             .base = &tp_source_virtual,
+                                             .limit = "capacity=900MiB"});
     struct tp_block b;
     rig_alloc(r, 0, 1);
     assert_int_equal(r->account.reserved, 512 << 20);
@@ -32,7 +29,7 @@ TEST(a_counted_arena_is_as_large_as_it_can_be)
         assert_int_equal(rig_try(r, 0, 16 << 20, 64, &b), TP_OK);
     assert_int_equal(rig_try(r, 0, 16 << 20, 64, &b), TP_EOOM);
     assert_int_equal(r->account.reserved, 512 << 20);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* A usage error with this in its sentence. */
@@ -74,7 +71,7 @@ TEST(defaults_are_those_of_the_policy)
         expected += expected < 128 ? 16 : (UINT64_C(1) << (63 - __builtin_clzll(expected))) / 8;
         assert_int_equal(st->classes.size[c], expected);
     }
-    close_arena(r);
+    rig_end(r);
 }
 
 TEST(classes_are_those_of_the_tables)
@@ -87,13 +84,13 @@ TEST(classes_are_those_of_the_tables)
     assert_int_equal(st->classes.size[1], 256);
     for (int i = 0; i < 10; i++)
         assert_int_equal(st->classes.size[i + 2], kib[i] << 10);
-    close_arena(r);
+    rig_end(r);
     r = open_arena("classes=coarse6", &tp_source_virtual);
     st = r->st;
     static const uint64_t coarse6[] = {64, 256, 4096, 256 << 10, 1 << 20, 16 << 20};
     assert_int_equal(st->classes.count, 6);
     assert_memory_equal(st->classes.size, coarse6, sizeof coarse6);
-    close_arena(r);
+    rig_end(r);
 }
 
 TEST(counts_follow_the_formulas)
@@ -117,7 +114,7 @@ TEST(counts_follow_the_formulas)
             assert_int_equal(st->classes.limit[c], limit < 2 ? 2 : limit);
             assert_int_equal(st->classes.drain[c], refill / 2 < 1 ? 1 : refill / 2);
         }
-        close_arena(r);
+        rig_end(r);
     }
 }
 
@@ -143,7 +140,7 @@ TEST(a_cache_that_was_too_small_holds_more)
         assert_true(cached(r, 0, 64) > most[i] * LIMIT - LIMIT / 4);
     }
     free(blocks);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* The growth is bounded in bytes: a class of large blocks, of which a thread keeps two at first,
@@ -171,7 +168,7 @@ TEST(a_cache_of_large_blocks_grows_by_their_bytes)
         }
         assert_int_equal(thr->limit[size_class], rows[i].most);
         assert_int_equal(cached(r, 0, size), rows[i].most);
-        close_arena(r);
+        rig_end(r);
     }
 }
 
@@ -192,13 +189,10 @@ TEST(arena_size_bounds_every_range)
          4 << 20},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct rig *r = calloc(1, sizeof *r);
-        struct rig_cfg cfg = {.strategy = &tp_strategy_arena,
-                              .options = rows[i].options,
-                              .base = &tp_source_virtual,
-                              .base_options = rows[i].page};
-        assert_non_null(r);
-        assert_int_equal(rig_open(r, &cfg), TP_OK);
+        struct rig *r = rig_new((struct rig_cfg){.strategy = &tp_strategy_arena,
+                                                 .options = rows[i].options,
+                                                 .base = &tp_source_virtual,
+                                                 .base_options = rows[i].page});
         const struct arena *st = r->st;
         for (uint64_t k = 0; k < rows[i].count; k++) {
             rig_alloc(r, 0, rows[i].object);
@@ -207,7 +201,7 @@ TEST(arena_size_bounds_every_range)
         assert_true(st->pages.range_count > 10);
         rig_alloc(r, 0, rows[i].large);
         assert_int_equal(st->pages.newest->pages * ARENA_PAGE, rows[i].range);
-        close_arena(r);
+        rig_end(r);
     }
 }
 
@@ -234,20 +228,17 @@ TEST(a_small_drain_moves_no_cache)
     if (moved > UINT64_C(3) * BLOCKS)
         fail_msg("%d frees moved %llu items", BLOCKS, (unsigned long long)moved);
     free(blocks);
-    close_arena(r);
+    rig_end(r);
 }
 
 /* A device gives up 2 MiB at a time and has large blocks, which no two ranges share. */
 TEST(ranges_grow_by_a_quarter_on_a_device)
 {
     const uint64_t mib = 1 << 20;
-    struct rig *r = calloc(1, sizeof *r);
-    struct rig_cfg cfg = {.strategy = &tp_strategy_arena,
-                          .options = "first_range=2MiB",
-                          .base = &tp_source_virtual,
-                          .base_options = "page=device"};
-    assert_non_null(r);
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    struct rig *r = rig_new((struct rig_cfg){.strategy = &tp_strategy_arena,
+                                             .options = "first_range=2MiB",
+                                             .base = &tp_source_virtual,
+                                             .base_options = "page=device"});
     for (uint64_t held = 0, next = 2 * mib; held < 1400 * mib; held += next) {
         next = held / 4 < 32 * mib ? held / 4 : 32 * mib;
         next = next < held / 32 ? held / 32 : next;
@@ -256,7 +247,7 @@ TEST(ranges_grow_by_a_quarter_on_a_device)
             rig_alloc(r, 0, mib);
         assert_int_equal(r->account.reserved, held + next);
     }
-    close_arena(r);
+    rig_end(r);
 }
 
 /* A program that frees rightly, beside a model of what is live; nothing is looked up. */
@@ -299,7 +290,7 @@ TEST(without_checks_a_correct_program_is_served)
         assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], granted);
     }
     free(objects);
-    close_arena(r);
+    rig_end(r);
 }
 
 PLAYS(without_checks_large_frees_are_still_looked_up, open_arena("checks=no", &tp_source_host),

@@ -4,27 +4,16 @@
 
 static struct rig *open_limited(const char *options, const char *limit, const char *fault)
 {
-    struct rig *r = calloc(1, sizeof *r);
-    assert_non_null(r);
-    struct rig_cfg cfg = {.strategy = &tp_strategy_bump,
-                          .options = options,
-                          .base = &tp_source_virtual,
-                          .limit = limit,
-                          .fault = fault};
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
-    return r;
+    return rig_new((struct rig_cfg){.strategy = &tp_strategy_bump,
+                                    .options = options,
+                                    .base = &tp_source_virtual,
+                                    .limit = limit,
+                                    .fault = fault});
 }
 
 static struct rig *open_bump(const char *options)
 {
     return open_limited(options, NULL, NULL);
-}
-
-static void close_bump(struct rig *r)
-{
-    rig_walk(r);
-    rig_close(r);
-    free(r);
 }
 
 PLAYS(blocks_follow_each_other_from_the_base, open_bump(""),
@@ -43,7 +32,7 @@ TEST(a_refusal_changes_nothing)
     assert_int_equal(rig_alloc(r, 0, 5536 - 16), base + 60000);
     assert_int_equal(rig_alloc(r, 0, 16), base + 65520);
     assert_int_equal(rig_try(r, 0, 1, 1, &b), TP_EOOM);
-    close_bump(r);
+    rig_end(r);
 }
 
 TEST(never_misaligned)
@@ -55,7 +44,7 @@ TEST(never_misaligned)
         assert_int_equal(rig_try(r, 0, 1 + tp_rig_random(r) % 500, align, &b), TP_OK);
         assert_int_equal(b.addr % align, 0);
     }
-    close_bump(r);
+    rig_end(r);
 }
 
 PLAYS(the_alignment_option_is_a_least, open_bump("alignment=256"),
@@ -74,7 +63,7 @@ TEST(offset_and_size_cannot_wrap)
             assert_int_equal(rig_try(r, 0, UINT64_MAX - below, 1 << 20, &b), TP_EOOM);
         }
         assert_int_equal(rig_walk(r).pieces[TP_WALK_LIVE], 1);
-        close_bump(r);
+        rig_end(r);
     }
 }
 
@@ -96,7 +85,7 @@ TEST(a_failed_source_gives_no_address)
         }
         assert_int_equal(r->account.gets, 0);
         assert_int_equal(tp_rig_stats(r).carved_bytes, 0);
-        close_bump(r);
+        rig_end(r);
     }
 }
 
@@ -125,7 +114,7 @@ TEST(automatic_ranges_double)
     }
     rig_alloc(r, 0, 50 << 20);
     assert_int_equal(r->account.reserved, expected + (50 << 20));
-    close_bump(r);
+    rig_end(r);
 }
 
 PLAYS(freed_bytes_are_dead, open_bump(""), "a=64 b=64 64 -b -a dead=128 live=64 64@a+192")
@@ -147,7 +136,7 @@ TEST(a_reset_repeats_the_addresses)
         assert_int_equal(rig_walk(r).sums[TP_WALK_SPAN], r->account.reserved);
         assert_int_equal(rig_free(r, 0, first[7], 3000), TP_EINVAL);
     }
-    close_bump(r);
+    rig_end(r);
 }
 
 TEST(the_last_free_resets)
@@ -166,7 +155,7 @@ TEST(wrong_frees_are_refused)
         if (at != b.addr)
             assert_int_equal(rig_free(r, 0, at, 16), TP_EINVAL);
     assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], 16 + 256);
-    close_bump(r);
+    rig_end(r);
 }
 
 /* As far as it is known: for the newest block, and where the next one begins in the same word. */
@@ -186,7 +175,7 @@ TEST(a_size_beyond_the_block_is_refused)
         assert_int_equal(rig_free(r, 0, b, 304), TP_OK);
         assert_int_equal(rig_free(r, 0, c, 50000), TP_OK);
         assert_int_equal(rig_free(r, 0, a, 64), TP_OK);
-        close_bump(r);
+        rig_end(r);
     }
 }
 
@@ -213,7 +202,7 @@ TEST(a_reset_clears_every_bit)
                 for (unsigned n = 0; n < count; n++)
                     assert_int_equal(rig_free(r, 0, a[n], 1), TP_EINVAL);
             }
-        close_bump(r);
+        rig_end(r);
     }
 }
 
@@ -237,7 +226,7 @@ TEST(alignment_by_luck_does_not_count)
     assert_int_equal(rig_try(r, 0, 64, 1 << 20, &b), TP_OK);
     assert_int_equal(r->account.gets, 2);
     assert_int_not_equal(b.addr, a);
-    close_bump(r);
+    rig_end(r);
 }
 
 TEST(a_huge_block_costs_little_bookkeeping)
@@ -247,7 +236,7 @@ TEST(a_huge_block_costs_little_bookkeeping)
     assert_true(r->account.metadata < 8192);
     assert_int_equal(r->s->usable(r->st, a), UINT64_C(80) << 30);
     assert_int_equal(rig_free(r, 0, a, UINT64_C(80) << 30), TP_OK);
-    close_bump(r);
+    rig_end(r);
 }
 
 /* The range itself is idle memory when the source is asked for what does not fit into it. */
@@ -270,7 +259,7 @@ TEST(idle_ranges_make_room_after_each_reset)
         assert_int_equal(r->s->trim(r->st, 0), TP_OK);
         assert_int_equal(r->account.reserved, 0);
     }
-    close_bump(r);
+    rig_end(r);
 }
 
 /* Its end is 2^32 units and more behind its leaf. */
@@ -282,7 +271,7 @@ TEST(the_check_knows_huge_blocks)
         rig_check(r);
         assert_int_equal(rig_free(r, 0, a, UINT64_C(1) << log2), TP_OK);
     }
-    close_bump(r);
+    rig_end(r);
 }
 
 /* The same where the last free starts over: one range, one block. And the range that went is not

@@ -76,7 +76,7 @@ TEST(a_few_blocks_of_terabytes)
     assert_in_range(steps, 1, TERABYTES * TREE);
     takes_little(r);
     rig_check(r);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* A trace of 460 kB: terabytes are mapped and given back, again and again. */
@@ -91,7 +91,7 @@ TEST(terabytes_that_come_and_go)
     assert_in_range(steps, 1, REQUESTS * TREE);
     takes_little(r);
     rig_check(r);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* The same bytes in many blocks: as many steps for each. */
@@ -103,5 +103,5 @@ TEST(terabytes_in_many_blocks)
         take(r, 0, TIB);
     assert_in_range(steps, 1, REQUESTS * TREE);
     rig_check(r);
-    close_torch(r);
+    rig_end(r);
 }

@@ -82,7 +82,7 @@ TEST(half_of_the_device_is_taken)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct rig *r = open_device(&tp_strategy_rmm_arena, "", cases[i].limit);
         assert_int_equal(reserved(r), cases[i].bytes);
-        close_device(r);
+        rig_end(r);
     }
 }
 
@@ -115,7 +115,7 @@ TEST(classes_are_those_of_rmm)
     struct rig *r = open_rmm("arena_size=4MiB,size_classes");
     assert_int_equal(get_block(r, 0, 2049).granted, 2560);
     refuse(r, 0, 256 * KIB * MIB + 1);
-    close_device(r);
+    rig_end(r);
 }
 
 PLAYS(without_memory_to_begin_with_every_request_fails,
@@ -142,5 +142,5 @@ TEST(the_last_of_many_superblocks_is_found_at_once)
         assert_int_equal(r->s->alloc(r->st, r->threads[0], &rq, &none), TP_EOOM);
     }
     is_linear("requests in vain");
-    close_device(r);
+    rig_end(r);
 }

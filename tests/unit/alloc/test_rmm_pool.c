@@ -121,7 +121,7 @@ TEST(merging_in_vain_costs_little)
     }
     is_linear("requests that merge in vain");
     free(blocks);
-    close_device(r);
+    rig_end(r);
 }
 
 /* A stream that has nothing finds the only one that fits behind all others. */
@@ -146,5 +146,5 @@ TEST(one_of_many_streams_is_found_at_once)
     }
     is_linear("requests that other streams serve");
     free(blocks);
-    close_device(r);
+    rig_end(r);
 }

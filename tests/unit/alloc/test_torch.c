@@ -20,7 +20,7 @@ TEST(a_segment_has_2_20_or_its_own_mib)
         struct rig *r = open_torch("");
         get(r, 0, sizes[i][0]);
         assert_int_equal(reserved(r), sizes[i][1]);
-        close_torch(r);
+        rig_end(r);
     }
 }
 
@@ -125,7 +125,7 @@ TEST(garbage_is_collected_until_it_suffices)
         assert_int_equal(reserved(r), (broken ? 34 + 38 + 42 + 50 : 38 + 42 + 50) * MIB);
         assert_int_equal(tp_rig_stats(r).retries, 0);
         assert_int_equal(get(r, 0, 38 * MIB), at[2]);
-        close_torch(r);
+        rig_end(r);
     }
 }
 
@@ -183,7 +183,7 @@ TEST(a_broken_edge_changes_the_pool)
         get(r, 0, 512);
         get(r, 0, MIB);
         assert_int_equal(reserved(r), broken ? 4 * MIB : 2 * MIB);
-        close_torch(r);
+        rig_end(r);
     }
 }
 
@@ -215,7 +215,7 @@ TEST(a_heap_is_placed_exactly)
     assert_int_equal(get(r, 0, 3 * MIB - 5), s.base + 6 * MIB);
     put(r, 0, s.base + 2 * MIB, 4 * MIB - 7);
     assert_int_equal(rig_walk(r).largest_span, 6 * MIB);
-    close_torch(r);
+    rig_end(r);
 }
 
 TEST(equal_blocks_serve_by_their_addresses)
@@ -228,7 +228,7 @@ TEST(equal_blocks_serve_by_their_addresses)
     assert_int_equal(tp_torch_place(r->st, &low, NULL, 0), TP_OK);
     assert_int_equal(get(r, 0, 19 * MIB), low.base);
     assert_int_equal(get(r, 0, 19 * MIB), high.base);
-    close_torch(r);
+    rig_end(r);
 }
 
 TEST(what_contradicts_itself_is_not_placed)
@@ -246,7 +246,7 @@ TEST(what_contradicts_itself_is_not_placed)
     over.base += 2 * MIB;
     over.size = 2 * MIB;
     assert_int_equal(tp_torch_place(r->st, &over, NULL, 0), TP_EINVAL);
-    close_torch(r);
+    rig_end(r);
 }
 
 TEST(a_block_is_forced_where_there_is_room)
@@ -265,7 +265,7 @@ TEST(a_block_is_forced_where_there_is_room)
     assert_int_equal(tp_torch_drop(r->st, s.base, s.size), TP_OK);
     assert_int_equal(tp_torch_segments(r->st), 0);
     assert_int_equal(reserved(r), 0);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* What a reader says of a recording's settings. Segments may have been made to grow by a call, and

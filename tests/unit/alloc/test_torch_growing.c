@@ -22,7 +22,7 @@ TEST(mapped_sizes_are_whole_units)
         struct rig *r = open_torch(GROWING);
         get(r, 0, sizes[i][0]);
         assert_int_equal(reserved(r), sizes[i][1]);
-        close_torch(r);
+        rig_end(r);
     }
     play(open_torch("conf={expandable_segments:True,large_segment_size_mb:32}"),
          "33M reserved=64M");
@@ -40,7 +40,7 @@ TEST(pools_and_streams_have_segments_of_their_own)
     get(r, 1, UNIT);
     get(r, 0, MIB + 1);
     assert_int_equal(tp_torch_segments(r->st), 3);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* expandable_segments_reserve: what does not fit into the addresses of one segment gets another,
@@ -56,7 +56,7 @@ TEST(a_segment_reserves_what_the_setting_says)
     get(r, 0, 20 * MIB);
     assert_int_equal(tp_torch_segments(r->st), 2);
     refuse(r, 0, 101 * MIB);
-    close_torch(r);
+    rig_end(r);
     play(open_limited("conf={expandable_segments:True,expandable_segments_reserve:1G}",
                       "capacity=400MiB"),
          "390M 460M!");
@@ -101,7 +101,7 @@ TEST(only_whole_units_go_back)
     trim(r);
     assert_int_equal(reserved(r), 0);
     assert_int_equal(tp_torch_segments(r->st), 0); /* nothing is left of it */
-    close_torch(r);
+    rig_end(r);
 }
 
 /* A keep of 20 MiB leaves one unit; the smaller blocks go first, as they do among whole segments.
@@ -161,7 +161,7 @@ TEST(both_kinds_of_segments_live_side_by_side)
     trim(r);
     assert_int_equal(tp_torch_segments(r->st), 1);
     assert_int_equal(reserved(r), UNIT);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* A block that waits for another stream is neither merged nor unmapped before its time. */
@@ -171,10 +171,8 @@ PLAYS(blocks_that_wait_are_in_the_way, open_torch(GROWING),
 /* A put that is refused leaves the units mapped; they serve on and go back another time. */
 TEST(what_the_source_keeps_serves_on)
 {
-    struct rig *r = calloc(1, sizeof *r);
-    assert_non_null(r);
     struct rig_cfg cfg = device_cfg(&tp_strategy_torch, GROWING, NULL);
     cfg.fault = "put_at=1";
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    struct rig *r = rig_new(cfg);
     play(r, "a=20M -a trim reserved=20M b=20M@a -b trim reserved=0");
 }

@@ -39,7 +39,7 @@ TEST(what_would_go_back_is_known)
     assert_in_range(steps, 1, TREE);
     assert_int_equal(idle, MANY * 12 * MIB);
     free(addr);
-    close_torch(r);
+    rig_end(r);
 }
 
 #define GROWING "conf=expandable_segments:True"
@@ -70,7 +70,7 @@ TEST(what_grew_is_passed_at_once)
         assert_int_equal(take(r, 7 * MIB), addr);
     }
     assert_in_range(steps, MANY, MANY * TREE);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* Where memory is short again and again, what has no whole unit is not looked at. */
@@ -86,7 +86,7 @@ TEST(what_cannot_go_back_is_passed_at_once)
         assert_int_equal(r->s->alloc(r->st, r->threads[0], &large, &none), TP_EOOM);
     }
     assert_in_range(steps, MANY, MANY * 4 * TREE);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* Where a recording contradicts the rules, each of its blocks is put where it was. */
@@ -107,5 +107,5 @@ TEST(a_block_is_forced_among_many)
         assert_int_equal(tp_torch_force(r->st, &block), TP_EINVAL);
     }
     rig_check(r);
-    close_torch(r);
+    rig_end(r);
 }

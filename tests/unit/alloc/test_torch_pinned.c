@@ -22,13 +22,10 @@ static struct rig *open_pinned(const char *options)
 /* Host memory of one stream, as a snapshot has it. */
 static struct rig *open_host(const char *options)
 {
-    struct rig *r = calloc(1, sizeof *r);
     struct rig_cfg cfg = device_cfg(&tp_strategy_torch_pinned, options, NULL);
     cfg.kind = TP_KIND_HOST;
     cfg.streams = 1;
-    assert_non_null(r);
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
-    return r;
+    return rig_new(cfg);
 }
 
 /* ---- sizes ---- */
@@ -45,7 +42,7 @@ TEST(sizes_are_rounded_up_to_powers_of_two)
         struct rig *r = open_host("");
         assert_int_equal(get_block(r, 0, sizes[i][0]).granted, sizes[i][1]);
         assert_int_equal(reserved(r), round_up(sizes[i][1], 4096));
-        close_device(r);
+        rig_end(r);
     }
 }
 
@@ -58,7 +55,7 @@ TEST(above_the_threshold_they_are_not)
         assert_int_equal(get_block(r, 0, 64 * MIB).granted, 64 * MIB);
         assert_int_equal(get_block(r, 0, 33 * MIB).granted, 64 * MIB);
         assert_int_equal(get_block(r, 0, UINT64_C(21904333210)).granted, UINT64_C(21904333210));
-        close_device(r);
+        rig_end(r);
     }
 }
 
@@ -178,5 +175,5 @@ TEST(many_blocks_of_a_class_are_not_looked_through)
         give(r, 0, at[0], 2 * MIB);
     }
     is_linear("requests for the largest");
-    close_device(r);
+    rig_end(r);
 }

@@ -92,7 +92,7 @@ TEST(the_room_is_where_a_walk_finds_it)
                 holes += b && b->behind && b->behind->behind;
             }
         }
-        close_torch(r);
+        rig_end(r);
     }
     print_message("%llu found, %llu not at the end of a segment\n", (unsigned long long)found,
                   (unsigned long long)holes);
@@ -135,7 +135,7 @@ TEST(holes_that_are_too_small_are_passed_at_once)
     print_message("%llu steps for each of %u requests\n", steps / MANY, (unsigned)MANY);
     assert_in_range(steps, MANY, 8 * TREE * MANY);
     free(addr);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* Free blocks between the holes make all of them one, which a live one in the middle cuts. */
@@ -159,5 +159,5 @@ TEST(what_is_open_is_known_as_it_changes)
     }
     assert_in_range(steps, 1, 4 * TREE * MANY);
     free(addr);
-    close_torch(r);
+    rig_end(r);
 }

@@ -144,7 +144,7 @@ TEST(the_rules_of_older_releases)
         assert_int_equal(tp_torch_version(&rules, bad[i], &err), TP_EUSAGE);
     }
     struct rig *r = open_torch("version=2.9,conf={roundup_power2_divisions:[512:1,>:4]}");
-    close_torch(r);
+    rig_end(r);
 }
 
 /* Above the share of the device nothing is freed for a request: it fails, and what is cached stays.
@@ -165,7 +165,7 @@ TEST(a_request_above_the_share_is_rejected)
         if (!rejects)
             put(r, 0, b.addr, 40 * MIB);
         rig_check(r);
-        close_torch(r);
+        rig_end(r);
     }
 }
 
@@ -187,7 +187,7 @@ TEST(a_pool_without_splitting)
         assert_int_equal(again.granted, (i ? 4 : 20) * MIB);
     }
     assert_int_equal(tp_torch_choose_pool(r->st, 0), TP_OK);
-    close_torch(r);
+    rig_end(r);
 }
 
 static void keeps(const char *text, const char *wanted)
@@ -252,7 +252,7 @@ TEST(a_pool_for_a_full_device)
         if (!rc)
             put(r, 0, b.addr, 36 * MIB);
         put(r, 0, second, 32 * MIB);
-        close_torch(r);
+        rig_end(r);
     }
 }
 
@@ -279,7 +279,7 @@ TEST(a_spare_block_is_split)
     put(r, 0, spare + 30 * MIB, 30 * MIB);
     put(r, 0, spare + 60 * MIB, 20 * MIB);
     rig_check(r);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* What PyTorch's parser puts back at each call, and what it keeps. */

@@ -29,15 +29,11 @@ static const struct tp_heap heap = {segments, blocks, SEGMENTS, BLOCKS};
 
 static struct rig *open_limited(const char *limit)
 {
-    struct rig *r = calloc(1, sizeof *r);
-    assert_non_null(r);
-    const struct rig_cfg cfg = {.strategy = &tp_strategy_torch,
-                                .base = &tp_source_virtual,
-                                .kind = TP_KIND_DEVICE,
-                                .limit = limit,
-                                .streams = 4};
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
-    return r;
+    return rig_new((struct rig_cfg){.strategy = &tp_strategy_torch,
+                                    .base = &tp_source_virtual,
+                                    .kind = TP_KIND_DEVICE,
+                                    .limit = limit,
+                                    .streams = 4});
 }
 
 static void close_rig(struct rig *r)

@@ -57,7 +57,7 @@ TEST(blocks_lie_as_recorded)
     assert_int_equal(tp_torch_segments(r->st), 3);
     assert_int_equal(tp_torch_stretches(r->st), 4);
     assert_int_equal(r->s->usable(r->st, at[0]), 5 * MIB);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* The smallest free block that fits serves, of whatever kind its segment is. */
@@ -72,7 +72,7 @@ TEST(what_is_free_serves)
     assert_int_equal(get(r, 0, MIB), at[3] - 2 * MIB);
     assert_int_equal(get(r, 0, MIB), at[3] - MIB);
     assert_int_equal(reserved(r), 104 * MIB);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* 40 MiB find room from 30 to 96, of which only the hole is mapped; 27 are more than what is left
@@ -85,7 +85,7 @@ TEST(segments_grow_on)
     assert_int_equal(reserved(r), 124 * MIB);
     assert_int_equal(get(r, 0, 27 * MIB), at[0] + 100 * MIB);
     assert_int_equal(reserved(r), 164 * MIB);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* Where segments do not grow any more, only what is free in ordinary ones serves. */
@@ -102,7 +102,7 @@ TEST(a_setting_that_was_turned_off)
     assert_int_equal(reserved(r), 116 * MIB);
     trim(r); /* 60 .. 80 of X, and 0 .. 2 of Y */
     assert_int_equal(reserved(r), 94 * MIB);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* | 8 live, whose rest of less than 1 MiB is part of it | 11 free | */
@@ -121,7 +121,7 @@ TEST(a_setting_that_was_turned_on)
     get(r, 0, 7 * MIB);
     assert_int_equal(reserved(r), 2 * UNIT);
     assert_int_equal(tp_torch_segments(r->st), 2);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* What lies between two stretches shows that these are of two segments, and so does another stream.
@@ -148,7 +148,7 @@ TEST(what_parts_segments)
         struct tp_block got = get_block(r, s[i].stream, b[i].requested);
         assert_int_equal(got.granted, b[i].requested);
     }
-    close_torch(r);
+    rig_end(r);
 }
 
 /* Stretches of a private pool are of a segment of their own, which serves that pool alone. */
@@ -171,7 +171,7 @@ TEST(private_pools)
     assert_int_equal(tp_torch_choose_pool(r->st, 1), TP_OK);
     assert_int_equal(get(r, 0, UNIT), own + UNIT);
     assert_int_equal(reserved(r), 4 * UNIT);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* Two stretches that touch: what is free at the end of one and at the beginning of the other is one
@@ -197,7 +197,7 @@ TEST(stretches_that_touch)
         assert_int_equal(far == a + 50 * UNIT, !limited);
         assert_int_equal(get(r, 0, 25 * MIB), a + 10 * MIB);
         assert_int_equal(reserved(r), 3 * UNIT);
-        close_torch(r);
+        rig_end(r);
     }
 }
 
@@ -231,7 +231,7 @@ TEST(short_memory)
             else
                 refuse(r, 0, mixed_blocks[k].requested);
         get(r, 0, 5); /* and then as ever */
-        close_torch(r);
+        rig_end(r);
     }
 }
 
@@ -245,7 +245,7 @@ TEST(all_goes_back)
     trim(r);
     assert_int_equal(reserved(r), 0);
     assert_int_equal(tp_torch_segments(r->st), 0);
-    close_torch(r);
+    rig_end(r);
 }
 
 /* No whole units of the setting, or of the memory that the device maps, or more than any device
@@ -274,7 +274,7 @@ TEST(what_is_not_known_is_refused)
                          TP_EUNSUP);
         assert_int_equal(r->account.gets, 0);
         get(r, 0, 5);
-        close_torch(r);
+        rig_end(r);
     }
 }
 

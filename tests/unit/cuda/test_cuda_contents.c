@@ -87,14 +87,11 @@ static void occupy(struct rig *r, uint16_t stream, tp_addr addr, uint64_t ns)
  * an earlier one. `late`: the test was held up, so that the first work may have been over. */
 static bool contents_stay(const struct tp_strategy *s, const char *options, bool *late)
 {
-    struct rig *r = calloc(1, sizeof *r);
-    struct rig_cfg cfg = {.strategy = s,
-                          .options = options,
-                          .base = &tp_source_cuda,
-                          .kind = TP_KIND_DEVICE,
-                          .streams = 2};
-    assert_non_null(r);
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    struct rig *r = rig_new((struct rig_cfg){.strategy = s,
+                                             .options = options,
+                                             .base = &tp_source_cuda,
+                                             .kind = TP_KIND_DEVICE,
+                                             .streams = 2});
     struct tp_source *source = r->env.source;
     assert_int_equal(tp_src_work(source, 0, 0, 0, 0, TP_OCCUPY_SPIN), TP_OK);
     tp_addr first = take(r, 0);

@@ -49,6 +49,9 @@ TEST(flags_go_together)
         /* a record of .tpt has one bit for either: all streams, or a size */
         assert_false(has(op, TP_STREAMS | TP_HAS_SIZE));
         assert_true(object || !tp_op_is(op, TP_HAS_ALIGN) || has(op, TP_HAS_NOTE));
+        /* and four bits for the op: any other is written whole, which changes nothing that is live
+         */
+        assert_true(op < 15 || !object || !tp_op_is(op, TP_HAS_SIZE));
     }
 }
 

@@ -52,7 +52,7 @@ void tp_stop_catch(struct tp_stop *s, bool once)
         sigaddset(&note.sa_mask, stop_signals[i]);
     for (size_t i = 0; i < TP_STOP_SIGNALS; i++) {
         sigaction(stop_signals[i], NULL, &s->before[i]);
-        if (s->before[i].sa_handler != SIG_IGN)
+        if (s->before[i].sa_handler != SIG_IGN && s->before[i].sa_handler != note_once)
             sigaction(stop_signals[i], &note, NULL);
     }
 }

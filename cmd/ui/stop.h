@@ -26,7 +26,8 @@ void tp_signals_set(struct tp_signals_found *before);
 void tp_signals_restore(const struct tp_signals_found *before);
 
 /* From this call on SIGINT, SIGTERM and SIGHUP are only noted; ignored ones stay ignored. `once`: a
- * second signal that comes one or two seconds later ends the process, because a device may hang. */
+ * second signal that comes one or two seconds later ends the process, because a device may hang;
+ * that holds in an inner tp_stop_catch, too. */
 void tp_stop_catch(struct tp_stop *s, bool once);
 
 /* Returns TP_EIO once a signal has arrived. Long operations call this from time to time. */

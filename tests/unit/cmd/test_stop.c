@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -71,6 +72,24 @@ static void the_same_wish_twice_is_one(void **state)
     assert_lived(signal_in_the_inner_and_again);
 }
 
+static void later_signal_in_the_inner(void)
+{
+    const struct timespec rest = {.tv_sec = 2};
+    struct tp_stop outer, inner;
+    tp_stop_catch(&outer, true);
+    tp_stop_catch(&inner, false);
+    raise(SIGTERM);
+    nanosleep(&rest, NULL);
+    raise(SIGTERM);
+}
+
+/* Nobody waits for a file that takes long to write. */
+static void later_the_second_one_ends_it_in_the_inner_too(void **state)
+{
+    (void)state;
+    assert_killed(later_signal_in_the_inner, SIGTERM);
+}
+
 static void signal_without_an_outer(void)
 {
     struct tp_stop only;
@@ -119,6 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_inner_noted_is_left_to_the_outer),
         cmocka_unit_test(the_same_wish_twice_is_one),
+        cmocka_unit_test(later_the_second_one_ends_it_in_the_inner_too),
         cmocka_unit_test(without_an_outer_the_process_ends),
         cmocka_unit_test(in_the_end_it_ends_as_it_would_have),
         cmocka_unit_test(what_was_ignored_stays_ignored),

@@ -106,7 +106,7 @@ def look_at_rows(page, found):
 def look_at_verdict(page, document, found):
     if has(page, "figure[data-view=memory]"): # it is known of what was stored with it
         hover_and_zoom(page, found)
-    for section, column in (("answer", 1), ("findings", 4)):
+    for section, column in (("answer", 1), ("findings", 6)):
         if has(page, "section.%s tbody" % section):
             sort_tables(page, found, section, column)
 

@@ -17,7 +17,7 @@
 #define TP_CHECK_JOB_H
 
 #include "alloc/base/opt.h"
-#include "cmd/gate/baseline.h"
+#include "cmd/baseline/baseline.h"
 #include "cmd/gate/gate.h"
 #include "cmd/stats/instructions.h"
 #include "cmd/stats/rounds.h"

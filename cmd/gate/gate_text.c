@@ -3,7 +3,7 @@
 #include "cmd/results/metric_text.h"
 
 #include "alloc/base/clean.h"
-#include "cmd/gate/baseline.h"
+#include "cmd/baseline/baseline.h"
 
 #include <math.h>
 #include <string.h>

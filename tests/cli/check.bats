@@ -7,7 +7,7 @@
 load common
 load gate
 
-SCHEMA=$TAPOOL_ROOT/cmd/gate/baseline.schema.json
+SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
 
 @test "without a baseline the command that makes one is said" {
     some_trace >a.json

@@ -283,7 +283,7 @@ END
     [ "$rc" -eq 0 ] || fail "$(cat "$out" "$err")"
     cmp "$SCRATCH/prefix/share/tapool/result.schema.json" "$RESULT"
     cmp "$SCRATCH/prefix/share/tapool/info.schema.json" "$INFO"
-    cmp "$SCRATCH/prefix/share/tapool/baseline.schema.json" "$TAPOOL_ROOT/cmd/gate/baseline.schema.json"
+    cmp "$SCRATCH/prefix/share/tapool/baseline.schema.json" "$TAPOOL_ROOT/cmd/baseline/baseline.schema.json"
 }
 
 @test "what why writes follows its schema, and holds every member of it" {

@@ -1,6 +1,6 @@
 /* Fuzz target: baselines. Whatever the bytes are, the outcome is TP_EINPUT with one clean sentence,
  * or a baseline that is written, read back and written again as the same bytes. */
-#include "cmd/gate/baseline.h"
+#include "cmd/baseline/baseline.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -201,7 +201,8 @@ check_top() {
         case $name in
         alloc | cmd | cuda | traces | scripts | tests) ;;
         CMakeLists.txt | CMakePresets.json | README.md | LICENSE | CHANGELOG.md | CONTRIBUTING.md) ;;
-        .clang-format | .clang-tidy | .gitignore | .ci) ;;
+        CITATION.cff | SECURITY.md) ;;
+        .clang-format | .clang-tidy | .gitignore | .ci | .github) ;;
         *) report "$name: does not belong in the top folder" ;;
         esac
     done < <(list_top)

@@ -1,6 +1,6 @@
 /* Baselines: read, written back as the same bytes, and damaged in every way that a file can be that
  * people edit and git merges. */
-#include "cmd/gate/baseline.h"
+#include "cmd/baseline/baseline.h"
 
 #include <math.h>
 #include <setjmp.h>

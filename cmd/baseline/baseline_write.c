@@ -10,7 +10,7 @@
  *             "metrics": {
  *               "peak_reserved": 2031616,
  */
-#include "cmd/gate/baseline.h"
+#include "cmd/baseline/baseline.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
  *
  * Known weakness: the JSON tree takes up to thirty times the size of the file, hence
  * TP_BASELINE_BYTES. */
-#include "cmd/gate/baseline.h"
+#include "cmd/baseline/baseline.h"
 
 #include "alloc/base/clean.h"
 #include "alloc/base/opt.h"

@@ -1,6 +1,6 @@
 /* A baseline in memory: finds the file, cells and values; applies tolerances; converts paths; and
  * releases it. baseline.c reads one, baseline_write.c writes one. */
-#include "cmd/gate/baseline.h"
+#include "cmd/baseline/baseline.h"
 
 #include "alloc/base/ascending.h"
 #include "alloc/base/clean.h"

@@ -58,11 +58,8 @@ static inline void slab_link(struct slab *s, void *record)
     s->free = record;
 }
 
-/* Makes sure that the next slab_take succeeds. */
-static inline int slab_reserve(struct slab *s)
+static inline int slab_grow(struct slab *s)
 {
-    if (s->free)
-        return TP_OK;
     struct slab_chunk *chunk = tp_meta_get(s->env, slab_chunk_bytes(s));
     if (!chunk)
         return TP_ENOMEM;
@@ -74,6 +71,21 @@ static inline int slab_reserve(struct slab *s)
     for (unsigned i = SLAB_ITEMS; i-- > 0;)
         slab_link(s, slab_at(s, chunk, i));
     return TP_OK;
+}
+
+/* Makes sure that the next slab_take succeeds. */
+static inline int slab_reserve(struct slab *s)
+{
+    return s->free ? TP_OK : slab_grow(s);
+}
+
+/* Makes sure that the next two do. */
+static inline int slab_reserve_two(struct slab *s)
+{
+    void *second = NULL;
+    if (s->free)
+        memcpy(&second, s->free, sizeof second);
+    return second ? TP_OK : slab_grow(s);
 }
 
 /* A zeroed record, or NULL. */

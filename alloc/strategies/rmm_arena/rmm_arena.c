@@ -102,9 +102,7 @@ static struct rmm_arena_owner *owner_of(struct rmm_arena *st, uint16_t stream)
 /* Makes sure that a request finds records: two blocks, a superblock, and an entry of `live`. */
 static int reserve(struct rmm_arena *st)
 {
-    if (!st->spare && !(st->spare = slab_take(&st->blocks)))
-        return TP_ENOMEM;
-    if (slab_reserve(&st->blocks) || slab_reserve(&st->supers))
+    if (slab_reserve_two(&st->blocks) || slab_reserve(&st->supers))
         return TP_ENOMEM;
     return tp_addr_map_reserve(&st->live, st->live.count + 1);
 }

@@ -58,9 +58,8 @@ struct rmm_arena {
     struct rmm_arena_owner global;
     struct rmm_arena_owner *busy, *holding; /* arenas of streams */
     struct rmm_arena_block *first;
-    struct rmm_arena_block *spare; /* a record for the next split */
-    struct tp_addr_map live;       /* address handed out -> block */
-    struct tp_addr_map owner_of;   /* stream + 1 -> arena */
+    struct tp_addr_map live;     /* address handed out -> block */
+    struct tp_addr_map owner_of; /* stream + 1 -> arena */
     struct slab blocks, supers, owners;
 };
 
@@ -103,7 +102,7 @@ static inline bool rmm_arena_is_empty(const struct rmm_arena_super *s)
 void tp_rmm_arena_begin(struct rmm_arena *st);
 
 /* The block of `size` bytes for a request of the arena; NULL: there is none. Records are reserved:
- * a spare block, one more, and a superblock. */
+ * two blocks and a superblock. */
 struct rmm_arena_block *tp_rmm_arena_take(struct rmm_arena *st, struct rmm_arena_owner *owner,
                                           uint64_t size);
 

@@ -97,8 +97,8 @@ static struct rmm_arena_block *take_from(struct rmm_arena *st, struct rmm_arena_
     struct rmm_arena_block *b = rmm_arena_block_at(first_fit(s->blocks, size));
     leave(&s->blocks, &b->spot);
     if (b->size > size) {
-        struct rmm_arena_block *rest = st->spare;
-        st->spare = NULL;
+        struct rmm_arena_block *rest = slab_take(&st->blocks);
+        assert(rest);
         cut(b, size, rest);
         add_free(s, rest);
     }

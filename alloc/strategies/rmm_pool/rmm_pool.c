@@ -45,9 +45,7 @@ static const struct tp_opt rmm_pool_rows[] = {
 /* Makes sure that a request finds records: of a range, two blocks, and an entry of `live`. */
 static int reserve(struct rmm_pool *st)
 {
-    if (!st->spare && !(st->spare = slab_take(&st->blocks)))
-        return TP_ENOMEM;
-    if (slab_reserve(&st->blocks) || slab_reserve(&st->ranges))
+    if (slab_reserve_two(&st->blocks) || slab_reserve(&st->ranges))
         return TP_ENOMEM;
     return tp_addr_map_reserve(&st->live, st->live.count + 1);
 }

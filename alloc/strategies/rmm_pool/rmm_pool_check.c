@@ -103,7 +103,7 @@ int tp_rmm_pool_check(void *state, struct tp_err *err)
 {
     const struct rmm_pool *st = state;
     struct rmm_pool_sums sums = {0};
-    uint64_t free_blocks = 0, spares = st->spare ? 1 : 0;
+    uint64_t free_blocks = 0;
     const char *fault = NULL;
     for (const struct rmm_pool_range *r = st->oldest; r && !fault; r = r->next)
         fault = check_range(st, r, &sums);
@@ -111,7 +111,7 @@ int tp_rmm_pool_check(void *state, struct tp_err *err)
         fault = check_lanes(st, &free_blocks);
     if (!fault && (sums.live != st->live.count || sums.live + free_blocks != sums.blocks))
         fault = "a free block is in no list";
-    if (!fault && (sums.blocks + spares != st->blocks.used || sums.ranges != st->ranges.used))
+    if (!fault && (sums.blocks != st->blocks.used || sums.ranges != st->ranges.used))
         fault = "a record is lost";
     if (!fault && (sums.bytes != st->size || sums.carved != st->carved.now ||
                    st->carved.now > st->carved.peak || (st->bounded && st->size > st->most)))

@@ -64,9 +64,8 @@ struct rmm_pool {
     struct tp_tree_node *lanes; /* those that have a list */
     struct rmm_pool_lane *oldest_lane, *newest_lane;
     struct rmm_pool_range *oldest, *newest;
-    struct tp_addr_map live;      /* address handed out -> block */
-    struct tp_addr_map lane_of;   /* stream + 1 -> lane */
-    struct rmm_pool_block *spare; /* a record for the next split */
+    struct tp_addr_map live;    /* address handed out -> block */
+    struct tp_addr_map lane_of; /* stream + 1 -> lane */
     struct slab blocks, ranges, lane_records;
     struct carved carved;
 };
@@ -102,8 +101,8 @@ struct rmm_pool_lane *tp_rmm_pool_lane(struct rmm_pool *st, uint16_t stream);
 /* Adds a block to a list, as one with its free neighbours of that list. */
 void tp_rmm_pool_add(struct rmm_pool *st, struct rmm_pool_list *list, struct rmm_pool_block *b);
 
-/* Takes a block out of its list, cut to `size` bytes; the rest stays in the list. There is a spare
- * record. */
+/* Takes a block out of its list, cut to `size` bytes; the rest stays in the list. Its record is
+ * reserved. */
 void tp_rmm_pool_take(struct rmm_pool *st, struct rmm_pool_block *b, uint64_t size);
 
 /* The smallest block of a list with at least `size` bytes, of equal ones the first; NULL: none. */

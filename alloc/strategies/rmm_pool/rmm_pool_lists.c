@@ -154,11 +154,11 @@ void tp_rmm_pool_add(struct rmm_pool *st, struct rmm_pool_list *list, struct rmm
 void tp_rmm_pool_take(struct rmm_pool *st, struct rmm_pool_block *b, uint64_t size)
 {
     struct rmm_pool_list *list = b->list;
-    struct rmm_pool_block *rest = st->spare;
     list_remove(st, b);
     if (b->size == size)
         return;
-    st->spare = NULL;
+    struct rmm_pool_block *rest = slab_take(&st->blocks);
+    assert(rest);
     *rest = (struct rmm_pool_block){.addr = b->addr + size,
                                     .size = b->size - size,
                                     .range = b->range,

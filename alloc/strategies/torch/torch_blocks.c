@@ -6,17 +6,15 @@
 
 int tp_torch_reserve(struct torch *st)
 {
-    if (!st->spare && !(st->spare = slab_take(&st->blocks)))
-        return TP_ENOMEM;
-    if (slab_reserve(&st->blocks) || slab_reserve(&st->segment_records))
+    if (slab_reserve_two(&st->blocks) || slab_reserve(&st->segment_records))
         return TP_ENOMEM;
     return tp_addr_map_reserve(&st->live, st->live.count + 1);
 }
 
 struct torch_block *tp_torch_split(struct torch *st, struct torch_block *b, uint64_t size)
 {
-    struct torch_block *rest = st->spare;
-    st->spare = NULL;
+    struct torch_block *rest = slab_take(&st->blocks);
+    assert(rest);
     rest->addr = b->addr + size;
     rest->size = b->size - size;
     rest->segment = b->segment;

@@ -180,7 +180,6 @@ static bool are_complete(const struct torch *st, int small, const struct torch_s
 
 static const char *check_sums(const struct torch *st, const struct torch_sums *sums)
 {
-    uint64_t spares = st->spare ? 1 : 0;
     for (int small = 0; small < 2; small++)
         if (!are_complete(st, small, sums))
             return "the trees of a pool do not have its blocks";
@@ -188,7 +187,7 @@ static const char *check_sums(const struct torch *st, const struct torch_sums *s
         return "the table of addresses does not add up";
     if (sums->uses + count_queued(st) != st->uses.used)
         return "a use is lost";
-    if (sums->blocks + spares != st->blocks.used || sums->segments != st->segment_records.used)
+    if (sums->blocks != st->blocks.used || sums->segments != st->segment_records.used)
         return "a record is lost";
     if (sums->bytes != st->segment_bytes || sums->carved != st->carved.now ||
         st->carved.now > st->carved.peak)

@@ -133,7 +133,6 @@ struct torch {
     struct tp_addr_map lane_of;     /* stream + 1 -> lane */
     struct tp_addr_map private_of;  /* number of a private pool -> its pools */
     struct torch_lane *lanes;
-    struct torch_block *spare; /* a record for the next split */
     struct slab blocks, segment_records, lane_records, uses, private_records;
     struct carved carved;
     uint64_t segment_bytes; /* of all segments, as PyTorch counts them: mapped ones */
@@ -349,7 +348,7 @@ struct torch_block *tp_torch_join_free(struct torch *st, struct torch_block *b, 
                                        bool behind);
 
 /* Splits a block that is in no pool: the block keeps its first `size` bytes, the rest becomes a
- * block behind it, which is returned and is in no pool either. st->spare must be there. */
+ * block behind it, which is returned and is in no pool either. Its record is reserved. */
 struct torch_block *tp_torch_split(struct torch *st, struct torch_block *b, uint64_t size);
 
 /* Makes a block live; `live` has room. */

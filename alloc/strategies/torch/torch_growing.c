@@ -217,8 +217,6 @@ static int settle(struct torch *st, struct torch_segment *s)
 /* Cuts a block at `size` bytes; the first part becomes free. Returns the part behind it. */
 static struct torch_block *cut_free(struct torch *st, struct torch_block *b, uint64_t size)
 {
-    if (!st->spare)
-        st->spare = slab_take(&st->blocks);
     struct torch_block *rest = tp_torch_split(st, b, size);
     tp_torch_pool_add(b);
     return rest;
@@ -264,18 +262,15 @@ int tp_torch_map_at(struct torch *st, const struct torch_segment *s, tp_addr add
     return rc;
 }
 
-/* Both records that the cuts may need are there: st->spare and one in the slab. */
+/* The records that the cuts may need, two of them, are reserved. */
 static void cut_out(struct torch *st, struct torch_block *b, uint64_t begin, uint64_t end)
 {
     struct torch_segment *s = b->segment;
     tp_torch_pool_remove(b);
     if (begin > b->addr - s->base)
         b = cut_free(st, b, begin - (b->addr - s->base));
-    if (end - begin < b->size) {
-        if (!st->spare)
-            st->spare = slab_take(&st->blocks);
+    if (end - begin < b->size)
         tp_torch_pool_add(tp_torch_split(st, b, end - begin));
-    }
     s->mapped -= end - begin;
     s->carved -= end - begin;
     st->segment_bytes -= end - begin;

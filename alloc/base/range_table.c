@@ -94,10 +94,12 @@ const struct tp_address_range *tp_ranges_any(const struct tp_range_table *t)
     return t->root ? &range_slot_of(t->root)->item : NULL;
 }
 
-bool tp_ranges_overlaps(const struct tp_range_table *t, uint64_t addr, uint64_t size)
+const struct tp_address_range *tp_ranges_overlap(const struct tp_range_table *t, uint64_t addr,
+                                                 uint64_t size)
 {
     const struct tp_address_range *item = tp_ranges_seek(t, addr + size - 1);
-    return item && item->addr + (item->size - 1) >= addr; /* the last one may end at 2^64 */
+    /* the last one may end where addresses do */
+    return item && item->addr + (item->size - 1) >= addr ? item : NULL;
 }
 
 static void tp_ranges_spare(struct tp_range_table *t, struct tp_range_slot *slot)
@@ -126,7 +128,7 @@ int tp_ranges_reserve(struct tp_range_table *t)
 void tp_ranges_insert(struct tp_range_table *t, struct tp_address_range item)
 {
     assert(t->spare);
-    assert(!tp_ranges_overlaps(t, item.addr, item.size));
+    assert(!tp_ranges_overlap(t, item.addr, item.size));
     struct tp_range_slot *slot = range_slot_of(t->spare);
     t->spare = slot->node.low;
     slot->item = item;

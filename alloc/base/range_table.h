@@ -42,7 +42,10 @@ const struct tp_address_range *tp_ranges_exact(const struct tp_range_table *t, u
 
 /* Any range of the table, or NULL; for removing all of them one by one. */
 const struct tp_address_range *tp_ranges_any(const struct tp_range_table *t);
-bool tp_ranges_overlaps(const struct tp_range_table *t, uint64_t addr, uint64_t size);
+
+/* The last range that shares a byte with these, of which there is at least one, or NULL. */
+const struct tp_address_range *tp_ranges_overlap(const struct tp_range_table *t, uint64_t addr,
+                                                 uint64_t size);
 
 /* Makes sure that the next insertion cannot fail. TP_ENOMEM. */
 int tp_ranges_reserve(struct tp_range_table *t);

@@ -13,7 +13,6 @@
 #include "alloc/engine/crew.h"
 #include "alloc/engine/passes.h"
 #include "alloc/engine/replay_cfg.h"
-#include "alloc/engine/shadow.h"
 #include "alloc/engine/verify_contents.h"
 
 #include <inttypes.h>
@@ -74,7 +73,7 @@ static int enters(struct guard *g, const struct tp_req *rq, const struct tp_bloc
     if (!b.addr || b.addr + (b.size - 1) < b.addr)
         return breach(g, "handed out an address that no block can have");
     pthread_mutex_lock(&g->lock);
-    bool free_there = !tp_ranges_overlaps(&g->live, b.addr, b.size);
+    bool free_there = !tp_ranges_overlap(&g->live, b.addr, b.size);
     b.tag_size = ++g->serial * UINT64_C(0xD1B54A32D192ED03);
     bool noted = free_there && !tp_ranges_reserve(&g->live);
     if (noted)
@@ -339,11 +338,22 @@ static int tp_verify_threads(const struct tp_replay_cfg *cfg, struct tp_err *err
     return play_guarded(&own, &setup, err);
 }
 
+struct verify_block {
+    tp_addr addr;
+    uint64_t size;  /* granted, bytes; 0: not live */
+    uint64_t event; /* event that made the block */
+};
+
+struct verify_device {
+    struct tp_range_table live; /* blocks; tag_addr: their slots */
+    uint64_t granted;           /* bytes, at this moment */
+};
+
 struct verify {
     struct tp_player *player;
-    struct tp_shadow shadow;
-    uint64_t *granted; /* bytes by device, at this moment */
-    uint64_t event;    /* event of the instruction that is played */
+    struct verify_block *blocks; /* by slot */
+    struct verify_device *devices;
+    uint64_t event; /* event of the instruction that is played */
     int status;
     struct tp_err *err;
 };
@@ -364,7 +374,7 @@ __attribute__((format(printf, 2, 3))) static void broken(struct verify *v, const
 
 /* ---- contents ---- */
 
-static uint64_t seed_of(const struct tp_shadow_block *b)
+static uint64_t seed_of(const struct verify_block *b)
 {
     return b->event * UINT64_C(0xD1B54A32D192ED03);
 }
@@ -374,7 +384,7 @@ static uint64_t seed_of(const struct tp_shadow_block *b)
 static void check_contents(struct verify *v, uint32_t slot, tp_addr addr, uint64_t limit,
                            const char *when)
 {
-    const struct tp_shadow_block *old = &v->shadow.blocks[slot];
+    const struct verify_block *old = &v->blocks[slot];
     uint64_t requested = tp_slot_size(&v->player->slots[slot]);
     if (v->player->contents && !tp_contents_kept(addr, requested, limit, seed_of(old)))
         broken(v, "changed the contents of the block of event %" PRIu64 " %s", old->event, when);
@@ -391,8 +401,11 @@ static void before(struct tp_player *p, const struct tp_window *w, uint32_t inde
 /* Removes the block of a slot, which was freed or replaced. */
 static void forget(struct verify *v, uint16_t device, uint32_t slot)
 {
-    v->granted[device] -= v->shadow.blocks[slot].size;
-    tp_shadow_remove(&v->shadow, device, slot);
+    struct verify_device *d = &v->devices[device];
+    struct verify_block *b = &v->blocks[slot];
+    d->granted -= b->size;
+    tp_ranges_remove(&d->live, tp_ranges_find(&d->live, b->addr));
+    b->size = 0;
 }
 
 /* Does the block lie in one range of the source? True for a foreign allocator, which has no
@@ -405,11 +418,12 @@ static bool is_from_source(const struct verify *v, uint16_t device, tp_addr addr
 
 enum { USUAL_ALIGN = 16 };
 
-/* Checks size, alignment and place of a block. False: the block cannot be added to the shadow. */
+/* Checks size, alignment and place of a block. False: it cannot be added to those that are live. */
 static bool check_block(struct verify *v, const struct tp_insn *insn, tp_addr addr,
                         uint64_t granted)
 {
     uint64_t align = UINT64_C(1) << insn->align_log2;
+    struct tp_range_table *live = &v->devices[insn->device].live;
     /* A malloc need not align a block better than any object that fits into it. */
     while (!tp_strategy_takes_source(v->player->strategy) && align <= USUAL_ALIGN &&
            align > insn->size)
@@ -423,11 +437,13 @@ static bool check_block(struct verify *v, const struct tp_insn *insn, tp_addr ad
         broken(v, "handed out an address that is not aligned to %" PRIu64, align);
     else if (!is_from_source(v, insn->device, addr, granted))
         broken(v, "handed out memory that is not within one range of its source");
-    uint32_t other =
-        v->status ? TP_SHADOW_NONE : tp_shadow_overlap(&v->shadow, insn->device, addr, granted);
-    if (other != TP_SHADOW_NONE)
+    const struct tp_address_range *other =
+        v->status ? NULL : tp_ranges_overlap(live, addr, granted);
+    if (other)
         broken(v, "handed out bytes that belong to the block of event %" PRIu64 ", which is live",
-               v->shadow.blocks[other].event);
+               v->blocks[other->tag_addr].event);
+    if (!v->status && tp_ranges_reserve(live))
+        v->status = tp_fail(v->err, TP_ENOMEM, "tapool itself ran out of memory");
     return !v->status;
 }
 
@@ -435,7 +451,8 @@ static void block(struct tp_player *p, const struct tp_insn *insn, const struct 
                   bool both)
 {
     struct verify *v = p->observer_state;
-    struct tp_shadow_block *b = &v->shadow.blocks[insn->slot];
+    struct verify_device *d = &v->devices[insn->device];
+    struct verify_block *b = &v->blocks[insn->slot];
     uint64_t had = b->size ? tp_slot_size(&p->slots[insn->slot]) : 0;
     uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
     if (v->status)
@@ -451,9 +468,10 @@ static void block(struct tp_player *p, const struct tp_insn *insn, const struct 
                        "when its size changed");
     if (b->size)
         forget(v, insn->device, insn->slot);
-    tp_shadow_insert(&v->shadow, insn->device, insn->slot, block->addr, granted);
-    v->granted[insn->device] += granted;
-    b->event = v->event;
+    tp_ranges_insert(&d->live, (struct tp_address_range){
+                                   .addr = block->addr, .size = granted, .tag_addr = insn->slot});
+    d->granted += granted;
+    *b = (struct verify_block){block->addr, granted, v->event};
     if (p->contents)
         tp_contents_write(b->addr, insn->size, seed_of(b));
 }
@@ -463,12 +481,12 @@ static void leaving(struct tp_player *p, uint32_t slot)
     struct verify *v = p->observer_state;
     const struct tp_slot *s = &p->slots[slot];
     if (!v->status)
-        check_contents(v, slot, v->shadow.blocks[slot].addr, tp_slot_size(s), "while it was live");
+        check_contents(v, slot, v->blocks[slot].addr, tp_slot_size(s), "while it was live");
 }
 
 /* Tries a second free, which must be refused. */
 static void free_again(struct verify *v, const struct tp_insn *insn, uint32_t slot,
-                       const struct tp_shadow_block *b)
+                       const struct verify_block *b)
 {
     const struct tp_player *p = v->player;
     struct tp_instance *in = &p->instances[insn->device];
@@ -485,7 +503,7 @@ static void free_again(struct verify *v, const struct tp_insn *insn, uint32_t sl
 static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
 {
     struct verify *v = p->observer_state;
-    struct tp_shadow_block b = v->shadow.blocks[slot];
+    struct verify_block b = v->blocks[slot];
     if (v->status || p->broken)
         return;
     forget(v, tp_slot_device(&p->slots[slot]), slot);
@@ -528,9 +546,9 @@ static int check_instance(struct verify *v, uint16_t device)
         broken(v, "finds its own state broken: %s", err.text);
     if (!s->walk || !tp_strategy_has_ranges(s) || s->walk(in->state, count_live, sums))
         return v->status;
-    if (sums[0] != v->granted[device])
+    if (sums[0] != v->devices[device].granted)
         broken(v, "names %" PRIu64 " bytes as live where %" PRIu64 " are", sums[0],
-               v->granted[device]);
+               v->devices[device].granted);
     if (sums[1] != tp_account_ranges(&in->account))
         broken(v, "accounts for %" PRIu64 " of %" PRIu64 " bytes of its ranges", sums[1],
                tp_account_ranges(&in->account));
@@ -551,25 +569,33 @@ static int verify_window(void *ctx, struct tp_player *p, const struct tp_window 
 /* Checks the blocks that the trace leaves live. */
 static void check_end(struct verify *v)
 {
-    for (uint32_t slot = 0; !v->status && slot < v->shadow.slots; slot++)
-        if (v->shadow.blocks[slot].size)
+    for (uint32_t slot = 0; !v->status && slot < v->player->facts->slots; slot++)
+        if (v->blocks[slot].size)
             leaving(v->player, slot);
 }
 
 static int verify_open(struct verify *v, struct tp_player *p, struct tp_err *err)
 {
     *v = (struct verify){.player = p, .err = err};
-    int status = tp_shadow_open(&v->shadow, p->facts->slots, p->facts->devices, err);
-    if (status)
-        return status;
-    v->granted = tp_own_zeroed(p->facts->devices, sizeof *v->granted);
-    if (!v->granted)
+    v->blocks = tp_own_zeroed(p->facts->slots + UINT64_C(1), sizeof *v->blocks);
+    v->devices = tp_own_zeroed(p->facts->devices, sizeof *v->devices);
+    if (!v->blocks || !v->devices)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    for (uint16_t d = 0; d < p->facts->devices; d++)
+        v->devices[d].live.own = true;
     p->observer = &verify_observer;
     p->observer_state = v;
     p->contents = p->host_memory;
     p->touch = TP_TOUCH_NONE; /* the engine must not write to a block before it was checked */
     return TP_OK;
+}
+
+static void verify_close(struct verify *v, uint16_t devices)
+{
+    for (uint16_t d = 0; v->devices && d < devices; d++)
+        tp_ranges_fini(&v->devices[d].live);
+    tp_own_free(v->devices);
+    tp_own_free(v->blocks);
 }
 
 static int verify_serially(const struct tp_replay_cfg *cfg, struct tp_err *err)
@@ -593,8 +619,7 @@ static int verify_serially(const struct tp_replay_cfg *cfg, struct tp_err *err)
         tp_player_drain(&p);
     status = status ? status : tp_player_lost(&p, "after the last event", err);
     status = tp_player_end(&p, status, err);
-    tp_shadow_close(&v.shadow);
-    tp_own_free(v.granted);
+    verify_close(&v, tp_program_facts(cfg->program)->devices);
     return status;
 }
 

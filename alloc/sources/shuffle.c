@@ -63,8 +63,8 @@ static int translate(struct shuffle *s, struct tp_range_table *table, tp_addr be
     uint64_t mask = (align > page ? align : page) - 1;
     for (int tries = 0; tries < 64; tries++) {
         tp_addr addr = (tp_random_split(&s->random) >> (64 - SHUFFLE_BITS)) & ~mask;
-        if (addr && !tp_ranges_overlaps(&s->ranges, addr, size) &&
-            !tp_ranges_overlaps(&s->spaces, addr, size)) {
+        if (addr && !tp_ranges_overlap(&s->ranges, addr, size) &&
+            !tp_ranges_overlap(&s->spaces, addr, size)) {
             tp_ranges_insert(table, (struct tp_address_range){addr, size, below, size});
             *out = addr;
             return TP_OK;

@@ -58,7 +58,7 @@ int tp_mappings_are(const struct tp_mappings *s, uint64_t base, uint64_t from, u
         return TP_EINVAL;
     const struct tp_address_range *part = tp_ranges_find(&s->parts, base + from);
     bool good = mapped ? part && part->addr + part->size - (base + from) >= size
-                       : !tp_ranges_overlaps(&s->parts, base + from, size);
+                       : !tp_ranges_overlap(&s->parts, base + from, size);
     return good ? TP_OK : TP_EINVAL;
 }
 

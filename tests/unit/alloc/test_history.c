@@ -26,7 +26,7 @@ static void insert(struct tp_range_table *t, uint64_t addr, uint64_t size)
 {
     assert_true(addr && size);
     assert_int_equal(tp_ranges_reserve(t), TP_OK);
-    assert_false(tp_ranges_overlaps(t, addr, size));
+    assert_null(tp_ranges_overlap(t, addr, size));
     tp_ranges_insert(t, (struct tp_address_range){.addr = addr, .size = size, .tag_addr = addr});
 }
 
@@ -65,7 +65,7 @@ static int on_event(void *ctx, const struct tp_history_event *e, struct tp_err *
         insert(held, e->addr, e->size);
         hold(m, e);
     } else if (e->action == TP_HISTORY_SEGMENT_FREE) {
-        assert_false(tp_ranges_overlaps(blocks, e->addr, e->size));
+        assert_null(tp_ranges_overlap(blocks, e->addr, e->size));
         assert_true(take_out(held, e->addr, e->size) || !m->known);
         m->reserved[e->device] -= e->size;
     } else if (e->action == TP_HISTORY_SEGMENT_MAP) {
@@ -73,7 +73,7 @@ static int on_event(void *ctx, const struct tp_history_event *e, struct tp_err *
         tp_ranges_widen(held, e->addr, e->size, 1);
         hold(m, e);
     } else if (e->action == TP_HISTORY_SEGMENT_UNMAP) {
-        assert_false(tp_ranges_overlaps(blocks, e->addr, e->size));
+        assert_null(tp_ranges_overlap(blocks, e->addr, e->size));
         assert_int_equal(tp_ranges_reserve(held), TP_OK);
         tp_ranges_narrow(held, e->addr, e->size);
         m->reserved[e->device] -= e->size;

@@ -38,8 +38,8 @@ TEST(many_ranges)
             assert_null(tp_ranges_exact(&t, at, SIZE - 1));
             assert_int_equal(tp_ranges_from(&t, at)->addr, at);
             assert_int_equal(tp_ranges_from(&t, at - 1)->addr, at);
-            assert_true(tp_ranges_overlaps(&t, at - 1, 2));
-            assert_false(tp_ranges_overlaps(&t, at + SIZE, SIZE));
+            assert_non_null(tp_ranges_overlap(&t, at - 1, 2));
+            assert_null(tp_ranges_overlap(&t, at + SIZE, SIZE));
         }
         for (uint64_t i = 0; i < RANGES; i += 2)
             tp_ranges_remove(&t, tp_ranges_exact(&t, place_of(order, i), SIZE));

@@ -5,7 +5,7 @@
  *              --> played up to it by the rules (cmd/pytorch/verify/verify.h) --> layout and sum
  *                                                                         (why_layout.h)
  *              --> its blocks by who asked for them (why_held.h, traces/places/holders.h)
- *              --> the verdict, the smallest set of blocks in the way (why_room.h) */
+ *              --> the verdict, the fewest blocks in the way (why_room.h) */
 #ifndef TP_WHY_H
 #define TP_WHY_H
 

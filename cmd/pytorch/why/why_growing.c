@@ -1,18 +1,11 @@
-/* See why_growing.h. Whole units are chosen in one walk over those of all segments, with a table of
- * the most bytes that k blocks give:
- *
- *     most[i][k]   units up to number i, k blocks gone
- *
- *     i --> i + 1          leave it, or take it: the blocks in it go, but for one that went with i
- *     i --> i + 3          once: the request lies behind a block of unit i; what lay there goes
- *
- * An ordinary segment is one unit. */
+/* See why_growing.h. Whole units are chosen side by side, by a window over those of all segments; a
+ * block that reaches into the next unit counts once. An ordinary segment is one unit. */
 #include "cmd/pytorch/why/why_growing.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-enum { CELLS_MOST = 1 << 22, UNITS_MOST = 1 << 18 };
+enum { UNITS_MOST = 1 << 18 };
 
 struct why_unit {
     tp_addr at;
@@ -38,8 +31,6 @@ struct berth {
     size_t bound, blocks; /* that go: those of the bounds behind it */
     uint64_t mapped;      /* units */
     uint64_t value;       /* bytes: what the driver gets, and what it need not give */
-    size_t from, to;      /* units; from: that of the bound, to: behind the last one */
-    bool idle;            /* the last one serves nothing then */
 };
 
 struct tp_why_growing {
@@ -205,11 +196,8 @@ static void lay(const struct tp_why_growing *g, struct berth *w)
     w->mapped = high > low ? high - low : 0;
     size_t first = unit_from(g, b, base + low * unit);
     size_t end = unit_from(g, b, base + high * unit);
-    w->from = b->unit;
-    w->to = unit_from(g, b, base + (last + 1) * unit);
     w->value = (most_mapped(g) - w->mapped) * unit;
     w->value += high > low ? g->gains[end] - g->gains[first] : 0;
-    w->idle = !kept && high > low && w->to > first && g->units[w->to - 1].at == base + last * unit;
 }
 
 /* Bounds ascend, and so does what goes behind them: each count goes on from the last one. */
@@ -255,105 +243,7 @@ uint64_t tp_why_growing_largest(const struct tp_why_growing *g)
     return largest;
 }
 
-/* ---- the table ---- */
-
-/* A cell holds 1 more than the bytes; 0: there is no such set. Of four for each number of units and
- * of blocks, `taken` and `laid` choose one: the last unit was taken, the request has its berth. */
-struct table {
-    const struct tp_why_growing *g;
-    uint64_t *cells;
-    size_t most; /* blocks */
-};
-
-struct why_spot {
-    size_t units, blocks;
-    bool taken, laid;
-};
-
-static uint64_t *cell(const struct table *t, const struct why_spot *at)
-{
-    size_t row = at->units * (t->most + 1) + at->blocks;
-    return &t->cells[4 * row + 2 * at->taken + at->laid];
-}
-
-static void reach(const struct table *t, const struct why_spot *at, uint64_t bytes)
-{
-    if (at->blocks <= t->most && *cell(t, at) < bytes)
-        *cell(t, at) = bytes;
-}
-
-/* The steps from a place: the next unit is left, or taken, or the request has its berth. */
-static struct why_spot leave(const struct why_spot *at)
-{
-    return (struct why_spot){at->units + 1, at->blocks, false, at->laid};
-}
-
-static struct why_spot with_unit(const struct table *t, const struct why_spot *at)
-{
-    const struct why_unit *u = &t->g->units[at->units];
-    return (struct why_spot){at->units + 1, at->blocks + u->live - (at->taken && u->entered), true,
-                             at->laid};
-}
-
-static struct why_spot berthed(const struct why_spot *at, const struct berth *w)
-{
-    return (struct why_spot){w->to, at->blocks + w->blocks, w->idle, true};
-}
-
-static void step_from(const struct table *t, const struct why_spot *at)
-{
-    uint64_t bytes = *cell(t, at);
-    struct why_spot left = leave(at), taken = with_unit(t, at);
-    if (!bytes)
-        return;
-    reach(t, &left, bytes);
-    reach(t, &taken, bytes + t->g->units[at->units].gain);
-}
-
-static void berth_from(const struct table *t, const struct why_spot *at, const struct berth *w)
-{
-    struct why_spot to = berthed(at, w);
-    if (*cell(t, at))
-        reach(t, &to, *cell(t, at) + w->value);
-}
-
-static void fill(const struct table *t)
-{
-    const struct tp_why_growing *g = t->g;
-    const struct berth *w = g->berths, *end = w + g->bound_count;
-    *cell(t, &(struct why_spot){.units = 0}) = 1;
-    for (size_t i = 0; i <= g->unit_count; i++) {
-        for (; w < end && w->from == i; w++)
-            for (size_t k = 0; k <= t->most; k++)
-                for (int taken = 0; taken < 2; taken++)
-                    berth_from(t, &(struct why_spot){i, k, taken, false}, w);
-        for (size_t k = 0; i < g->unit_count && k <= t->most; k++)
-            for (unsigned kind = 0; kind < 4; kind++)
-                step_from(t, &(struct why_spot){i, k, kind >> 1, kind & 1});
-    }
-}
-
-/* The end with the fewest blocks that give enough; blocks 0: none. */
-static struct why_spot find_end(const struct table *t, uint64_t enough)
-{
-    for (size_t k = 1; k <= t->most; k++)
-        for (unsigned kind = 0; kind < 4; kind++) {
-            struct why_spot at = {t->g->unit_count, k, kind >> 1, kind & 1};
-            if (*cell(t, &at) > enough)
-                return at;
-        }
-    return (struct why_spot){.blocks = 0};
-}
-
 /* ---- the set ---- */
-
-/* Whether a step that takes `blocks` and gives `bytes` led from one place to the other. */
-static bool led(const struct table *t, const struct why_spot *from, size_t blocks, uint64_t bytes,
-                const struct why_spot *to)
-{
-    return from->blocks + blocks == to->blocks && *cell(t, from) &&
-           *cell(t, from) + bytes == *cell(t, to);
-}
 
 static void drop_unit(const struct tp_why_growing *g, size_t unit, bool *gone)
 {
@@ -366,53 +256,6 @@ static void drop_berth(const struct tp_why_growing *g, const struct berth *w, bo
 {
     for (size_t i = 1; i <= w->blocks; i++)
         gone[g->bounds[w->bound + i].block] = true;
-}
-
-/* Goes back over the berth that led to a place, if one did. `behind` is the number of berths that
- * end there or before. */
-static bool back_over_berth(const struct table *t, struct why_spot *at, size_t *behind, bool *gone)
-{
-    const struct berth *all = t->g->berths;
-    while (*behind && all[*behind - 1].to > at->units)
-        --*behind;
-    for (size_t i = *behind; at->laid && i && all[i - 1].to == at->units; i--) {
-        const struct berth *w = &all[i - 1];
-        for (int taken = 0; w->idle == at->taken && w->blocks <= at->blocks && taken < 2; taken++) {
-            const struct why_spot from = {w->from, at->blocks - w->blocks, taken, false};
-            if (!led(t, &from, w->blocks, w->value, at))
-                continue;
-            drop_berth(t->g, w, gone);
-            *at = from;
-            return true;
-        }
-    }
-    return false;
-}
-
-static void back_over_unit(const struct table *t, struct why_spot *at, bool *gone)
-{
-    const struct why_unit *u = &t->g->units[at->units - 1];
-    for (int taken = 0; taken < 2; taken++) {
-        size_t blocks = at->taken ? u->live - (taken && u->entered) : 0;
-        if (blocks > at->blocks)
-            continue;
-        const struct why_spot from = {at->units - 1, at->blocks - blocks, taken, at->laid};
-        if (!led(t, &from, blocks, at->taken ? u->gain : 0, at))
-            continue;
-        if (at->taken)
-            drop_unit(t->g, at->units - 1, gone);
-        *at = from;
-        return;
-    }
-    assert(false);
-}
-
-static void go_back(const struct table *t, struct why_spot at, bool *gone)
-{
-    size_t behind = t->g->bound_count;
-    while (at.units || at.laid)
-        if (!back_over_berth(t, &at, &behind, gone))
-            back_over_unit(t, &at, gone);
 }
 
 static uint64_t bytes_of(const struct tp_why_growing *g, const struct berth *w)
@@ -435,26 +278,26 @@ static const struct berth *best_berth(const struct tp_why_growing *g, size_t bel
     return best;
 }
 
-static int choose(const struct tp_why_growing *g, size_t most, uint64_t enough, bool *gone,
-                  bool *found, struct tp_err *err)
+/* Takes the fewest blocks, at most `most`, of units side by side that give enough. */
+static bool take_units(const struct tp_why_growing *g, size_t most, uint64_t enough, bool *gone)
 {
-    size_t rows = g->unit_count + 1, cells = CELLS_MOST / 4 / rows;
-    struct table t = {.g = g, .most = most < TP_WHY_BLOCKS_MOST ? most : TP_WHY_BLOCKS_MOST};
-    if (t.most >= cells)
-        t.most = cells ? cells - 1 : 0;
-    *found = false;
-    if (!t.most)
-        return TP_OK;
-    t.cells = calloc(4 * rows * (t.most + 1), sizeof *t.cells);
-    if (!t.cells)
-        return no_memory(err);
-    fill(&t);
-    struct why_spot end = find_end(&t, enough);
-    *found = end.blocks > 0;
-    if (*found)
-        go_back(&t, end, gone);
-    free(t.cells);
-    return TP_OK;
+    size_t first = 0, end = 0, to = 0, live = 0; /* the units are [from, to) */
+    for (size_t from = 0; most && from < g->unit_count; from++) {
+        const struct why_unit *u = &g->units[from];
+        for (; to < g->unit_count && g->gains[to] - g->gains[from] < enough; to++)
+            live += g->units[to].live - (to > from && g->units[to].entered);
+        if (g->gains[to] - g->gains[from] < enough)
+            break;
+        if (live <= most) {
+            first = from;
+            end = to;
+            most = live - 1;
+        }
+        live -= u->live - (from + 1 < to && u[1].entered);
+    }
+    for (size_t i = first; i < end; i++)
+        drop_unit(g, i, gone);
+    return end > first;
 }
 
 static int list_set(const bool *gone, size_t count, struct tp_why_set *out, struct tp_err *err)
@@ -476,17 +319,16 @@ int tp_why_growing_set(const struct tp_why_growing *g, size_t below, struct tp_w
 {
     uint64_t enough = most_mapped(g) * g->cfg.unit - g->cfg.driver;
     const struct berth *best = best_berth(g, below, enough);
-    bool *gone = calloc(g->cfg.layout->count + 1, sizeof *gone), found = false;
+    bool *gone = calloc(g->cfg.layout->count + 1, sizeof *gone);
     *out = (struct tp_why_set){.count = 0};
     if (!gone)
         return no_memory(err);
     below = best ? best->blocks : below;
-    int rc = below > 1 ? choose(g, below - 1, enough, gone, &found, err) : TP_OK;
-    out->side_by_side = !found;
-    if (!found && best)
+    below = below < TP_WHY_BLOCKS_MOST ? below : TP_WHY_BLOCKS_MOST + 1;
+    out->side_by_side = !take_units(g, below ? below - 1 : 0, enough, gone);
+    if (out->side_by_side && best)
         drop_berth(g, best, gone);
-    if (rc == TP_OK)
-        rc = list_set(gone, g->cfg.layout->count, out, err);
+    int rc = list_set(gone, g->cfg.layout->count, out, err);
     free(gone);
     return rc;
 }

@@ -12,14 +12,16 @@
  * and a request that lies where they lay needs fewer of them.
  *
  * Known weakness: PyTorch tries the lowest addresses with room alone; here a request lies where it
- * needs the fewest units. */
+ * needs the fewest units. Blocks that lie apart are not tried together: no real snapshot was found
+ * in which fewer of them would do, and in heaps made by chance it is one block in twenty. */
 #ifndef TP_WHY_GROWING_H
 #define TP_WHY_GROWING_H
 
 #include "cmd/pytorch/why/why_layout.h"
 
-enum { TP_WHY_BLOCKS_MOST = 256 }; /* sets of more blocks are looked for side by side only */
+enum { TP_WHY_BLOCKS_MOST = 256 }; /* more blocks are looked for only where the request would lie */
 
+/* Where segments do not grow, each is a unit, `need` the bytes of a new one, and `unit` 1. */
 struct tp_why_growing_cfg {
     const struct tp_why_layout *layout;
     uint64_t need;   /* bytes of the block for the request, at most 2^62 */
@@ -49,9 +51,9 @@ struct tp_why_set {
     bool side_by_side; /* the request would lie where they lie, and nothing else need go */
 };
 
-/* The fewest live blocks, fewer than `below`, without which the request finds room: at least one,
- * as it has none. count 0: there are no such, or more of them than tables of 32 MiB can tell, which
- * is 255 for 80 GiB of the large pool. TP_ENOMEM. */
+/* The fewest live blocks, fewer than `below`, without which the request finds room, at least one:
+ * of units side by side, or those that lie where the request would. count 0: there are no such, or
+ * more than TP_WHY_BLOCKS_MOST. TP_ENOMEM. */
 int tp_why_growing_set(const struct tp_why_growing *g, size_t below, struct tp_why_set *out,
                        struct tp_err *err);
 

@@ -1,5 +1,5 @@
-/* See why_room.h. The smallest set is exact: in a segment by a window over its blocks, of whole
- * segments by choosing among the largest ones of each number of blocks. Known weakness: rules that
+/* See why_room.h. What is in the way is looked for side by side: in a segment by a window over its
+ * blocks, of whole segments by one over these (why_growing.h). Known weakness: rules that
  * give single segments back early (garbage_collection_threshold) are not asked, and where segments
  * grow (expandable_segments) beside a max_split_size_mb only the sums are compared. */
 #include "cmd/pytorch/why/why_room.h"
@@ -182,79 +182,7 @@ static void try_holes(const struct room_making *m, struct window *best)
             try_segment(m, &l->segments[i], best);
 }
 
-/* ---- whole segments ---- */
-
-/* The segments worth looking at, and for each number of blocks to go the most bytes that they give:
- * most[k] of the first segments with k blocks; taken[i][k]: segment i is among them. */
-struct choice {
-    const struct tp_why_segment **segments;
-    size_t count, most_blocks;
-    uint64_t *most;
-    unsigned char *taken;
-};
-
-static int by_live_and_size(const void *a, const void *b)
-{
-    const struct tp_why_segment *x = *(const struct tp_why_segment *const *)a;
-    const struct tp_why_segment *y = *(const struct tp_why_segment *const *)b;
-    if (x->live != y->live)
-        return x->live < y->live ? -1 : 1;
-    if (x->at.size != y->at.size)
-        return x->at.size > y->at.size ? -1 : 1;
-    return tp_order(x->at.base, y->at.base);
-}
-
-/* Of the segments with n live blocks at most `most_blocks` / n can go, so the largest of them do.
- * Those of private pools never do. */
-static void keep_worthy(struct choice *c, const struct tp_why_layout *l)
-{
-    size_t all = 0, same = 0;
-    for (size_t i = 0; i < l->segment_count; i++)
-        if (l->segments[i].live && l->segments[i].live <= c->most_blocks && !l->segments[i].at.pool)
-            c->segments[all++] = &l->segments[i];
-    qsort(c->segments, all, sizeof(struct tp_why_segment *), by_live_and_size);
-    for (size_t i = 0; i < all; i++) {
-        same = i && c->segments[i]->live == c->segments[i - 1]->live ? same + 1 : 0;
-        if ((same + 1) * c->segments[i]->live <= c->most_blocks)
-            c->segments[c->count++] = c->segments[i];
-    }
-}
-
-static void add_up(struct choice *c)
-{
-    size_t width = c->most_blocks + 1;
-    for (size_t i = 0; i < c->count; i++)
-        for (size_t k = c->most_blocks; k >= c->segments[i]->live; k--) {
-            uint64_t with = c->most[k - c->segments[i]->live] + c->segments[i]->at.size;
-            if (with <= c->most[k])
-                continue;
-            c->most[k] = with;
-            c->taken[i * width + k] = 1;
-        }
-}
-
-static int choose_segments(struct choice *c, const struct tp_why_layout *l, struct tp_err *err)
-{
-    c->segments = calloc(l->segment_count + 1, sizeof(struct tp_why_segment *));
-    c->most = calloc(c->most_blocks + 1, sizeof *c->most);
-    if (!c->segments || !c->most)
-        return no_memory(err);
-    keep_worthy(c, l);
-    c->taken = calloc(c->count + 1, c->most_blocks + 1);
-    if (!c->taken)
-        return no_memory(err);
-    add_up(c);
-    return TP_OK;
-}
-
-static void end_choice(struct choice *c)
-{
-    free(c->segments);
-    free(c->most);
-    free(c->taken);
-}
-
-/* ---- the smallest set ---- */
+/* ---- the set ---- */
 
 static void take_live(struct tp_why_room *out, const struct tp_why_layout *l, size_t first,
                       size_t last)
@@ -268,30 +196,6 @@ static void take_live(struct tp_why_room *out, const struct tp_why_layout *l, si
     out->segments++;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const size_t *x = a, *y = b;
-    return tp_order(*x, *y);
-}
-
-static int take_segments(struct tp_why_room *out, const struct tp_why_layout *l,
-                         const struct choice *c, size_t blocks, struct tp_err *err)
-{
-    out->blocks = calloc(blocks + 1, sizeof *out->blocks);
-    if (!out->blocks)
-        return no_memory(err);
-    out->way = TP_WHY_SEGMENTS;
-    for (size_t i = c->count; i-- > 0;) {
-        const struct tp_why_segment *s = c->segments[i];
-        if (!c->taken[i * (c->most_blocks + 1) + blocks])
-            continue;
-        take_live(out, l, s->first, s->first + s->count - 1);
-        blocks -= s->live;
-    }
-    qsort(out->blocks, out->block_count, sizeof *out->blocks, by_number);
-    return TP_OK;
-}
-
 static int take_window(struct tp_why_room *out, const struct tp_why_layout *l,
                        const struct window *w, struct tp_err *err)
 {
@@ -303,38 +207,12 @@ static int take_window(struct tp_why_room *out, const struct tp_why_layout *l,
     return TP_OK;
 }
 
-static int make_room(const struct room_making *m, struct tp_err *err)
-{
-    struct window w = {.segment = NULL};
-    struct choice c = {.most_blocks = TP_WHY_BLOCKS_MOST};
-    struct tp_why_room *out = m->out;
-    int rc = TP_OK;
-    try_holes(m, &w);
-    if (w.segment && w.live <= c.most_blocks)
-        c.most_blocks = w.live ? w.live - 1 : 0;
-    size_t blocks = 0;
-    if (m->rq->has_free && c.most_blocks) {
-        uint64_t missing = out->segment - driver_has(m);
-        rc = choose_segments(&c, m->layout, err);
-        for (blocks = 1; rc == TP_OK && blocks <= c.most_blocks && c.most[blocks] < missing;)
-            blocks++;
-    }
-    if (rc == TP_OK && blocks && blocks <= c.most_blocks)
-        rc = take_segments(out, m->layout, &c, blocks, err);
-    else if (rc == TP_OK && w.segment)
-        rc = take_window(out, m->layout, &w, err);
-    end_choice(&c);
-    return rc;
-}
-
-/* ---- where segments grow ---- */
-
-static void take_set(const struct room_making *m, struct tp_why_set *set)
+static void take_set(const struct room_making *m, struct tp_why_set *set, enum tp_why_way way)
 {
     struct tp_why_room *out = m->out;
     const struct tp_why_layout *l = m->layout;
     const struct tp_why_segment *s = l->segments, *last = NULL;
-    out->way = set->side_by_side ? TP_WHY_HOLE : TP_WHY_UNITS;
+    out->way = set->side_by_side ? TP_WHY_HOLE : way;
     out->blocks = set->blocks;
     out->block_count = set->count;
     for (size_t i = 0; i < set->count; i++) {
@@ -346,17 +224,33 @@ static void take_set(const struct room_making *m, struct tp_why_set *set)
     }
 }
 
-static int make_room_growing(const struct room_making *m, struct tp_err *err)
+/* The hole with the fewest blocks, or fewer that give the driver enough. */
+static int make_room(const struct room_making *m, const struct tp_why_growing *g,
+                     enum tp_why_way way, struct tp_err *err)
 {
     struct window w = {.segment = NULL};
-    struct tp_why_set set;
+    struct tp_why_set set = {.count = 0};
     try_holes(m, &w);
-    int rc = tp_why_growing_set(m->growing, w.segment ? w.live : SIZE_MAX, &set, err);
+    size_t below = w.segment ? w.live : SIZE_MAX;
+    int rc = m->rq->has_free ? tp_why_growing_set(g, below, &set, err) : TP_OK;
     if (rc == TP_OK && set.count)
-        take_set(m, &set);
+        take_set(m, &set, way);
     else
         free(set.blocks);
     return rc == TP_OK && !set.count && w.segment ? take_window(m->out, m->layout, &w, err) : rc;
+}
+
+/* Whole segments, each of them a unit that a segment for the request may be taken from. */
+static int make_room_of_segments(const struct room_making *m, struct tp_err *err)
+{
+    const struct tp_why_growing_cfg cfg = {
+        .layout = m->layout, .need = m->out->segment, .unit = 1, .driver = driver_has(m)};
+    struct tp_why_growing *segments = NULL;
+    int rc = tp_why_growing_new(&cfg, &segments, err);
+    if (rc == TP_OK)
+        rc = make_room(m, segments, TP_WHY_SEGMENTS, err);
+    tp_why_growing_free(segments);
+    return rc;
 }
 
 static int look_at_growing(struct room_making *m, struct tp_err *err)
@@ -388,9 +282,9 @@ int tp_why_room(const struct tp_why_layout *l, const struct tp_torch_rules *rule
         judge(&m);
     bool sought = !out->untold && out->verdict != TP_WHY_HAD_ROOM && out->verdict != TP_WHY_REFUSED;
     if (rc == TP_OK && sought && m.growing)
-        rc = rq->has_free ? make_room_growing(&m, err) : TP_OK;
+        rc = rq->has_free ? make_room(&m, m.growing, TP_WHY_UNITS, err) : TP_OK;
     else if (rc == TP_OK && sought)
-        rc = make_room(&m, err);
+        rc = make_room_of_segments(&m, err);
     tp_why_growing_free(m.growing);
     return rc;
 }

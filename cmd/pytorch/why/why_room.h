@@ -7,8 +7,9 @@
  *     | live | free | live | free |     the live blocks between two others, in one segment of the
  *            '---- a hole ---'          request's pool and stream
  *
- *     | live |  | live |                all blocks of some segments, of whatever pool: the driver
- *     '------'  '------'                then has their bytes, and those that are free on it
+ *     | live |  | live |                all blocks of segments side by side, of whatever pool:
+ *     '------'  '------'                the driver then has their bytes, and those that are free on
+ *                                       it
  *
  * Where segments grow, why_growing.h has the ways. */
 #ifndef TP_WHY_ROOM_H

@@ -36,7 +36,7 @@ struct tp_why_room {
     uint64_t capacity; /* bytes that the process could have; 0: not known */
     uint64_t largest;  /* hole of the request's pool and stream; 0: none */
     uint64_t fitting;  /* the largest request of its pool that finds room; 0: none, or untold */
-    /* the smallest set of live blocks without which the request finds room */
+    /* the fewest live blocks side by side without which the request finds room */
     enum tp_why_way way;
     size_t *blocks; /* owned: numbers in the layout, ascending */
     size_t block_count;

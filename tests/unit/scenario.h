@@ -11,7 +11,7 @@
  *     39M!        is refused, out of memory
  *     -a  -a/1    frees a                  -a:65 -a+1  gives another size or another address
  *     -a!         is refused, invalid
- *     a>1000:1008 resizes a in place       a>9?  a>9!  cannot be done; is refused
+ *     a>1000:1008 resizes a in place       a>9?  a+1>9! cannot be done; is refused
  *     use:a/1     stream 1 works on it     done:1      stream 1 has done all its work
  *     later       so have all streams      trim  trim:2M  reset
  *     follows=1>0,1>2   since the last look stream 1 had to wait for 0 and 2; none, or any
@@ -145,11 +145,11 @@ static inline void step_free(struct scenario *s)
     expect_step(s, (uint64_t)rc, says_next(s, "!") ? TP_EINVAL : TP_OK);
 }
 
-static inline void step_resize(struct scenario *s, struct scenario_block *block)
+static inline void step_resize(struct scenario *s, struct scenario_block *block, tp_addr addr)
 {
     struct tp_req rq = {.size = next_size(s), .align = 16};
     struct tp_block b = {0};
-    int rc = s->r->s->resize(s->r->st, s->r->threads[0], block->addr, &rq, &b), expected = TP_OK;
+    int rc = s->r->s->resize(s->r->st, s->r->threads[0], addr, &rq, &b), expected = TP_OK;
     if (says_next(s, "!"))
         expected = TP_EINVAL;
     else if (says_next(s, "?"))
@@ -251,8 +251,9 @@ static inline void step(struct scenario *s)
         step_free(s);
     } else if (is_block(s->at)) {
         struct scenario_block *block = next_block(s);
+        tp_addr addr = next_sum(s, block->addr);
         if (says_next(s, ">")) {
-            step_resize(s, block);
+            step_resize(s, block, addr);
         } else {
             expect_step(s, says_next(s, "="), true);
             step_alloc(s, block);

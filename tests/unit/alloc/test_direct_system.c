@@ -1,15 +1,7 @@
 /* The yardsticks: `direct`, `system` and `empty`. */
-#include "tests/unit/conformance.h"
+#include "tests/unit/scenario.h"
 
 #include <malloc.h>
-
-static struct rig *open_rig(const struct rig_cfg *cfg)
-{
-    struct rig *r = calloc(1, sizeof *r);
-    assert_non_null(r);
-    assert_int_equal(rig_open(r, cfg), TP_OK);
-    return r;
-}
 
 static void close_rig(struct rig *r)
 {
@@ -19,9 +11,8 @@ static void close_rig(struct rig *r)
 
 TEST(direct_asks_the_source_every_time)
 {
-    struct rig_cfg cfg = {
-        .strategy = &tp_strategy_direct, .base = &tp_source_virtual, .kind = TP_KIND_DEVICE};
-    struct rig *r = open_rig(&cfg);
+    struct rig *r = rig_new((struct rig_cfg){
+        .strategy = &tp_strategy_direct, .base = &tp_source_virtual, .kind = TP_KIND_DEVICE});
     for (uint64_t i = 1; i <= 100; i++) { /* one page of the device, taken and given back */
         struct tp_block b;
         assert_int_equal(rig_try(r, 0, i * 100, 16, &b), TP_OK);
@@ -37,61 +28,25 @@ TEST(direct_asks_the_source_every_time)
     close_rig(r);
 }
 
-TEST(direct_resizes_within_its_pages)
-{
-    struct rig_cfg cfg = {.strategy = &tp_strategy_direct, .base = &tp_source_host};
-    struct rig *r = open_rig(&cfg);
-    tp_addr a = rig_alloc(r, 0, 5000);
-    struct tp_block b;
-    struct tp_req rq = {.size = 8192, .align = 16};
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_OK);
-    assert_int_equal(b.addr, a);
-    assert_int_equal(b.granted, 8192);
-    rq.size = 8193;
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
-    rq.size = 4096;
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
-    assert_int_equal(r->s->resize(r->st, NULL, a + 4096, &rq, &b), TP_EINVAL);
-    close_rig(r);
-}
+PLAYS(direct_resizes_within_its_pages,
+      rig_new((struct rig_cfg){.strategy = &tp_strategy_direct, .base = &tp_source_host}),
+      "a=5000 a>8K:8K a>8K+1? a>4K? a+4K>4K!")
 
-TEST(direct_refuses_a_wrong_size)
-{
-    struct rig_cfg cfg = {.strategy = &tp_strategy_direct, .base = &tp_source_virtual};
-    struct rig *r = open_rig(&cfg);
-    struct tp_block b;
-    struct tp_req rq = {.size = 6000, .align = 16};
-    static const uint64_t wrong[] = {0, 1, 4999, 5001, 8192, 5000 | UINT64_C(1) << 63, UINT64_MAX};
-    tp_addr a = rig_alloc(r, 0, 5000);
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        assert_int_equal(rig_free(r, 0, a, wrong[i]), TP_EINVAL);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], 8192);
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_OK);
-    assert_int_equal(rig_free(r, 0, a, 5000), TP_EINVAL);
-    assert_int_equal(rig_free(r, 0, a, 6000), TP_OK);
-    assert_int_equal(r->account.puts, 1);
-    close_rig(r);
-}
+PLAYS(direct_refuses_a_wrong_size,
+      rig_new((struct rig_cfg){.strategy = &tp_strategy_direct, .base = &tp_source_virtual}),
+      "a=5000 -a:0! -a:1! -a:4999! -a:5001! -a:8K! -a:9223372036854780808! "
+      "-a:18446744073709551615! live=8K a>6000 -a:5000! -a:6000 puts=1")
 
-TEST(direct_keeps_what_the_source_refuses)
-{
-    struct rig_cfg cfg = {
-        .strategy = &tp_strategy_direct, .base = &tp_source_host, .fault = "put_at=1"};
-    struct rig *r = open_rig(&cfg);
-    tp_addr a = rig_alloc(r, 0, 100);
-    assert_int_equal(rig_free(r, 0, a, 100), TP_OK);
-    assert_int_equal(r->account.refused_puts, 1);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 4096);
-    assert_int_equal(rig_free(r, 0, a, 100), TP_EINVAL);
-    assert_int_equal(r->s->usable(r->st, a), 0);
-    close_rig(r); /* gives it back */
-}
+PLAYS(direct_keeps_what_the_source_refuses,
+      rig_new((struct rig_cfg){
+          .strategy = &tp_strategy_direct, .base = &tp_source_host, .fault = "put_at=1"}),
+      "a=100 -a refused_puts=1 dead=4K -a! usable:a=0" /* its end gives it back */)
 
 static const struct rig_cfg libc = {.strategy = &tp_strategy_system};
 
 TEST(system_says_what_is_usable)
 {
-    struct rig *r = open_rig(&libc);
+    struct rig *r = rig_new(libc);
     struct tp_block b;
     assert_int_equal(rig_try(r, 0, 100, 16, &b), TP_OK);
     assert_int_equal(b.granted, 0);
@@ -105,7 +60,7 @@ TEST(system_says_what_is_usable)
 
 TEST(system_moves_and_keeps_the_alignment)
 {
-    struct rig *r = open_rig(&libc);
+    struct rig *r = rig_new(libc);
     for (uint64_t align = 1; align <= 4096; align *= 2) {
         struct tp_block b;
         assert_int_equal(rig_try(r, 0, 100, align, &b), TP_OK);
@@ -136,7 +91,7 @@ TEST(system_reserves)
     struct tp_block b;
     if (!libc_is_plain())
         skip();
-    struct rig *r = open_rig(&libc);
+    struct rig *r = rig_new(libc);
     assert_int_equal(rig_try(r, 0, 64 << 20, 16, &b), TP_OK);
     assert_true(tp_rig_stats(r).reserved_bytes >= 64 << 20);
     assert_int_equal(rig_free(r, 0, b.addr, 1), TP_OK);
@@ -149,7 +104,7 @@ static bool is_mapped(const char *options)
 {
     struct rig_cfg cfg = libc;
     cfg.options = options;
-    struct rig *r = open_rig(&cfg);
+    struct rig *r = rig_new(cfg);
     struct tp_block b;
     size_t before = mallinfo2().hblks;
     assert_int_equal(rig_try(r, 0, 3000000, 16, &b), TP_OK);
@@ -170,8 +125,7 @@ TEST(system_sets_mallopt)
 
 TEST(empty_does_nothing)
 {
-    struct rig_cfg cfg = {.strategy = &tp_strategy_empty};
-    struct rig *r = open_rig(&cfg);
+    struct rig *r = rig_new((struct rig_cfg){.strategy = &tp_strategy_empty});
     struct tp_block a, b;
     struct tp_req rq = {.size = 1 << 20, .align = 16};
     assert_int_equal(rig_try(r, 0, 5000, 64, &a), TP_OK);
@@ -189,8 +143,7 @@ TEST(empty_does_nothing)
 /* It refuses what the functions around a real malloc refuse, and gives the thread's own block. */
 TEST(empty_malloc_does_nothing)
 {
-    struct rig_cfg cfg = {.strategy = &tp_strategy_empty_malloc};
-    struct rig *r = open_rig(&cfg);
+    struct rig *r = rig_new((struct rig_cfg){.strategy = &tp_strategy_empty_malloc});
     struct tp_block a, b;
     struct tp_req rq = {.size = 1 << 20, .align = 4096}, none = {.size = 0, .align = 16};
     assert_int_equal(rig_try(r, 0, 5000, 16, &a), TP_OK);

@@ -165,10 +165,10 @@ static int ranges_free(void *st, void *thr, tp_addr addr, const struct tp_req *r
         range->rq.align != rq->align)
         return TP_EINVAL;
     range->live = false;
-    if (how.leaks)
-        range->addr = 0;
+    if (!how.keeps && !how.leaks)
+        tp_src_put(r->env->source, range->addr, range->size);
     if (!how.keeps)
-        flush(r);
+        range->addr = 0;
     return TP_OK;
 }
 

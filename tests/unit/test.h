@@ -31,8 +31,8 @@ struct tests_of_file {
 /* A test between two functions that cmocka calls, NULL for none. */
 #define TEST_WITH(name, before, after)                                                             \
     static void name(void **state);                                                                \
-    static const struct CMUnitTest test_##name[] = {{#name, name, before, after, NULL}};           \
-    TESTS_IN_SECTION(tests_of_##name, test_##name, 1, NULL, NULL);                                 \
+    static const struct CMUnitTest rows_of_##name[] = {{#name, name, before, after, NULL}};        \
+    TESTS_IN_SECTION(tests_of_##name, rows_of_##name, 1, NULL, NULL);                              \
     static void name(__attribute__((unused)) void **state)
 
 /* Tests that are no functions of the file: rows of cmocka's. */

@@ -78,34 +78,29 @@ TEST_IN_RIG(fences_in_every_order)
 }
 
 /* More fences than events: later than need be, never early; and no event is made. */
-TEST_IN_RIG(more_fences_than_events)
+TEST_ON_BENCH(more_fences_than_events, cuda_rig(state, "step=0;queue=100000"), NULL)
 {
     enum { COUNT = 3000 };
-    struct cuda_rig *r = cuda_rig(state, "step=0;queue=100000");
-    struct cuda_bench b;
-    bench_open(&b, NULL);
     uint64_t made = cuda_rig_books(r).event_creates;
     static struct tp_fence f[3][COUNT];
     for (int i = 0; i < COUNT; i++)
-        for (uint16_t s = 0; s < 2; s++)   /* stream 2 comes when there is no event for it */
-            f[s][i] = bench_record(&b, s); /* which takes a nanosecond */
+        for (uint16_t s = 0; s < 2; s++)  /* stream 2 comes when there is no event for it */
+            f[s][i] = bench_record(b, s); /* which takes a nanosecond */
     for (int i = 0; i < 3; i++)
-        f[2][i] = bench_record(&b, 2);
+        f[2][i] = bench_record(b, 2);
     for (int past = 0; past <= COUNT; past += 250) {
         for (int i = COUNT - 1; i >= 0; i -= 7)
             for (int s = 0; s < 3; s++)
                 if (i < (s == 2 ? 3 : COUNT) && i >= past)
-                    assert_false(tp_src_done(&b.src, &f[s][i]));
+                    assert_false(tp_src_done(&b->src, &f[s][i]));
         r->advance(250);
     }
     for (int i = COUNT - 1; i >= 0; i--)
         for (int s = 0; s < 3; s++)
             if (i < (s == 2 ? 3 : COUNT))
-                assert_true(tp_src_done(&b.src, &f[s][i]));
-    bench_record(&b, 2);
+                assert_true(tp_src_done(&b->src, &f[s][i]));
+    bench_record(b, 2);
     assert_int_equal(cuda_rig_books(r).event_creates, made);
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
 }
 
 TEST_IN_RIG(one_stream_can_take_every_event)
@@ -144,104 +139,80 @@ TEST_ON_BENCH(to_record_takes_few_queries, cuda_rig(state, "step=0"), NULL)
 
 /* ---- in real time, as every driver has it ---- */
 
-TEST_IN_RIG(a_stream_passes_its_fence_by_itself)
+TEST_ON_BENCH(a_stream_passes_its_fence_by_itself, cuda_rig_any(state, "clock=real"), NULL)
 {
-    struct cuda_rig *r = cuda_rig_any(state, "clock=real");
-    struct cuda_bench b;
-    bench_open(&b, NULL);
-    tp_addr addr = bench_get(&b, MIB, 256);
-    uint64_t began = bench_long(&b, 0, addr);
-    struct tp_fence f = bench_record(&b, 0), other = bench_record(&b, 1);
-    bench_expect_pending(&b, &f, began, 1);
-    bench_until_done(&b, &other);
-    bench_expect_pending(&b, &f, began, 1);
-    bench_until_done(&b, &f);
+    tp_addr addr = bench_get(b, MIB, 256);
+    uint64_t began = bench_long(b, 0, addr);
+    struct tp_fence f = bench_record(b, 0), other = bench_record(b, 1);
+    bench_expect_pending(b, &f, began, 1);
+    bench_until_done(b, &other);
+    bench_expect_pending(b, &f, began, 1);
+    bench_until_done(b, &f);
     assert_true(bench_is_past(began, 1));
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
-    cuda_rig_no_violation(r);
 }
 
-TEST_IN_RIG(a_wait_takes_as_long_as_the_work)
+TEST_ON_BENCH(a_wait_takes_as_long_as_the_work, cuda_rig_any(state, "clock=real"), NULL)
 {
-    struct cuda_rig *r = cuda_rig_any(state, "clock=real");
-    struct cuda_bench b;
     struct tp_fence f[3];
-    bench_open(&b, NULL);
-    tp_addr addr = bench_get(&b, MIB, 256);
+    tp_addr addr = bench_get(b, MIB, 256);
     uint64_t began = tp_wall_ns();
     for (int i = 0; i < 3; i++) {
-        bench_long(&b, 1, addr);
-        f[i] = bench_record(&b, 1);
+        bench_long(b, 1, addr);
+        f[i] = bench_record(b, 1);
     }
-    assert_int_equal(tp_src_wait(&b.src, &f[1]), TP_OK);
+    assert_int_equal(tp_src_wait(&b->src, &f[1]), TP_OK);
     assert_true(bench_is_past(began, 2));
-    assert_true(tp_src_done(&b.src, &f[0]) && tp_src_done(&b.src, &f[1]));
-    tp_src_synced(&b.src, 0); /* another stream */
-    bench_expect_pending(&b, &f[2], began, 3);
-    tp_src_synced(&b.src, 1);
+    assert_true(tp_src_done(&b->src, &f[0]) && tp_src_done(&b->src, &f[1]));
+    tp_src_synced(&b->src, 0); /* another stream */
+    bench_expect_pending(b, &f[2], began, 3);
+    tp_src_synced(&b->src, 1);
     assert_true(bench_is_past(began, 3));
-    assert_true(tp_src_done(&b.src, &f[2]));
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
-    cuda_rig_no_violation(r);
+    assert_true(tp_src_done(&b->src, &f[2]));
 }
 
 /* Asked in any order, right each time. */
-TEST_IN_RIG(fences_of_real_time_in_every_order)
+TEST_ON_BENCH(fences_of_real_time_in_every_order, cuda_rig_any(state, "clock=real"), NULL)
 {
     enum { FENCES = 8 };
-    struct cuda_rig *r = cuda_rig_any(state, "clock=real");
-    struct cuda_bench b;
     struct tp_fence f[FENCES];
-    bench_open(&b, NULL);
-    tp_addr addr = bench_get(&b, MIB, 256);
+    tp_addr addr = bench_get(b, MIB, 256);
     uint64_t began = tp_wall_ns();
     for (int i = 0; i < FENCES; i++) {
-        bench_long(&b, 0, addr);
-        f[i] = bench_record(&b, 0);
+        bench_long(b, 0, addr);
+        f[i] = bench_record(b, 0);
     }
     for (unsigned past = 0; past <= FENCES; past++) {
         if (past)
-            assert_int_equal(tp_src_wait(&b.src, &f[past - 1]), TP_OK);
+            assert_int_equal(tp_src_wait(&b->src, &f[past - 1]), TP_OK);
         for (unsigned k = 0; k < FENCES; k++) {
             unsigned i = k * 3 % FENCES; /* 3 and 8 share no factor: all of them */
             if (i < past)
-                assert_true(tp_src_done(&b.src, &f[i]));
+                assert_true(tp_src_done(&b->src, &f[i]));
             else
-                bench_expect_pending(&b, &f[i], began, i + 1);
+                bench_expect_pending(b, &f[i], began, i + 1);
         }
     }
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
-    cuda_rig_no_violation(r);
 }
 
 /* Far more fences than a source has events, and than a driver's queue has room for. */
-TEST_IN_RIG(fences_of_real_time_without_number)
+TEST_ON_BENCH(fences_of_real_time_without_number, cuda_rig_any(state, "clock=real"), NULL)
 {
     enum { FENCES = 3000, OLDEST = 100 };
-    struct cuda_rig *r = cuda_rig_any(state, "clock=real");
-    struct cuda_bench b;
     static struct tp_fence f[2][FENCES];
-    bench_open(&b, NULL);
-    tp_addr addr = bench_get(&b, MIB, 256);
-    uint64_t began = bench_long(&b, 0, addr);
-    bench_long(&b, 1, addr + 4096);
+    tp_addr addr = bench_get(b, MIB, 256);
+    uint64_t began = bench_long(b, 0, addr);
+    bench_long(b, 1, addr + 4096);
     for (int i = 0; i < FENCES; i++)
         for (uint16_t s = 0; s < 2; s++) {
-            f[s][i] = bench_record(&b, s);
+            f[s][i] = bench_record(b, s);
             if (i < OLDEST)
-                bench_expect_pending(&b, &f[s][i / 2], began, 1);
+                bench_expect_pending(b, &f[s][i / 2], began, 1);
         }
     for (uint16_t s = 0; s < 2; s++)
-        assert_int_equal(tp_src_wait(&b.src, &f[s][FENCES - 1]), TP_OK);
+        assert_int_equal(tp_src_wait(&b->src, &f[s][FENCES - 1]), TP_OK);
     assert_true(bench_is_past(began, 1));
     for (int i = FENCES - 1; i >= 0; i--)
-        assert_true(tp_src_done(&b.src, &f[0][i]) && tp_src_done(&b.src, &f[1][i]));
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
-    cuda_rig_no_violation(r);
+        assert_true(tp_src_done(&b->src, &f[0][i]) && tp_src_done(&b->src, &f[1][i]));
 }
 
 /* ---- work is done before a synchronisation ---- */

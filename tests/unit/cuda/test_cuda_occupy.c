@@ -34,50 +34,41 @@ TEST_ON_BENCH(without_kernels_a_memset_occupies, cuda_rig(state, "missing=cuLaun
 }
 
 /* No more works are pending in a stream than leave its queue room for what is timed. */
-TEST_IN_RIG(a_queue_does_not_fill_up)
+TEST_ON_BENCH(a_queue_does_not_fill_up, cuda_rig(state, "step=0;queue=300"), NULL)
 {
     enum { WORKS = 600 };
-    struct cuda_rig *r = cuda_rig(state, "step=0;queue=300");
-    struct cuda_bench b;
     struct tp_driver_counts counts;
-    bench_open(&b, NULL);
-    tp_addr addr = bench_get(&b, MIB, 256);
+    tp_addr addr = bench_get(b, MIB, 256);
     for (int i = 0; i < WORKS; i++) {
-        bench_busy(&b, 1, addr, 1000);
+        bench_busy(b, 1, addr, 1000);
         assert_true(cuda_rig_books(r).works_pending <= 256);
     }
-    tp_src_counts(&b.src, &counts);
+    tp_src_counts(&b->src, &counts);
     assert_int_equal(counts.held_back, 3); /* with 256, 384 and 512 queued */
     assert_int_equal(counts.calls, 1);
     assert_int_equal(counts.syncs, 0);
-    cuda_bench_close(&b);
 }
 
 /* The stream of the most work counts, with what launching its kernels adds. */
-TEST_IN_RIG(busy_time_is_asked_and_spent)
+TEST_ON_BENCH(busy_time_is_asked_and_spent, cuda_rig(state, "clock=real;launch=1000000"), NULL)
 {
     enum { KERNELS = 10, MS = 1000000 };
-    cuda_rig(state, "clock=real;launch=1000000");
-    struct cuda_bench b;
     struct tp_driver_counts counts;
-    bench_open(&b, NULL);
-    tp_src_settle(&b.src);
-    tp_src_counts(&b.src, &counts);
+    tp_src_settle(&b->src);
+    tp_src_counts(&b->src, &counts);
     assert_int_equal(counts.busy_asked_ns | counts.busy_spent_ns, 0);
-    tp_addr addr = bench_get(&b, MIB, 256);
-    bench_busy(&b, 0, addr + 4096, MS);
+    tp_addr addr = bench_get(b, MIB, 256);
+    bench_busy(b, 0, addr + 4096, MS);
     for (int i = 0; i < KERNELS; i++)
-        bench_busy(&b, 1, addr, MS);
-    assert_int_equal(tp_src_work(&b.src, 2, addr + 8192, 512, 90 * MS, TP_OCCUPY_MEMSET), TP_OK);
-    tp_src_settle(&b.src);
-    tp_src_counts(&b.src, &counts);
+        bench_busy(b, 1, addr, MS);
+    assert_int_equal(tp_src_work(&b->src, 2, addr + 8192, 512, 90 * MS, TP_OCCUPY_MEMSET), TP_OK);
+    tp_src_settle(&b->src);
+    tp_src_counts(&b->src, &counts);
     assert_int_equal(counts.busy_asked_ns, KERNELS * MS);
     assert_true(counts.busy_spent_ns >= 2 * KERNELS * MS);
     assert_int_equal(counts.works, KERNELS + 2);
     assert_int_equal(counts.held_back | counts.syncs, 0); /* nor is this wait among them */
     assert_int_equal(counts.calls, 1);
-    bench_expect_sound(&b);
-    cuda_bench_close(&b);
 }
 
 /* A driver that is older than the toolkit refuses what that compiled, and takes the text; one that

@@ -61,7 +61,7 @@ static int run_help(const struct tp_args *args, FILE *out, struct tp_err *err)
     /* Before the topics: some of these take words of commands too. */
     for (size_t i = 0; tp_commands[i]; i++) {
         if (!tp_commands[i]->hidden && !strcmp(tp_commands[i]->name, name)) {
-            tp_cli_help(tp_commands[i], out);
+            tp_cli_help(tp_commands[i], TP_HELP_USUAL, out);
             return TP_OK;
         }
     }

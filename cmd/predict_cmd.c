@@ -29,8 +29,8 @@ struct predict_opts {
 
 #define EXPORTS(X, of)                                                                             \
     TP_EXPORTS_OF_ALL(X, of, TP_JSON_HELP)                                                         \
-    X(of, svg, of, "svg", "write memory by value as a picture to FILE")                            \
-    X(of, html, of, "html", TP_HTML_HELP)
+    X(of, svg, of, "svg", "write memory by value as a picture to FILE", IN)                        \
+    X(of, html, of, "html", TP_HTML_HELP, FIRST)
 enum { TP_EXPORT_INDEXES(predict, EXPORTS) };
 static const char *const predict_words[] = {TP_EXPORT_WORDS(EXPORTS)};
 

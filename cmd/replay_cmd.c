@@ -87,84 +87,78 @@ static const char *const auto_words[] = {"auto", NULL};
 #define ROW(member) offsetof(struct tp_replay_opts, member)
 static const struct tp_opt rows[] = {
     TP_STRATEGY_ROW(ROW(strategies),
-                    "a strategy, with options as name:a=1,b=2, under a label as label=name:...; "
-                    "may be repeated; without it the usual set is played"),
+                    "strategy to replay; repeatable (default: the usual ones)\n"
+                    "With options as NAME:a=1,b=2, under a label as LABEL=NAME:..."),
     TP_ALLOC_ROW(ROW(alloc)),
     TP_SOURCE_ROW(ROW(source),
-                  "where memory comes from: host, virtual or cuda; decorators follow with '+', "
-                  "such as host+shuffle or virtual+limit:capacity=1GiB (default: host for host "
-                  "traces; for device traces cuda where a driver and a GPU are, else virtual)"),
-    TP_LIST_AT("map-device", ROW(map_device), .arg = "A=B",
-               .help = "on cuda: device A of the trace is played by CUDA device B; may be repeated "
-                       "(default: the one of its own number)"),
+                  "memory source: host, virtual or cuda\n"
+                  "Source wrappers follow with '+': host+shuffle, virtual+limit:capacity=1GiB. "
+                  "(default: host for host traces; for device traces cuda with a driver and a GPU, "
+                  "else virtual)"),
+    TP_LIST_AT("map-device", ROW(map_device), .arg = "A=B", TP_LAST(DEVICE),
+               .help = "replay device A of the trace on CUDA device B; repeatable"),
     TP_CHOICE_AT("occupy", ROW(occupy), .def = "none", .choices = occupy_words, .arg = "HOW",
-                 .help =
-                     "on cuda: what the device does with each block after its allocation, on its "
-                     "stream: nothing; writes all of it once; is busy with it until the recorded "
-                     "time of the stream's next event, so that frees are pending as they were"),
+                 TP_LAST(DEVICE),
+                 .help = "simulated GPU work per allocation on cuda\n"
+                         "memset writes the block once; spin keeps the stream busy until its next "
+                         "recorded event, so that frees are pending as they were"),
     TP_REAL_AT("occupy-scale", ROW(occupy_scale), .def = "1", .arg = "X", .needs = "occupy spin",
-               .help = "with --occupy spin: so many times the recorded time"),
+               TP_LAST(DEVICE), .help = "factor on the recorded time of --occupy spin"),
     TP_CAPACITY_ROW(ROW(capacity),
-                    "what the device has, each of them; 0 is no limit. Out of memory is then an "
-                    "answer. recorded: what the recorded device had, where an out of memory in "
-                    "the trace tells; on the host a policy is stopped that holds over 16 times "
-                    "what the program needs and over 1 GiB"),
-    TP_FLAG_AT("fits", ROW(fits), .excludes = "no-fits",
-               .help = "find the smallest device on which no allocation fails (done without asking "
-                       "for device traces under 1,000,000 events)"),
-    TP_FLAG_AT("no-fits", ROW(no_fits), .help = "do not look for it"),
+                    "memory of each device; 0: no limit\n"
+                    "A strategy that needs more runs out of memory, which is a result. recorded: "
+                    "the recorded device's memory, where an OOM in the trace tells it; on the "
+                    "host a strategy is stopped at 16 times the requested memory and 1 GiB."),
+    TP_FLAG_AT("fits", ROW(fits), .excludes = "no-fits", TP_FIRST(DEVICE),
+               .help = "find the min capacity: the smallest device without OOM\n"
+                       "This is the default for device traces under 1,000,000 events."),
+    TP_FLAG_AT("no-fits", ROW(no_fits), TP_LAST(DEVICE), .help = "skip the min capacity"),
     TP_BOUND_ROW(ROW(bound_time), "auto", .choices = auto_words,
-                 .help = TP_BOUND_HELP " (auto: 100ms for device traces under 1,000,000 events, "
-                                       "else 0: not at all)"),
-    TP_SET_AT(
-        "passes", ROW(passes), .choices = pass_words, .needs = "format json",
-        .excludes = "fits no-fits verify" TP_REPLAY_FILES(TP_EXPORT_EXCLUDED, ),
-        .help =
-            "only what these measure, for --format json: usage (memory and counts), fits "
-            "(needs usage), throughput, latency, verify, count (instructions), resident (on host), "
-            "mapped (of a real allocator); "
-            "with commas (default: usage,throughput,latency,resident,mapped and what --fits and "
-            "--verify say)"),
-    TP_TOUCH_ROW(ROW(touch), "; auto is first on "
-                             "host and none on virtual and cuda"),
+                 .help = TP_BOUND_HELP " auto: 100ms for device traces under 1,000,000 events, "
+                                       "else 0, no search"),
+    TP_SET_AT("passes", ROW(passes), .choices = pass_words, .needs = "format json",
+              .excludes = "fits no-fits verify" TP_REPLAY_FILES(TP_EXPORT_EXCLUDED, ),
+              TP_LAST(MEASURING),
+              .help = "passes to run, separated by commas, with --format json\n"
+                      "usage (memory and counts), fits (needs usage), throughput, latency, verify, "
+                      "count (instructions), resident (on host), mapped (of a real allocator) "
+                      "(default: usage,throughput,latency,resident,mapped and those of --fits and "
+                      "--verify)"),
+    TP_TOUCH_ROW(ROW(touch), "\nauto: first on host, none on virtual and cuda"),
     TP_THREADS_ROW(ROW(threads)),
     TP_TIME_AT("min-time", ROW(min_time), .def = "auto", .min = 0, .max = UINT64_C(86400000000000),
-               .choices = auto_words,
-               .help = "a shorter trace is repeated until its timed calls add up to so long, once "
-                       "for speed and once for latencies, or until half as long again has passed. "
-                       "auto: 100ms on virtual, where a time is the policy's bookkeeping alone, "
-                       "150ms on host, 500ms on cuda"),
-    TP_UINT_AT("repeat", ROW(repeat), .def = "1", .min = 1, .max = 1000,
-               .help = "how often a trace longer than --min-time is played"),
+               .choices = auto_words, TP_FIRST(MEASURING),
+               .help = "repeat a trace until its timed calls add up to TIME\n"
+                       "Once for speed and once for latencies, and at most for TIME and a half. "
+                       "auto: 100ms on virtual, where a time is the strategy's bookkeeping alone, "
+                       "150ms on host, 500ms on cuda."),
+    TP_UINT_AT("repeat", ROW(repeat), .def = "1", .min = 1, .max = 1000, TP_IN(MEASURING),
+               .help = "replays of a trace that is longer than --min-time"),
     TP_CHOICE_AT("on-oom", ROW(on_oom), .def = "continue", .choices = oom_words, .arg = "WHAT",
-                 .help = "after a failed allocation"),
+                 TP_IN(DEVICE), .help = "after a failed allocation"),
     TP_FAIL_ON_ROW(ROW(fail_on),
-                   "exit with 1 when it holds for any strategy: oom (an allocation failed), "
-                   "'peak_reserved>8GiB', 'unused_reserved>=20%'; may be repeated"),
+                   "exit with 1 if EXPR holds for a strategy: oom, 'peak_reserved>8GiB'\n"
+                   "Metrics compare as in 'unused_reserved>=20%'; repeatable."),
     TP_THP_ROW(ROW(thp)),
     TP_GOAL_ROW(ROW(goal)),
     TP_TIMEOUT_ROW(ROW(timeout)),
-    TP_FLAG_AT("verify", ROW(verify),
-               .help =
-                   "first play once beside a shadow that checks every block: overlap, alignment, "
-                   "contents, repeated frees, leaks; with --threads once more by those; what it "
-                   "finds is named by event (exit 4)"),
+    TP_FLAG_AT("verify", ROW(verify), TP_FIRST(MEASURING),
+               .help = "check every block first: overlap, alignment, contents, leaks\n"
+                       "Repeated frees are tried too; with --threads it runs once more by those. "
+                       "A violation is named by event and exits with 4."),
     TP_OPEN_ROWS(struct tp_replay_opts),
-    TP_SEED_ROW(ROW(seed), "of everything random (the shuffle decorator)"),
+    TP_SEED_ROW(ROW(seed), "seed of the source wrapper shuffle"),
     TP_HOLDERS_ROWS(struct tp_replay_opts),
-    TP_FORMAT_ROW(tp_replay, "what is printed ('tapool help exports')"),
+    TP_FORMAT_ROW(tp_replay, "print the result as FORMAT; --export-FORMAT FILE writes it"),
     TP_JSON_ROW(tp_replay),
     TP_REPLAY_EXPORTS(TP_EXPORT_ROW, tp_replay) TP_THEME_ROW(tp_replay),
     TP_FORCE_ROW(ROW(exports.force)),
-    TP_UINT_AT("frames", ROW(frames), .def = "64", .max = TP_FRAMES_MOST,
-               .help =
-                   "for an export that draws the heap: at how many moments, of each device; 0 is "
-                   "none, 1 to 4 count as 5 (begin, end, both peaks, the first failure)"),
+    TP_UINT_AT("frames", ROW(frames), .def = "64", .max = TP_FRAMES_MOST, TP_LAST(OUTPUT),
+               .help = "moments per device at which an export draws the heap\n"
+                       "0: none; 1 to 4 count as 5: begin, end, both peaks, first failure"),
     TP_BYTES_ROW(ROW(exports.bytes)),
     TP_COLOR_ROW(ROW(exports.color)),
-    TP_VERBOSE_ROW(ROW(verbose), "everything: options, exact bytes, hashes, memory over time, "
-                                 "latencies by size, the slowest "
-                                 "calls"),
+    TP_VERBOSE_ROW(ROW(verbose), "print all: options, memory over time, latencies by size, ..."),
     {.name = NULL}};
 
 struct replay {
@@ -657,11 +651,9 @@ const struct tp_command tp_command_replay = {
     .usage = "replay TRACE... [-s STRATEGY]... [OPTION]...",
     .summary = "plays a trace against strategies and reports time, memory and fragmentation",
     .about =
-        "Plays each trace against each strategy and says how long every call took, how much "
-        "memory was held at the peak, and how much of it was wasted. With one strategy: a "
-        "screen about it; with several, or none named: one table.\n\nTRACE is a file, '-' for "
-        "standard input, or sample:NAME for a shipped one. A replay is one measurement: memory "
-        "and counts are exact, times have their interval beside them.",
+        "Replay a trace through allocator strategies and report time, memory and fragmentation. "
+        "One strategy gives a detailed screen; several, or none named, give one table. TRACE is a "
+        "file, '-' for standard input, or sample:NAME for a shipped one.",
     .opts_size = sizeof(struct tp_replay_opts),
     .options = rows,
     .run = run_replay,

@@ -29,7 +29,7 @@ struct tune_opts {
 
 #define EXPORTS(X, of)                                                                             \
     TP_EXPORTS_OF_ALL(X, of, TP_JSON_HELP)                                                         \
-    X(of, html, of, "html", TP_HTML_HELP)
+    X(of, html, of, "html", TP_HTML_HELP, FIRST)
 enum { TP_EXPORT_INDEXES(tune, EXPORTS) };
 static const char *const tune_words[] = {TP_EXPORT_WORDS(EXPORTS)};
 

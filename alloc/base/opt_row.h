@@ -49,6 +49,21 @@ enum tp_opt_from {
     TP_OPT_TYPED
 };
 
+/* The heading under which --help lists an option of a command. */
+enum tp_opt_group {
+    TP_GROUP_OTHER,
+    TP_GROUP_TRACES,
+    TP_GROUP_STRATEGIES,
+    TP_GROUP_DEVICE,
+    TP_GROUP_MEASURING,
+    TP_GROUP_OUTPUT,
+    TP_GROUP_LIMITS,
+    TP_OPT_GROUPS
+};
+
+/* Which help pages of a command list an option: --help and --help-all; -h too; --help-all alone. */
+enum tp_opt_listed { TP_LISTED, TP_LISTED_FIRST, TP_LISTED_LAST };
+
 struct tp_opt_list {
     char **items; /* owned */
     size_t count;
@@ -69,7 +84,9 @@ struct tp_opt {
     uint64_t min, max;          /* for UINT, SIZE and DURATION; both inclusive; max 0: no limit */
     const char *const *choices; /* NULL-terminated words */
     const char *arg;            /* what --help calls the value: SIZE, N, FILE; NULL for flags */
-    const char *help;           /* a few words, lower case; a '\n' starts a new line */
+    /* A few words, lower case. For an option of a command the first line says what it does, in
+     * --help; further ones are its details, in --help-all. */
+    const char *help;
     /* The value may stand first in the text of tp_opts_parse without the name, as in
      * "./mine.so,key=value". Only the first row of a table, and no FLAG, SET or LIST. */
     bool bare;
@@ -83,6 +100,9 @@ struct tp_opt {
     /* the option that this one requires: "update", or with a value: "occupy spin" */
     const char *needs;
     const char *same; /* the option and value that the flag stands for: "format json" */
+
+    enum tp_opt_group group;
+    enum tp_opt_listed listed;
 };
 
 TP_API_END
@@ -105,6 +125,11 @@ TP_API_END
 #define TP_LIST_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_LIST, at, __VA_ARGS__)
 #define TP_FILE_AT(label, at, ...)   /* a file that is written, or read unasked */                 \
     TP_TEXT_AT(label, at, .from = TP_OPT_USER, .arg = "FILE", __VA_ARGS__)
+
+/* Members of the row of a command's option: TP_IN(TRACES), TP_FIRST(TRACES), TP_LAST(TRACES). */
+#define TP_IN(the_group)    .group = TP_GROUP_##the_group
+#define TP_FIRST(the_group) TP_IN(the_group), .listed = TP_LISTED_FIRST
+#define TP_LAST(the_group)  TP_IN(the_group), .listed = TP_LISTED_LAST
 
 /* A row by type for an option that has the name of its member. */
 #define TP_FLAG_ROW(opts, member, ...)   TP_FLAG_AT(#member, offsetof(opts, member), __VA_ARGS__)

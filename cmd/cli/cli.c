@@ -16,44 +16,38 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- screen first ---- */
-
-/* The screen that `tapool` prints without arguments. */
-
-static void tp_screen_first(FILE *out)
+/* What `tapool` prints without arguments: the three stories that people come with. */
+static void print_first_screen(FILE *out)
 {
-    fprintf(out, "tapool %s: replay recorded allocations against allocator policies (Linux)\n",
+    fprintf(out,
+            "tapool %s: replay allocation traces through memory allocators\n"
+            "\n"
+            "A GPU ran out of memory\n"
+            "  tapool why SNAPSHOT              what filled it, by your own lines\n"
+            "  tapool tune SNAPSHOT             which PYTORCH_CUDA_ALLOC_CONF needs less\n"
+            "  tapool predict A@2 B@4 --fits 24GiB\n"
+            "                                   largest batch that fits, from two small runs\n"
+            "Which malloc is best for my program?\n"
+            "  tapool record -o T.tpt -- CMD    record a program, unchanged\n"
+            "  tapool replay T.tpt              compare the malloc libraries of this machine\n"
+            "  tapool compare T.tpt -s A -s B   interleaved runs, with 95%% confidence intervals\n"
+            "Guard it in CI\n"
+            "  tapool check                     fail if memory, instructions or latency regress\n"
+            "\n"
+            "More\n"
+            "  tapool info TRACE                what a trace contains\n"
+            "  tapool strategies                allocator strategies and their options\n"
+            "  tapool doctor                    what this machine can measure\n"
+            "  tapool replay sample:sqlite      a sample trace; sample:llm-decode is a GPU's\n"
+            "\n"
+            "tapool COMMAND -h: its options; tapool help: all commands; tapool help snapshots:\n"
+            "record PyTorch; tapool help report: read the figures\n",
             TAPOOL_VERSION);
-    fputs(
-        "\n"
-        "  tapool replay TRACE              the usual policies on your trace, one table\n"
-        "  tapool replay TRACE -s arena     one policy in detail\n"
-        "  tapool replay TRACE --capacity 8GiB\n"
-        "                                   does it fit? who runs out of memory, and why\n"
-        "  tapool info TRACE                what is in a trace, before you replay it\n"
-        "  tapool compare TRACE -s A -s B   which is faster, measured in turn, with intervals\n"
-        "  tapool check                     CI gate against tapool-baseline.json (tapool help ci)\n"
-        "  tapool convert TRACE -o FILE     in another form: .tpt is small and quick to play\n"
-        "  tapool strategies                the policies, what each resembles, where each runs\n"
-        "  tapool doctor                    what this machine can measure\n"
-        "\n"
-        "No trace yet?\n"
-        "  tapool replay sample:sqlite      a shipped one; also sample:jq, sample:python-threads\n"
-        "  tapool replay sample:web         made on the spot: a server, 8 threads, 2 million "
-        "events\n"
-        "  tapool replay sample:llm-decode  of a device, no GPU needed; also sample:training-step\n"
-        "  tapool gen web-server -o w.tpt   a synthetic one as a file; 'tapool gen' lists the "
-        "kinds\n"
-        "  tapool help formats              what is read: PyTorch snapshots, RMM logs, mtrace, "
-        "...\n"
-        "  tapool help snapshots            how to record one of PyTorch\n"
-        "  tapool help format               how to write one yourself: JSON, one event a line\n"
-        "\n"
-        "More: tapool COMMAND --help, tapool help report (how to read the numbers), tapool help\n",
-        out);
 }
 
 /* ---- options ---- */
+
+enum { OPTIONS_MAX = 96 }; /* of a command */
 
 struct parse {
     const struct tp_command *cmd;
@@ -65,20 +59,34 @@ struct parse {
     char **words;
     int count, flags;
     const struct tp_signals_found *signals;
-    bool help;
+    enum tp_help_page help;
+    bool version;
 };
+
+/* Options of other tools that people try here, and what does the same. */
+static const struct tp_fact habits[] = {
+    {"runs", "--min-time TIME repeats the replay"},
+    {"iterations", "--min-time TIME repeats the replay"},
+    {"warmup", "cold and steady times are measured apart in every replay"},
+    {"output", "--export-html FILE, --export-json FILE and others write a file"},
+    {NULL, NULL}};
 
 static int fail_option(const struct parse *p, const char *option, struct tp_err *err)
 {
-    const char *names[64] = {"help"};
-    for (size_t i = 0; p->cmd->options && p->cmd->options[i].name && i < 62; i++)
-        names[i + 1] = p->cmd->options[i].name;
-    const char *near = tp_nearest(option + strspn(option, "-"), names);
+    const char *names[OPTIONS_MAX + 4] = {"help", "help-all", "version"};
+    const char *name = option + strspn(option, "-");
     int status = tp_fail(err, TP_EUSAGE, "unknown option '%s'", option);
+    for (const struct tp_fact *habit = habits; habit->name; habit++)
+        if (!strcmp(habit->name, name))
+            return tp_hint(err, status, "%s; 'tapool %s --help' lists all", habit->help,
+                           p->cmd->name);
+    for (size_t i = 0; p->cmd->options && p->cmd->options[i].name && i < OPTIONS_MAX; i++)
+        names[i + 3] = p->cmd->options[i].name;
+    const char *near = tp_nearest(name, names);
     if (near)
-        return tp_hint(err, status, "did you mean '--%s'? 'tapool %s --help' lists all", near,
+        return tp_hint(err, status, "did you mean '--%s'? 'tapool %s --help-all' lists all", near,
                        p->cmd->name);
-    return tp_hint(err, status, "'tapool %s --help' lists all", p->cmd->name);
+    return tp_hint(err, status, "'tapool %s --help-all' lists all", p->cmd->name);
 }
 
 /* Sets an option to `value`. If that is NULL a flag becomes "yes", any other option takes the next
@@ -106,8 +114,12 @@ static int parse_long(struct parse *p, char *word, struct tp_err *err)
         return fail_option(p, word, err);
     memcpy(name, word + 2, length);
     name[length] = '\0';
-    if (!strcmp(name, "help")) {
-        p->help = true;
+    if (!strcmp(name, "help") || !strcmp(name, "help-all")) {
+        p->help = name[4] ? TP_HELP_ALL : TP_HELP_USUAL;
+        return TP_OK;
+    }
+    if (!strcmp(name, "version")) {
+        p->version = true;
         return TP_OK;
     }
     const struct tp_opt *row = tp_opt_find(p->cmd->options, name);
@@ -126,7 +138,7 @@ static int parse_short(struct parse *p, char *word, struct tp_err *err)
         while (row && row->name && row->letter != *letter)
             row++;
         if (*letter == 'h') {
-            p->help = true;
+            p->help = TP_HELP_SHORT;
             continue;
         }
         if (!row || !row->name)
@@ -160,6 +172,11 @@ static int parse_words(struct parse *p, struct tp_err *err)
 }
 
 /* ---- running ---- */
+
+static void print_version(void)
+{
+    fprintf(stdout, "tapool %s (%s, %s)\n", TAPOOL_VERSION, TAPOOL_BUILD, TAPOOL_COMPILER);
+}
 
 /* Adds a hint if options were set outside the command line: the wrong value may come from a file or
  * a variable that the user does not think of. */
@@ -197,7 +214,11 @@ static int run_parsed(struct parse *p, struct tp_err *err)
     if (!status)
         status = parse_words(p, err);
     if (!status && p->help) { /* before configure(), so that a broken file does not hide the help */
-        tp_cli_help(p->cmd, stdout);
+        tp_cli_help(p->cmd, p->help, stdout);
+        return TP_OK;
+    }
+    if (!status && p->version) {
+        print_version();
         return TP_OK;
     }
     if (!status)
@@ -234,12 +255,12 @@ static int dispatch(int argc, char **argv, const struct tp_signals_found *signal
                     struct tp_err *err)
 {
     if (argc < 2) {
-        tp_screen_first(stdout);
+        print_first_screen(stdout);
         return TP_OK;
     }
     const char *name = argv[1];
     if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
-        fprintf(stdout, "tapool %s (%s, %s)\n", TAPOOL_VERSION, TAPOOL_BUILD, TAPOOL_COMPILER);
+        print_version();
         return TP_OK;
     }
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))

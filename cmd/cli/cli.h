@@ -7,7 +7,9 @@
 /* Runs the whole program: parses the command line and runs the command. Returns the exit code. */
 int tp_cli_main(int argc, char **argv);
 
-/* Prints the command's --help page. */
-void tp_cli_help(const struct tp_command *cmd, FILE *out);
+/* The help pages of a command: -h has the options that people use, --help all but the rare ones,
+ * --help-all every option with its details. */
+enum tp_help_page { TP_HELP_NONE, TP_HELP_SHORT, TP_HELP_USUAL, TP_HELP_ALL };
+void tp_cli_help(const struct tp_command *cmd, enum tp_help_page which, FILE *out);
 
 #endif

@@ -1,15 +1,24 @@
-/* `tapool COMMAND --help`: a page made from the command's option rows. */
+/* `tapool COMMAND -h`, `--help` and `--help-all`: pages made from the command's option rows. */
 #include "cmd/cli/cli.h"
 #include "cmd/cli/config.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/text.h"
 
+#include <string.h>
+
 enum { LETTER = 2, NAME = 6, HELP = 27 };
 
-static void print_option(struct tp_page *page, const struct tp_opt *row)
+static const char *const group_titles[TP_OPT_GROUPS] = {
+    [TP_GROUP_OTHER] = "Options",         [TP_GROUP_TRACES] = "Traces",
+    [TP_GROUP_STRATEGIES] = "Strategies", [TP_GROUP_DEVICE] = "Device",
+    [TP_GROUP_MEASURING] = "Measuring",   [TP_GROUP_OUTPUT] = "Output",
+    [TP_GROUP_LIMITS] = "Limits"};
+
+static void print_option(struct tp_page *page, const struct tp_opt *row, bool details)
 {
     struct tp_str text = {0};
-    tp_str_add(&text, "%s", row->help);
+    size_t first = strcspn(row->help, "\n");
+    tp_str_add(&text, "%.*s", details ? (int)strlen(row->help) : (int)first, row->help);
     tp_str_choices(&text, row);
     if (row->def && row->type != TP_OPT_FLAG)
         tp_str_add(&text, " (default %s)", row->def);
@@ -20,20 +29,58 @@ static void print_option(struct tp_page *page, const struct tp_opt *row)
     tp_str_drop(&text);
 }
 
-void tp_cli_help(const struct tp_command *cmd, FILE *out)
+static bool is_listed(const struct tp_opt *row, enum tp_help_page which)
+{
+    if (which == TP_HELP_SHORT)
+        return row->listed == TP_LISTED_FIRST;
+    return which == TP_HELP_ALL || row->listed != TP_LISTED_LAST;
+}
+
+/* Returns how many options of the group the page does not list. */
+static size_t print_group(struct tp_page *page, const struct tp_command *cmd,
+                          enum tp_opt_group group, enum tp_help_page which)
+{
+    size_t left_out = 0;
+    bool begun = which == TP_HELP_SHORT; /* its options stand under one heading */
+    for (const struct tp_opt *row = cmd->options; row->name; row++) {
+        if (row->group != group)
+            continue;
+        if (!is_listed(row, which)) {
+            left_out++;
+            continue;
+        }
+        if (!begun)
+            fprintf(page->out, "\n%s\n", group_titles[group]);
+        begun = true;
+        print_option(page, row, which == TP_HELP_ALL);
+    }
+    return left_out;
+}
+
+static void print_more(const struct tp_command *cmd, size_t left_out, enum tp_help_page which,
+                       FILE *out)
+{
+    const char *page = which == TP_HELP_SHORT ? "--help" : "--help-all";
+    if (left_out)
+        fprintf(out, "\n%zu more option%s: tapool %s %s\n", left_out, left_out == 1 ? "" : "s",
+                cmd->name, page);
+    if (which != TP_HELP_SHORT && tp_config_concerns(cmd))
+        fputs("\nDefaults of options can be set in .tapool.ini: tapool help config\n", out);
+}
+
+void tp_cli_help(const struct tp_command *cmd, enum tp_help_page which, FILE *out)
 {
     struct tp_page page;
+    size_t left_out = 0;
     tp_page_init(&page, out, 0);
     fprintf(out, "usage: tapool %s\n\n", cmd->usage);
-    tp_page_lines(&page, 0, cmd->about[0] ? cmd->about : cmd->summary);
+    tp_page_lines(&page, 0, which != TP_HELP_SHORT && cmd->about[0] ? cmd->about : cmd->summary);
     if (!cmd->options)
         return;
-    fputs("\noptions:\n", out);
-    for (const struct tp_opt *row = cmd->options; row->name; row++)
-        print_option(&page, row);
-    tp_page_at(&page, LETTER, "-h,");
-    tp_page_row(&page, NAME, "--help", HELP, "this page");
-    if (tp_config_concerns(cmd))
-        fputs("\noptions also come from .tapool.ini and the environment: tapool help config\n",
-              out);
+    if (which == TP_HELP_SHORT)
+        fputs("\nOptions\n", out);
+    for (int group = TP_GROUP_TRACES; group < TP_OPT_GROUPS; group++)
+        left_out += print_group(&page, cmd, (enum tp_opt_group)group, which);
+    left_out += print_group(&page, cmd, TP_GROUP_OTHER, which);
+    print_more(cmd, left_out, which, out);
 }

@@ -26,10 +26,10 @@ struct tp_compare_page {
 /* All are of a struct tp_compare_page. Markdown and CSV are only printed. */
 #define TP_COMPARE_FILES(X, of)                                                                    \
     TP_EXPORTS_OF_ALL(X, of, TP_JSON_HELP)                                                         \
-    X(of, html, of, "html", TP_HTML_HELP)
+    X(of, html, of, "html", TP_HTML_HELP, FIRST)
 #define TP_COMPARE_EXPORTS(X, of)                                                                  \
-    X(of, markdown, of, "markdown", NULL)                                                          \
-    X(of, csv, of, "csv", NULL)                                                                    \
+    X(of, markdown, of, "markdown", NULL, LAST)                                                    \
+    X(of, csv, of, "csv", NULL, LAST)                                                              \
     TP_COMPARE_FILES(X, of)
 
 TP_COMPARE_EXPORTS(TP_EXPORT_DECLARE, tp_compare)

@@ -162,13 +162,13 @@ void tp_gate_print_remarks(const struct tp_gate *g, struct tp_page *page);
 /* The exports of what was found (cmd/ui/exporter.h), of a struct tp_gate. To add one: a file
  * cmd/gate/gate_NAME.c that exports `const struct tp_exporter tp_check_NAME`, and one line here. */
 #define TP_CHECK_EXPORTS(X, of)                                                                    \
-    TP_EXPORTS_OF_ALL(X, of, "write what was found to FILE as well")                               \
-    X(of, junit, of, "junit", "the same as JUnit XML: a test case for each cell and metric")       \
-    X(of, markdown, of, "markdown", "the same as Markdown")                                        \
-    X(of, html, of, "html", "the same as a page with charts, one file for a browser")              \
-    X(of, bmf, of, "bmf", "the measured values for Bencher (BMF)")                                 \
-    X(of, benchmarks, of, "benchmarks",                                                            \
-      "the measured values for github-action-benchmark (customSmallerIsBetter)")
+    TP_EXPORTS_OF_ALL(X, of, "write the results as JSON to FILE")                                  \
+    X(of, junit, of, "junit", "write JUnit XML to FILE: a test case per cell and metric", IN)      \
+    X(of, markdown, of, "markdown", "write Markdown to FILE, for a pull request", IN)              \
+    X(of, html, of, "html", TP_HTML_HELP, FIRST)                                                   \
+    X(of, bmf, of, "bmf", "write the values to FILE, for Bencher (BMF)", LAST)                     \
+    X(of, benchmarks, of, "benchmarks", "write the values to FILE, for github-action-benchmark",   \
+      LAST)
 
 TP_CHECK_EXPORTS(TP_EXPORT_DECLARE, tp_check)
 extern const struct tp_exporter tp_check_text;

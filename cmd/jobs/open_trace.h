@@ -25,30 +25,32 @@ extern const char *const tp_initial_heap_words[], *const tp_device_words[];
 #define TP_OPEN_ROW(type, member) offsetof(type, open) + offsetof(struct tp_open_opts, member)
 #define TP_OPEN_ROWS(opts)                                                                         \
     TP_FLAG_AT("strict", TP_OPEN_ROW(opts, strict), .excludes = "repair",                          \
-               .help = "dirty input is an error (the default for tapool's own formats)"),          \
+               .help = "fail on malformed events (default for tapool's own formats)",              \
+               TP_IN(TRACES)),                                                                     \
         TP_FLAG_AT("repair", TP_OPEN_ROW(opts, repair),                                            \
-                   .help =                                                                         \
-                       "dirty input is repaired and counted (the default for all other formats)"), \
+                   .help = "fix and count malformed events (default for other formats)",           \
+                   TP_IN(TRACES)),                                                                 \
         TP_UINT_AT("limit", TP_OPEN_ROW(opts, limit), .def = "0",                                  \
-                   .help = "read the first N events only; 0 is all"),                              \
-        TP_CHOICE_AT(                                                                              \
-            "initial-heap", TP_OPEN_ROW(opts, initial_heap), .def = "place",                       \
-            .choices = tp_initial_heap_words, .arg = "WHAT",                                       \
-            .help =                                                                                \
-                "what was live before the recording began is placed first, untimed, or dropped"),  \
+                   .help = "stop after the first N events; 0: read all", TP_IN(TRACES)),           \
+        TP_CHOICE_AT("initial-heap", TP_OPEN_ROW(opts, initial_heap), .def = "place",              \
+                     .choices = tp_initial_heap_words, .arg = "WHAT",                              \
+                     .help = "place the initial heap before the first event, untimed, or drop it", \
+                     TP_LAST(TRACES)),                                                             \
         TP_TEXT_AT("space", TP_OPEN_ROW(opts, space), .arg = "NAME",                               \
-                   .help = "of several memory spaces in one file, the one with this name, or all " \
-                           "(default: the one with most bytes)"),                                  \
+                   .help = "memory space to read, or all (default: the one with the most bytes)",  \
+                   TP_LAST(TRACES)),                                                               \
         TP_UINT_AT("device", TP_OPEN_ROW(opts, device), .def = "all", .max = INT64_MAX,            \
-                   .choices = tp_device_words,                                                     \
-                   .help = "of a snapshot of several GPUs this one; all is those with events"),    \
+                   .choices = tp_device_words, .help = "GPU to read from a snapshot of several",   \
+                   TP_IN(TRACES)),                                                                 \
         TP_TEXT_AT("input-format", TP_OPEN_ROW(opts, input_format), .arg = "NAME",                 \
-                   .help = "read the trace as this format instead of detecting it"),               \
+                   .help = "read the trace as this format instead of detecting it",                \
+                   TP_IN(TRACES)),                                                                 \
         TP_SIZE_AT("max-memory", TP_OPEN_ROW(opts, max_memory), .def = "1GiB", .min = 1 << 20,     \
                    .max = UINT64_C(1) << 60,                                                       \
-                   .help = "memory for reading a trace; a file that unpacks (.gz, .zst) to more "  \
-                           "than that, or makes a larger program in TMPDIR, and over 200 times "   \
-                           "its own size, is refused")
+                   .help = "memory limit for reading a trace\n"                                    \
+                           "A file is refused if it unpacks (.gz, .zst) to more than that, or "    \
+                           "makes a larger program in TMPDIR, and over 200 times its own size.",   \
+                   TP_IN(LIMITS))
 
 /* Opens a trace like tp_trace_open. TP_EUSAGE: both strict and repair. `empty`: a trace without
  * events is accepted if the trace says why it has none. */

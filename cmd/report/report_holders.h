@@ -20,17 +20,15 @@ void tp_place_short(const char *place, struct tp_str *out);
 /* Option rows. */
 #define TP_HOLDERS_BY_ROW(at)                                                                      \
     TP_CHOICE_AT("by", at, .def = "line", .choices = tp_holders_by_words, .arg = "WHAT",           \
-                 .help = "who holds the memory: by the line that asked for it, by annotation "     \
-                         "(phase), by age, by size, or by the metadata of a PyTorch snapshot")
+                 .help = "group live memory by", TP_IN(OUTPUT))
 #define TP_HOLDERS_DEPTH_ROW(at)                                                                   \
     TP_UINT_AT("depth", at, .def = "1", .min = 1, .max = TP_HOLDER_DEPTH,                          \
-               .help = "lines of the call stack that tell holders apart: 1 is the line itself, 2 " \
-                       "the line and its caller")
+               .help = "frames of the call stack that tell allocation sites apart",                \
+               TP_LAST(OUTPUT))
 #define TP_HOLDERS_ROWS(opts)                                                                      \
     TP_UINT_AT("at", offsetof(opts, holders.at), .def = "peak", .max = INT64_MAX,                  \
                .choices = tp_holders_at_words,                                                     \
-               .help = "the event after which it is shown who holds the memory; peak is the one "  \
-                       "where the program needs most"),                                            \
+               .help = "event after which to show live memory by site", TP_IN(OUTPUT)),            \
         TP_HOLDERS_BY_ROW(offsetof(opts, holders.by)),                                             \
         TP_HOLDERS_DEPTH_ROW(offsetof(opts, holders.depth))
 extern const char *const tp_holders_at_words[];

@@ -11,25 +11,21 @@
 
 /* Those that are refused where passes are chosen. */
 #define TP_REPLAY_FILES(X, of)                                                                     \
-    X(of, markdown, of, "markdown",                                                                \
-      "likewise the table of policies, for a comment on a pull request")                           \
-    X(of, csv, of, "csv", "likewise a table: a row for each result and device")                    \
-    X(of, benchfmt, of, "benchfmt", "likewise the repetitions, for Go's benchstat")                \
-    X(of, hgrm, of, "hgrm",                                                                        \
-      "likewise latencies for HdrHistogram's plotter, each histogram in a file of its own")        \
-    X(of, perfetto, of, "perfetto", "likewise memory over time, for ui.perfetto.dev")              \
-    X(of, svg, of, "svg",                                                                          \
-      "likewise memory over time as a picture, all strategies of a trace in one chart")            \
-    X(of, svg_heap, of, "svg-heap",                                                                \
-      "likewise a picture of what each strategy held when the program needed most")                \
-    X(of, snapshot, of, "snapshot",                                                                \
-      "likewise what a strategy did as a PyTorch memory snapshot, each strategy in a file of its " \
-      "own")                                                                                       \
-    X(of, html, of, "html", "likewise a page with charts, one file for a browser")                 \
-    X(of, folded, of, "folded", TP_FOLDED_HELP)
+    X(of, markdown, of, "markdown", "write the table as Markdown to FILE, for a pull request",     \
+      LAST)                                                                                        \
+    X(of, csv, of, "csv", "write a row per result and device to FILE", IN)                         \
+    X(of, benchfmt, of, "benchfmt", "write the repetitions to FILE, for Go's benchstat", LAST)     \
+    X(of, hgrm, of, "hgrm", "write latencies for HdrHistogram's plotter, a FILE per histogram",    \
+      LAST)                                                                                        \
+    X(of, perfetto, of, "perfetto", "write memory over time to FILE, for ui.perfetto.dev", LAST)   \
+    X(of, svg, of, "svg", "write memory over time as a picture to FILE", IN)                       \
+    X(of, svg_heap, of, "svg-heap", "write a picture of the heap at the trace peak to FILE", LAST) \
+    X(of, snapshot, of, "snapshot", "write a PyTorch memory snapshot, a FILE per strategy", LAST)  \
+    X(of, html, of, "html", TP_HTML_HELP, FIRST)                                                   \
+    X(of, folded, of, "folded", TP_FOLDED_HELP, LAST)
 
 #define TP_REPLAY_EXPORTS(X, of)                                                                   \
-    TP_EXPORTS_OF_ALL(X, of, "write the JSON result (tapool.result/1) to FILE as well")            \
+    TP_EXPORTS_OF_ALL(X, of, "write the JSON result to FILE")                                      \
     TP_REPLAY_FILES(X, of)
 
 TP_REPLAY_EXPORTS(TP_EXPORT_DECLARE, tp_replay)

@@ -32,8 +32,9 @@ enum { TP_TIMEOUT_AUTO, TP_TIMEOUT_NONE };
 extern const char *const tp_timeout_words[];
 #define TP_TIMEOUT_ROW(at)                                                                         \
     TP_TIME_AT("timeout", at, .def = "auto", .min = 1, .choices = tp_timeout_words,                \
-               .help = "a replay that takes longer is ended and is an error; auto is 2 min, 100 "  \
-                       "us for each event and 20 times --min-time")
+               .help = "kill a replay that runs longer than TIME and fail\n"                       \
+                       "auto: 2 min, 100 us per event and 20 times --min-time.",                   \
+               TP_IN(LIMITS))
 uint64_t tp_timeout_of(uint64_t option, uint64_t events, uint64_t min_time_ns);
 
 /* Plays one strategy on one trace and reads the result, which has one run. The caller releases

@@ -3,7 +3,7 @@
  *
  *     #define EXPORTS(X, of)
  *         TP_EXPORTS_OF_ALL(X, of, TP_JSON_HELP)
- *         X(of, html, of, "html", TP_HTML_HELP)
+ *         X(of, html, of, "html", TP_HTML_HELP, FIRST)
  *
  *     enum { TP_EXPORT_INDEXES(tune, EXPORTS) };                    tune_index_json, ...
  *     static const char *const tune_words[] = {TP_EXPORT_WORDS(EXPORTS)};          of --format
@@ -78,9 +78,10 @@ struct tp_exports {
 /* ---- the lists of a command ---- */
 
 /* The exports that every command has. */
-#define TP_EXPORTS_OF_ALL(X, of, json_help) X(of, json, tp_export, "json", json_help)
+#define TP_EXPORTS_OF_ALL(X, of, json_help) X(of, json, tp_export, "json", json_help, IN)
 
-/* What the macros make of a list of X(of, ID, whose, "name", help of --export-name): the exporter
+/* What the macros make of a list of X(of, ID, whose, "name", help of
+ * --export-name, FIRST, IN or LAST: where that is listed): the exporter
  * is `whose_ID`. `of` is what the names of a command begin with: its option struct is `struct
  * of_opts`, which has a member `struct tp_exports exports`. */
 #define TP_EXPORT_INDEX(of, id, ...)                 of##_index_##id,
@@ -89,9 +90,9 @@ struct tp_exports {
 #define TP_EXPORT_OPTION(of, id, whose, name, ...)   "export-" name,
 #define TP_EXPORT_EXCLUDED(of, id, whose, name, ...) " export-" name
 #define TP_EXPORT_DECLARE(of, id, whose, ...)        extern const struct tp_exporter whose##_##id;
-#define TP_EXPORT_ROW(of, id, whose, name, what)                                                   \
+#define TP_EXPORT_ROW(of, id, whose, name, what, listed)                                           \
     TP_FILE_AT("export-" name, offsetof(struct of##_opts, exports.files[of##_index_##id]),         \
-               .help = what),
+               .help = what, TP_##listed(OUTPUT)),
 
 TP_EXPORTS_OF_ALL(TP_EXPORT_DECLARE, , )
 
@@ -107,21 +108,21 @@ TP_EXPORTS_OF_ALL(TP_EXPORT_DECLARE, , )
 
 #define TP_FORMAT_ROW(of, what)                                                                    \
     TP_CHOICE_AT("format", offsetof(struct of##_opts, exports.format), .def = "text",              \
-                 .choices = of##_words, .arg = "FORMAT", .help = what)
+                 .choices = of##_words, .arg = "FORMAT", .help = what, TP_IN(OUTPUT))
 #define TP_JSON_ROW(of)                                                                            \
     TP_FLAG_AT("json", offsetof(struct of##_opts, exports.json), .same = "format json",            \
-               .help = "the same as --format json")
+               .help = "print JSON: --format json", TP_FIRST(OUTPUT))
 #define TP_THEME_ROW(of)                                                                           \
     TP_CHOICE_AT("svg-theme", offsetof(struct of##_opts, exports.theme), .def = "auto",            \
                  .choices = tp_theme_words, .arg = "THEME",                                        \
-                 .help = "colours of a picture (--export-svg, --export-svg-heap): those that its " \
-                         "reader prefers, or always the same")
+                 .help = "colors of an SVG picture; auto: the reader's preference",                \
+                 TP_LAST(OUTPUT))
 #define TP_EXPORT_ROWS(of, LIST)                                                                   \
-    TP_FORMAT_ROW(of, "what is printed"), TP_JSON_ROW(of),                                         \
+    TP_FORMAT_ROW(of, "print the result as FORMAT"), TP_JSON_ROW(of),                              \
         LIST(TP_EXPORT_ROW, of) TP_FORCE_ROW(offsetof(struct of##_opts, exports.force))
 
-#define TP_JSON_HELP   "write the JSON to FILE as well"
-#define TP_HTML_HELP   "write a page with charts to FILE, one file for a browser"
-#define TP_FOLDED_HELP "write call stacks with what each holds to FILE, for a flame graph"
+#define TP_JSON_HELP   "write the JSON to FILE"
+#define TP_HTML_HELP   "write a page with charts to FILE, for a browser"
+#define TP_FOLDED_HELP "write call stacks with their live bytes to FILE, for a flame graph"
 
 #endif

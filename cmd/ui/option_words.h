@@ -26,52 +26,59 @@ enum tp_opt_from tp_strategy_from(const char *text);
 /* Option rows. `at` is the offset of the member in the option struct, `what` the help text. */
 #define TP_STRATEGY_ROW(at, what)                                                                  \
     TP_LIST_AT("strategy", at, .letter = 's', .arg = "NAME[:OPTS]", .help = what,                  \
-               .value_from = tp_strategy_from)
+               .value_from = tp_strategy_from, TP_FIRST(STRATEGIES))
 #define TP_ALLOC_ROW(at)                                                                           \
     TP_TEXT_AT("alloc", at, .from = TP_OPT_USER, .arg = "NAMES",                                   \
-               .help = "allocators by name, with commas: 'glibc,jemalloc,arena' is short for -s "  \
-                       "system -s lib:jemalloc -s arena")
-#define TP_SOURCE_ROW(at, what) TP_TEXT_AT("source", at, .arg = "NAME", .help = what)
+               .help = "strategies by short names: glibc,jemalloc,arena\n"                         \
+                       "The same as -s system -s lib:jemalloc -s arena.",                          \
+               TP_IN(STRATEGIES))
+#define TP_SOURCE_ROW(at, what) TP_TEXT_AT("source", at, .arg = "NAME", .help = what, TP_IN(DEVICE))
 #define TP_CAPACITY_ROW(at, what)                                                                  \
     TP_SIZE_AT("capacity", at, .def = "recorded", .max = UINT64_C(1) << 60,                        \
-               .choices = tp_capacity_words, .help = what)
+               .choices = tp_capacity_words, .help = what, TP_FIRST(DEVICE))
 #define TP_RESERVE_ROW(at)                                                                         \
     TP_SIZE_AT("reserve", at, .def = "0", .max = UINT64_C(1) << 60,                                \
-               .help =                                                                             \
-                   "of --capacity SIZE so much is not the allocator's: the CUDA context, other "   \
-                   "programs")
+               .help = "share of --capacity for the CUDA context and other programs",              \
+               TP_IN(DEVICE))
 /* What of a device is PyTorch's. TP_EUSAGE: nothing, or --reserve without the size of the device
  * (`capacity` is the keyword). */
 int tp_less_reserve(uint64_t *capacity, uint64_t reserve, struct tp_err *err);
 #define TP_TOUCH_ROW(at, what)                                                                     \
     TP_CHOICE_AT("touch", at, .def = "auto", .choices = tp_touch_words, .arg = "HOW",              \
-                 .help = "what is written into a new block inside the timed call" what)
+                 .help = "memory of a new block to write in the timed call" what,                  \
+                 TP_LAST(MEASURING))
 #define TP_THREADS_ROW(at)                                                                         \
     TP_UINT_AT(                                                                                    \
         "threads", at, .def = "auto", .min = 1, .max = UINT16_MAX, .choices = tp_threads_words,    \
-        .help = "threads that play the timed passes of a host trace: recorded is one for "         \
-                "each recorded thread, N plays recorded thread i by thread i mod N; auto is "      \
-                "recorded on host, where so many can run, else 1. Objects go from thread to "      \
-                "thread in the order of the trace; waiting for one is in no time, and "            \
-                "recorded pauses are not kept")
+        .help = "threads for the timed passes of a host trace\n"                                   \
+                "recorded: one per recorded thread; N: recorded thread i runs on thread i mod N; " \
+                "auto: recorded on the source host, up to the limit of the machine, else 1. A "    \
+                "block passes from thread to thread in the order of the trace; times exclude the " \
+                "wait for it, and recorded pauses are skipped.",                                   \
+        TP_FIRST(MEASURING))
 #define TP_GOAL_ROW(at)                                                                            \
     TP_CHOICE_AT("goal", at, .def = "both", .choices = tp_goal_words, .arg = "GOAL",               \
-                 .help = "what the Pick is for, on the host: memory, time, or both")
+                 .help = "goal of the Pick on the host", TP_IN(STRATEGIES))
 #define TP_THP_ROW(at)                                                                             \
     TP_FLAG_AT("thp", at,                                                                          \
-               .help = "resident memory is measured with the machine's huge pages, by which a "    \
-                       "block of some bytes may hold 2 MiB; without it they are off there")
-#define TP_FAIL_ON_ROW(at, what) TP_LIST_AT("fail-on", at, .arg = "EXPR", .help = what)
+               .help = "measure resident memory with transparent huge pages\n"                     \
+                       "A block of a few bytes may then hold 2 MiB.",                              \
+               TP_LAST(MEASURING))
+#define TP_FAIL_ON_ROW(at, what)                                                                   \
+    TP_LIST_AT("fail-on", at, .arg = "EXPR", .help = what, TP_IN(OUTPUT))
 #define TP_SEED_ROW(at, what)                                                                      \
-    TP_UINT_AT("seed", at, .def = "1", .max = UINT64_MAX - 1, .help = what)
-#define TP_OUTPUT_ROW(at, what) TP_FILE_AT("output", at, .letter = 'o', .help = what)
+    TP_UINT_AT("seed", at, .def = "1", .max = UINT64_MAX - 1, .help = what, TP_LAST(MEASURING))
+#define TP_OUTPUT_ROW(at, what)                                                                    \
+    TP_FILE_AT("output", at, .letter = 'o', .help = what, TP_FIRST(OUTPUT))
 #define TP_FORCE_ROW(at)                                                                           \
-    TP_FLAG_AT("force", at, .letter = 'f', .from = TP_OPT_USER, .help = "overwrite FILE")
-#define TP_BYTES_ROW(at) TP_FLAG_AT("bytes", at, .help = "sizes in full")
+    TP_FLAG_AT("force", at, .letter = 'f', .from = TP_OPT_USER, .help = "overwrite FILE",          \
+               TP_IN(OUTPUT))
+#define TP_BYTES_ROW(at) TP_FLAG_AT("bytes", at, .help = "print sizes in bytes", TP_IN(OUTPUT))
 #define TP_COLOR_ROW(at)                                                                           \
     TP_CHOICE_AT("color", at, .def = "auto", .choices = tp_color_words, .arg = "WHEN",             \
-                 .help = "colour")
-#define TP_VERBOSE_ROW(at, what) TP_FLAG_AT("verbose", at, .letter = 'v', .help = what)
+                 .help = "color the screen", TP_IN(OUTPUT))
+#define TP_VERBOSE_ROW(at, what)                                                                   \
+    TP_FLAG_AT("verbose", at, .letter = 'v', .help = what, TP_FIRST(OUTPUT))
 
 /* Adds the choices of an option as ": never | always | auto". Adds nothing for an option without
  * choices, or for a set, which is explained by its help. */

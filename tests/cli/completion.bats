@@ -68,7 +68,7 @@ topics = re.findall(r"^  (\w+)", listed.split("TOPIC\n")[1].split("\n\n")[0], re
 assert {"replay", "help"} <= set(commands) and {"config", "format"} <= set(topics)
 options = 0
 for command in commands:
-    page = say(command, "--help")
+    page = say(command, "--help-all")
     everywhere(command)
     section = man.split(".SS " + command + "\n")[1].split("\n.S")[0]
     part = {"man": section}

@@ -128,7 +128,7 @@ assert d["unused_variables"] == ["TAPOOL_MINTIME"]
 commands = {c["name"]: {o["name"]: o for o in c["options"]} for c in d["commands"]}
 assert not any(name.startswith("_") for name in commands)
 for name, options in commands.items():
-    page = subprocess.run([sys.argv[3], name, "--help"], capture_output=True, text=True).stdout
+    page = subprocess.run([sys.argv[3], name, "--help-all"], capture_output=True, text=True).stdout
     listed = set(re.findall(r"^  (?:-\w,|   ) ?--([a-z-]+)", page, re.M)) - {"help", "config"}
     assert set(options) == listed, (name, set(options) ^ listed)
     part = re.search(r"^%s\n((?:  .*\n)+)" % name, text, re.M).group(1)

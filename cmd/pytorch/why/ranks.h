@@ -103,8 +103,8 @@ uint64_t tp_rank_value(const struct tp_rank *rank, enum tp_rank_figure figure);
  * JSON. */
 #define TP_SNAPSHOT_EXPORTS(X, of)                                                                 \
     TP_EXPORTS_OF_ALL(X, of, TP_JSON_HELP)                                                         \
-    X(of, folded, of, "folded", TP_FOLDED_HELP)                                                    \
-    X(of, html, of, "html", TP_HTML_HELP)
+    X(of, folded, of, "folded", TP_FOLDED_HELP, LAST)                                              \
+    X(of, html, of, "html", TP_HTML_HELP, FIRST)
 
 /* Options of both that go with several. */
 #define TP_RANKS_OPTIONS                                                                           \

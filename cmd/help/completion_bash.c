@@ -36,7 +36,7 @@ static void print_options(FILE *out)
                 fprintf(out, "-%c ", row->letter);
             fprintf(out, "--%s ", row->name);
         }
-        fputs("-h --help' ;;\n", out);
+        fputs("-h --help --help-all' ;;\n", out);
     }
     fputs("    *) words='--help --version' ;;\n    esac\n}\n\n", out);
 }

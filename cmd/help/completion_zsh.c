@@ -64,7 +64,7 @@ static void print_command(const struct tp_command *cmd, FILE *out)
     fprintf(out, "    %s)\n        _arguments -s -S \\\n", cmd->name);
     for (const struct tp_opt *row = cmd->options; row && row->name; row++)
         print_option(row, out);
-    fputs("        '(- *)'{-h,--help}'[this page]'", out);
+    fputs("        '(- *)'{-h,--help,--help-all}'[this page]'", out);
     if (list)
         fprintf(out, " \\\n        '*:%s:_tapool_%s'", tp_list_names[list], tp_list_names[list]);
     fputs("\n        ;;\n", out);

@@ -104,7 +104,7 @@ static void assert_no_row(struct tp_frame_reader *r)
     assert_false(r->broken);
 }
 
-static void a_small_heap_is_kept_exactly(void **state)
+TEST_WITH(a_small_heap_is_kept_exactly, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, 8);
     (void)state;
@@ -133,7 +133,7 @@ static void a_small_heap_is_kept_exactly(void **state)
 }
 
 /* Numbers of 64 bits, and a unit of a byte. */
-static void the_largest_numbers_are_written(void **state)
+TEST_WITH(the_largest_numbers_are_written, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, 8);
     const uint64_t event = (UINT64_C(1) << 62) + 1, size = (UINT64_C(1) << 61) + 1;
@@ -152,7 +152,7 @@ static void the_largest_numbers_are_written(void **state)
 }
 
 /* Neighbours that nobody could see are one piece, which has the event of its largest live block. */
-static void what_is_too_small_is_merged(void **state)
+TEST_WITH(what_is_too_small_is_merged, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, 8);
     (void)state;
@@ -211,7 +211,7 @@ static size_t count_rows(const struct tp_frames *f, uint32_t device, const struc
     return rows;
 }
 
-static void many_ranges_share_rows(void **state)
+TEST_WITH(many_ranges_share_rows, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, TP_FRAMES_MOST);
     unsigned coarseness = 0;
@@ -231,7 +231,7 @@ static void many_ranges_share_rows(void **state)
 }
 
 /* Heaps that fit into no row: the worst that a walk can name. */
-static void the_coarsest_rows_fit(void **state)
+TEST_WITH(the_coarsest_rows_fit, setup, teardown)
 {
     struct tp_frames *f = new_frames(TP_MAX_DEVICES, TP_FRAMES_MOST);
     (void)state;
@@ -270,7 +270,7 @@ static bool is_kept(const struct tp_frames *f, uint64_t event)
     return false;
 }
 
-static void the_tips_stay(void **state)
+TEST_WITH(the_tips_stay, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, 9);
     (void)state;
@@ -287,7 +287,7 @@ static void the_tips_stay(void **state)
     free(f);
 }
 
-static void what_is_always_kept_stays(void **state)
+TEST_WITH(what_is_always_kept_stays, setup, teardown)
 {
     static const uint8_t always[] = {TP_FRAME_DEMAND, TP_FRAME_FAILED, TP_FRAME_RESERVED};
     (void)state;
@@ -306,7 +306,7 @@ static void what_is_always_kept_stays(void **state)
     }
 }
 
-static void a_withdrawn_reason_is_not_kept_for(void **state)
+TEST_WITH(a_withdrawn_reason_is_not_kept_for, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, 5);
     (void)state;
@@ -319,7 +319,7 @@ static void a_withdrawn_reason_is_not_kept_for(void **state)
 }
 
 /* One that is added late is put where its event is. */
-static void frames_are_in_the_order_of_events(void **state)
+TEST_WITH(frames_are_in_the_order_of_events, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, 8);
     (void)state;
@@ -332,9 +332,8 @@ static void frames_are_in_the_order_of_events(void **state)
     free(f);
 }
 
-static void the_memory_is_bounded(void **state)
+TEST_WITH(the_memory_is_bounded, setup, teardown)
 {
-    (void)state;
     for (uint32_t devices = 1; devices <= TP_MAX_DEVICES; devices++)
         for (uint32_t most = 0; most <= TP_FRAMES_MOST + 1; most += 27)
             assert_true(tp_frames_size(devices, most) <= 10 << 20);
@@ -402,9 +401,8 @@ static uint64_t highest_of_curve(const struct tp_device_run *d)
     return high;
 }
 
-static void frames_agree_with_the_figures(void **state)
+TEST_WITH(frames_agree_with_the_figures, setup, teardown)
 {
-    (void)state;
     for (uint64_t number = 1; number <= 4; number++) {
         struct tp_program *p = random_program(number);
         for (size_t i = 0; i < COUNT(strategies); i++) {
@@ -418,7 +416,7 @@ static void frames_agree_with_the_figures(void **state)
     }
 }
 
-static void a_full_device_has_the_failure(void **state)
+TEST_WITH(a_full_device_has_the_failure, setup, teardown)
 {
     struct limit_options limit;
     struct tp_program *p = random_program(2);
@@ -440,7 +438,7 @@ static void a_full_device_has_the_failure(void **state)
 }
 
 /* The figures of the pass are the same with frames and without. */
-static void frames_change_no_figure(void **state)
+TEST_WITH(frames_change_no_figure, setup, teardown)
 {
     struct tp_program *p = random_program(3);
     (void)state;
@@ -477,7 +475,7 @@ static struct tp_program *plain_program(void)
 }
 
 /* No decision follows an address, no frame has one: the bytes are the same wherever ranges lie. */
-static void the_same_is_taken_anywhere(void **state)
+TEST_WITH(the_same_is_taken_anywhere, setup, teardown)
 {
     struct tp_program *p = plain_program();
     (void)state;
@@ -501,7 +499,7 @@ static void the_same_is_taken_anywhere(void **state)
 }
 
 /* The last live pieces of a small heap have the events of their blocks. */
-static void pieces_have_their_events(void **state)
+TEST_WITH(pieces_have_their_events, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 3 << 20, 0),
                                     ALLOC_INSN(1, 5 << 20, 0),
@@ -568,7 +566,7 @@ static int counted_walk(void *st, tp_walk_fn *fn, void *ctx)
 
 /* Few walks, of a heap with so many blocks, and still what is always kept; direct gives memory back
  * with each free, so that its highest moment is gone with the next. */
-static void a_large_heap_has_few_frames(void **state)
+TEST_WITH(a_large_heap_has_few_frames, setup, teardown)
 {
     struct tp_program *p = large_program();
     const struct tp_strategy *const some[] = {&tp_strategy_arena, &tp_strategy_direct};
@@ -599,7 +597,7 @@ static struct tp_insn insn_of(bool frees, uint32_t slot, uint64_t size)
 /* The trace wants most at its begin, but bytes that take a page each take more later on, and each
  * time more than ever, until the next free: no credit lasts for that, and the last one is taken in
  * a second replay. */
-static void the_highest_peak_is_never_lost(void **state)
+TEST_WITH(the_highest_peak_is_never_lost, setup, teardown)
 {
     enum { KEPT = 2000, TIPS = 3000, HELD = 4096 };
     static struct tp_insn insns[2 + KEPT + 3 * TIPS];
@@ -666,7 +664,7 @@ static int same_walk(void *st, tp_walk_fn *fn, void *ctx)
     return walked->walk(st, same_piece, &to);
 }
 
-static void a_walk_that_is_wrong_is_an_error(void **state)
+TEST_WITH(a_walk_that_is_wrong_is_an_error, setup, teardown)
 {
     struct tp_program *p = random_program(2);
     struct tp_strategy wrong = tp_strategy_torch;
@@ -686,7 +684,7 @@ static void a_walk_that_is_wrong_is_an_error(void **state)
     tp_program_release(p);
 }
 
-static void what_has_no_ranges_has_no_frames(void **state)
+TEST_WITH(what_has_no_ranges_has_no_frames, setup, teardown)
 {
     struct tp_program *p = random_program(2);
     struct tp_strategy silent = tp_strategy_torch;
@@ -702,7 +700,7 @@ static void what_has_no_ranges_has_no_frames(void **state)
 }
 
 /* Whatever a process left there, it is refused or can be read. */
-static void damaged_frames_are_refused_or_read(void **state)
+TEST_WITH(damaged_frames_are_refused_or_read, setup, teardown)
 {
     struct tp_program *p = random_program(2);
     struct tp_replay_cfg cfg = run_on(&tp_source_virtual, &tp_strategy_torch, p, TP_PASS_USAGE);
@@ -728,31 +726,4 @@ static void damaged_frames_are_refused_or_read(void **state)
     free(f);
     free(whole);
     tp_program_release(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_small_heap_is_kept_exactly, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_largest_numbers_are_written, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_too_small_is_merged, setup, teardown),
-        cmocka_unit_test_setup_teardown(many_ranges_share_rows, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_coarsest_rows_fit, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_tips_stay, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_always_kept_stays, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_withdrawn_reason_is_not_kept_for, setup, teardown),
-        cmocka_unit_test_setup_teardown(frames_are_in_the_order_of_events, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_memory_is_bounded, setup, teardown),
-        cmocka_unit_test_setup_teardown(frames_agree_with_the_figures, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_full_device_has_the_failure, setup, teardown),
-        cmocka_unit_test_setup_teardown(frames_change_no_figure, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_same_is_taken_anywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(pieces_have_their_events, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_large_heap_has_few_frames, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_highest_peak_is_never_lost, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_walk_that_is_wrong_is_an_error, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_has_no_ranges_has_no_frames, setup, teardown),
-        cmocka_unit_test_setup_teardown(damaged_frames_are_refused_or_read, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,9 +169,8 @@ static const struct tp_strategy *const strategies[] = {&copying,
                                                        &tp_strategy_stream_pool,
                                                        &tp_strategy_torch};
 
-static void what_is_told_is_possible(void **state)
+TEST_WITH(what_is_told_is_possible, setup, teardown)
 {
-    (void)state;
     for (uint64_t number = 1; number <= 4; number++) {
         struct tp_program *p = random_program(number);
         for (size_t i = 0; i < COUNT(strategies); i++) {
@@ -184,9 +183,8 @@ static void what_is_told_is_possible(void **state)
     }
 }
 
-static void a_full_device_is_told(void **state)
+TEST_WITH(a_full_device_is_told, setup, teardown)
 {
-    (void)state;
     struct limit_options limit;
     struct tp_program *p = random_program(2);
     for (size_t i = 0; i < COUNT(strategies); i++)
@@ -247,9 +245,8 @@ static void assert_told(const struct tp_insn *insns, size_t count, const struct 
 }
 
 /* What a free gives back is told behind the free, what an allocation takes before it. */
-static void the_order_is_that_of_pytorch(void **state)
+TEST_WITH(the_order_is_that_of_pytorch, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {
         ALLOC_INSN(0, 3 << 20, 5), FREE_INSN(0, 3 << 20, 7), {.op = TP_MARK, .gap_ns = 1}};
     assert_told(insns, 3, &tp_strategy_direct, "get@10 alloc@10 ask@20 free@20 put@20 mark@30");
@@ -260,9 +257,8 @@ static void the_order_is_that_of_pytorch(void **state)
 }
 
 /* A free that was requested earlier is not requested again. */
-static void a_free_is_requested_when_it_was(void **state)
+TEST_WITH(a_free_is_requested_when_it_was, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {
         ALLOC_INSN(0, 4096, 0),
         {.op = TP_NOTE, .align_log2 = TP_NOTE_FREE_REQUESTED, .slot = 0, .size = 4096},
@@ -276,9 +272,8 @@ static void a_free_is_requested_when_it_was(void **state)
 }
 
 /* No address comes twice, not even where the source gives the same range again. */
-static void segments_follow_each_other(void **state)
+TEST_WITH(segments_follow_each_other, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 3 << 20, 0), FREE_INSN(0, 3 << 20, 0),
                                     ALLOC_INSN(0, 3 << 20, 0)};
     assert_told(insns, 3, &tp_strategy_direct,
@@ -289,9 +284,8 @@ static void segments_follow_each_other(void **state)
 }
 
 /* A block, and the segment that was taken for it, name the call; a realloc is a new call. */
-static void what_is_left_says_who_asked_for_it(void **state)
+TEST_WITH(what_is_left_says_who_asked_for_it, setup, teardown)
 {
-    (void)state;
     const struct tp_insn waits[] = {
         ALLOC_INSN(0, 3 << 20, 5),
         {.op = TP_NOTE, .align_log2 = TP_NOTE_FREE_REQUESTED, .slot = 0, .size = 3 << 20}};
@@ -311,9 +305,8 @@ static void what_is_left_says_who_asked_for_it(void **state)
 }
 
 /* A pool serves one request. What it took stays its own, also when a free is told. */
-static void a_pool_is_that_of_its_request(void **state)
+TEST_WITH(a_pool_is_that_of_its_request, setup, teardown)
 {
-    (void)state;
     const struct tp_insn insns[] = {{.op = TP_POOL, .size = 7},
                                     ALLOC_INSN(0, 3 << 20, 0),
                                     ALLOC_INSN(1, 3 << 20, 0),
@@ -331,9 +324,8 @@ static void a_pool_is_that_of_its_request(void **state)
         assert_int_equal(told[i].pool, 0);
 }
 
-static void an_error_of_the_sink_ends_the_replay(void **state)
+TEST_WITH(an_error_of_the_sink_ends_the_replay, setup, teardown)
 {
-    (void)state;
     struct tp_program *p = random_program(2);
     struct model m = {.known = true, .stop_at = 5000};
     struct tp_replay_cfg cfg = run_on(&tp_source_virtual, &tp_strategy_arena, p, 0);
@@ -343,19 +335,4 @@ static void an_error_of_the_sink_ends_the_replay(void **state)
     assert_true(m.event < 5000);
     forget(&m);
     tp_program_release(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_told_is_possible, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_full_device_is_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_order_is_that_of_pytorch, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_free_is_requested_when_it_was, setup, teardown),
-        cmocka_unit_test_setup_teardown(segments_follow_each_other, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_left_says_who_asked_for_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_pool_is_that_of_its_request, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_error_of_the_sink_ends_the_replay, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,9 +61,8 @@ static bool hits(struct rig *r, uint64_t size)
 
 /* ---- 1: alloc ---- */
 
-static void a_key_is_size_and_alignment(void **state)
+TEST(a_key_is_size_and_alignment)
 {
-    (void)state;
     struct rig *r = open_lru("");
     struct tp_req rq = {.size = 4096, .align = 16};
     tp_addr a = get(r, 4096, 16);
@@ -77,9 +76,8 @@ static void a_key_is_size_and_alignment(void **state)
 }
 
 /* The origin's users met this: shapes that vary by a byte never hit. */
-static void one_byte_apart_never_hits(void **state)
+TEST(one_byte_apart_never_hits)
 {
-    (void)state;
     struct rig *r = open_lru("capacity_layouts=0");
     for (uint64_t size = 1000; size < 1200; size++)
         cache(r, size);
@@ -88,9 +86,8 @@ static void one_byte_apart_never_hits(void **state)
     close_lru(r);
 }
 
-static void the_newest_block_comes_back_first(void **state)
+TEST(the_newest_block_comes_back_first)
 {
-    (void)state;
     struct rig *r = open_lru("");
     tp_addr a[4];
     for (int i = 0; i < 4; i++)
@@ -106,9 +103,8 @@ static void the_newest_block_comes_back_first(void **state)
     close_lru(r);
 }
 
-static void a_hit_needs_no_bookkeeping_memory(void **state)
+TEST(a_hit_needs_no_bookkeeping_memory)
 {
-    (void)state;
     struct rig *r = open_lru("");
     cache(r, 64);
     uint64_t calls = r->meta.calls;
@@ -119,9 +115,8 @@ static void a_hit_needs_no_bookkeeping_memory(void **state)
     close_lru(r);
 }
 
-static void a_hit_makes_its_key_recent(void **state)
+TEST(a_hit_makes_its_key_recent)
 {
-    (void)state;
     struct rig *r = open_lru("capacity_layouts=2");
     tp_addr a = get(r, 100, 1), b = get(r, 100, 1);
     put(r, a, 100);
@@ -136,9 +131,8 @@ static void a_hit_makes_its_key_recent(void **state)
     close_lru(r);
 }
 
-static void a_refusal_evicts_one_by_one(void **state)
+TEST(a_refusal_evicts_one_by_one)
 {
-    (void)state;
     struct rig *r = open_with(&(struct rig_cfg){.limit = "capacity=4KiB"});
     struct tp_block b;
     cache(r, 512);
@@ -159,9 +153,8 @@ static void a_refusal_evicts_one_by_one(void **state)
 }
 
 /* The key that asks may itself be emptied on the way. */
-static void a_refusal_may_evict_the_same_key(void **state)
+TEST(a_refusal_may_evict_the_same_key)
 {
-    (void)state;
     struct rig *r = open_with(&(struct rig_cfg){.options = "round=pow2", .limit = "capacity=1KiB"});
     struct tp_req rq = {.size = 512, .align = 1};
     struct tp_block b;
@@ -175,9 +168,8 @@ static void a_refusal_may_evict_the_same_key(void **state)
     close_lru(r);
 }
 
-static void absurd_requests(void **state)
+TEST(absurd_requests)
 {
-    (void)state;
     static const char *const options[] = {"", "round=512", "round=pow2", "round=eighth"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         struct rig *r = open_lru(options[i]);
@@ -198,9 +190,8 @@ static void absurd_requests(void **state)
 
 /* ---- 2: references and free ---- */
 
-static void references_are_counted(void **state)
+TEST(references_are_counted)
 {
-    (void)state;
     struct rig *r = open_lru("");
     tp_addr a = get(r, 900, 1);
     assert_int_equal(r->s->retain(r->st, NULL, a), TP_OK);
@@ -221,9 +212,8 @@ static void references_are_counted(void **state)
 }
 
 /* A REALLOC that finds no room in place: who holds the object holds the new block. */
-static void references_move_with_the_object(void **state)
+TEST(references_move_with_the_object)
 {
-    (void)state;
     struct rig *r = open_lru("");
     struct tp_req rq = {.size = 5000, .align = 1};
     struct tp_block b;
@@ -242,9 +232,8 @@ static void references_move_with_the_object(void **state)
     close_lru(r);
 }
 
-static void contents_move_with_the_object(void **state)
+TEST(contents_move_with_the_object)
 {
-    (void)state;
     struct rig *r = calloc(1, sizeof *r);
     struct rig_cfg cfg = {.strategy = &tp_strategy_lru, .base = &tp_source_host};
     assert_non_null(r);
@@ -261,9 +250,8 @@ static void contents_move_with_the_object(void **state)
 }
 
 /* No memory for the new block, or for its list of streams: the old one is as it was. */
-static void a_move_that_fails_changes_nothing(void **state)
+TEST(a_move_that_fails_changes_nothing)
 {
-    (void)state;
     for (uint64_t at = 1; at <= 12; at++) {
         struct rig *r = open_with(&(struct rig_cfg){.streams = 9, .limit = "capacity=8KiB"});
         struct tp_block b;
@@ -286,9 +274,8 @@ static void a_move_that_fails_changes_nothing(void **state)
     }
 }
 
-static void the_last_release_caches(void **state)
+TEST(the_last_release_caches)
 {
-    (void)state;
     struct rig *r = open_lru("");
     tp_addr a = get(r, 900, 1);
     assert_int_equal(r->s->release(r->st, NULL, a), TP_OK);
@@ -297,9 +284,8 @@ static void the_last_release_caches(void **state)
     close_lru(r);
 }
 
-static void a_free_makes_its_key_recent(void **state)
+TEST(a_free_makes_its_key_recent)
 {
-    (void)state;
     struct rig *r = open_lru("capacity_layouts=2");
     tp_addr a = get(r, 100, 1), b = get(r, 100, 1);
     put(r, a, 100);
@@ -313,9 +299,8 @@ static void a_free_makes_its_key_recent(void **state)
 }
 
 /* The origin lost 200 buffers here. */
-static void a_full_cache_loses_nothing(void **state)
+TEST(a_full_cache_loses_nothing)
 {
-    (void)state;
     struct rig *r = open_lru("");
     tp_addr a[300];
     for (uint64_t i = 0; i < 300; i++)
@@ -332,9 +317,8 @@ static void a_full_cache_loses_nothing(void **state)
     close_lru(r);
 }
 
-static void wrong_frees_are_refused(void **state)
+TEST(wrong_frees_are_refused)
 {
-    (void)state;
     struct rig *r = open_lru("");
     struct tp_req rq = {.size = 5000, .align = 64};
     tp_addr a = get(r, 5000, 64), cached = cache(r, 5000);
@@ -357,9 +341,8 @@ static void wrong_frees_are_refused(void **state)
     close_lru(r);
 }
 
-static void an_evicted_block_is_unknown(void **state)
+TEST(an_evicted_block_is_unknown)
 {
-    (void)state;
     struct rig *r = open_lru("capacity_blocks=1");
     tp_addr a = get(r, 64, 1);
     cache(r, 128);
@@ -370,9 +353,8 @@ static void an_evicted_block_is_unknown(void **state)
     close_lru(r);
 }
 
-static void resize_stays_within_its_key(void **state)
+TEST(resize_stays_within_its_key)
 {
-    (void)state;
     struct rig *r = open_lru("round=pow2");
     struct tp_block b;
     struct tp_req rq = {.size = 4096, .align = 1};
@@ -402,9 +384,8 @@ static int adopt(struct rig *r, tp_addr addr, uint64_t size, uint64_t align, str
     return r->s->adopt(r->st, r->threads[0], addr, &rq, b);
 }
 
-static void an_adopted_block_is_like_any_other(void **state)
+TEST(an_adopted_block_is_like_any_other)
 {
-    (void)state;
     struct rig *r = open_lru("");
     struct tp_block b;
     tp_addr addr = 0;
@@ -421,9 +402,8 @@ static void an_adopted_block_is_like_any_other(void **state)
     close_lru(r);
 }
 
-static void what_cannot_be_adopted(void **state)
+TEST(what_cannot_be_adopted)
 {
-    (void)state;
     struct rig *r = open_lru("");
     struct tp_block b;
     tp_addr live = get(r, 512, 1), cached = cache(r, 1024);
@@ -442,9 +422,8 @@ static void what_cannot_be_adopted(void **state)
 }
 
 /* 9,216 bytes cannot serve the key 16,384 that a request of 9,000 has. */
-static void an_adopted_block_serves_what_it_can(void **state)
+TEST(an_adopted_block_serves_what_it_can)
 {
-    (void)state;
     static const struct {
         const char *options;
         uint64_t key;
@@ -466,9 +445,8 @@ static void an_adopted_block_serves_what_it_can(void **state)
 
 /* ---- 4: trim, reset, the end ---- */
 
-static void trim_keeps_the_most_recent(void **state)
+TEST(trim_keeps_the_most_recent)
 {
-    (void)state;
     struct rig *r = open_lru("");
     for (uint64_t size = 512; size <= 5120; size += 512)
         cache(r, size);
@@ -484,9 +462,8 @@ static void trim_keeps_the_most_recent(void **state)
     close_lru(r);
 }
 
-static void trim_begins_with_the_oldest_block_of_a_key(void **state)
+TEST(trim_begins_with_the_oldest_block_of_a_key)
 {
-    (void)state;
     struct rig *r = open_lru("");
     tp_addr a = get(r, 512, 1), b = get(r, 512, 1), c = get(r, 512, 1);
     put(r, b, 512);
@@ -499,9 +476,8 @@ static void trim_begins_with_the_oldest_block_of_a_key(void **state)
     close_lru(r);
 }
 
-static void reset_frees_what_is_live(void **state)
+TEST(reset_frees_what_is_live)
 {
-    (void)state;
     struct rig *r = open_lru("capacity_blocks=40");
     tp_addr a[60];
     for (int i = 0; i < 60; i++)
@@ -516,9 +492,8 @@ static void reset_frees_what_is_live(void **state)
     close_lru(r);
 }
 
-static void the_end_gives_everything_back(void **state)
+TEST(the_end_gives_everything_back)
 {
-    (void)state;
     struct rig *r = open_lru("");
     for (uint64_t i = 1; i <= 50; i++) {
         get(r, i * 300, 1);
@@ -529,9 +504,8 @@ static void the_end_gives_everything_back(void **state)
 
 /* ---- options ---- */
 
-static void capacity_layouts_counts_keys_with_free_blocks(void **state)
+TEST(capacity_layouts_counts_keys_with_free_blocks)
 {
-    (void)state;
     struct rig *r = open_lru("capacity_layouts=3");
     get(r, 10000, 1); /* live only: does not count */
     for (uint64_t size = 512; size <= 1536; size += 512) {
@@ -546,9 +520,8 @@ static void capacity_layouts_counts_keys_with_free_blocks(void **state)
     close_lru(r);
 }
 
-static void capacity_layouts_of_one(void **state)
+TEST(capacity_layouts_of_one)
 {
-    (void)state;
     struct rig *r = open_lru("capacity_layouts=1");
     cache(r, 512);
     assert_true(hits(r, 512));
@@ -558,9 +531,8 @@ static void capacity_layouts_of_one(void **state)
     close_lru(r);
 }
 
-static void capacity_blocks_bounds_all_keys_together(void **state)
+TEST(capacity_blocks_bounds_all_keys_together)
 {
-    (void)state;
     struct rig *r = open_lru("capacity_blocks=5");
     tp_addr a[8];
     for (int i = 0; i < 8; i++)
@@ -576,9 +548,8 @@ static void capacity_blocks_bounds_all_keys_together(void **state)
     close_lru(r);
 }
 
-static void capacity_bytes_counts_whole_pages(void **state)
+TEST(capacity_bytes_counts_whole_pages)
 {
-    (void)state;
     struct rig *r = open_lru("capacity_bytes=2KiB");
     for (uint64_t size = 1; size <= 4; size++)
         cache(r, size);
@@ -593,9 +564,8 @@ static void capacity_bytes_counts_whole_pages(void **state)
     close_lru(r);
 }
 
-static void zero_is_no_limit(void **state)
+TEST(zero_is_no_limit)
 {
-    (void)state;
     struct rig *r = open_lru("capacity_layouts=0");
     for (uint64_t i = 1; i <= 1000; i++)
         cache(r, i * 512);
@@ -604,9 +574,8 @@ static void zero_is_no_limit(void **state)
     close_lru(r);
 }
 
-static void round_merges_near_sizes(void **state)
+TEST(round_merges_near_sizes)
 {
-    (void)state;
     static const struct {
         const char *options;
         uint64_t low, high; /* share a key; the sizes before and behind do not */
@@ -631,9 +600,8 @@ static void round_merges_near_sizes(void **state)
 
 /* ---- refusals and faults ---- */
 
-static void what_the_source_refuses_stays_held(void **state)
+TEST(what_the_source_refuses_stays_held)
 {
-    (void)state;
     struct rig *r =
         open_with(&(struct rig_cfg){.options = "capacity_blocks=1", .fault = "put_at=1"});
     tp_addr a = cache(r, 512);
@@ -649,9 +617,8 @@ static void what_the_source_refuses_stays_held(void **state)
     close_lru(r);
 }
 
-static void the_refused_is_tried_before_out_of_memory(void **state)
+TEST(the_refused_is_tried_before_out_of_memory)
 {
-    (void)state;
     struct rig *r = open_with(&(struct rig_cfg){
         .options = "capacity_blocks=1", .limit = "capacity=2KiB", .fault = "put_at=1"});
     cache(r, 512);
@@ -662,9 +629,8 @@ static void the_refused_is_tried_before_out_of_memory(void **state)
     close_lru(r);
 }
 
-static void the_refused_is_tried_at_the_end(void **state)
+TEST(the_refused_is_tried_at_the_end)
 {
-    (void)state;
     for (int at = 1; at <= 4; at++) {
         char spec[32];
         snprintf(spec, sizeof spec, "put_at=%d", at);
@@ -676,9 +642,8 @@ static void the_refused_is_tried_at_the_end(void **state)
     }
 }
 
-static void a_failed_get_changes_nothing(void **state)
+TEST(a_failed_get_changes_nothing)
 {
-    (void)state;
     struct rig *r = open_with(&(struct rig_cfg){.fault = "get_at=2"});
     struct tp_block b;
     tp_addr a = get(r, 512, 1);
@@ -693,9 +658,8 @@ static void a_failed_get_changes_nothing(void **state)
 }
 
 /* Bookkeeping memory fails wherever it can: never in a free. */
-static void a_free_needs_no_memory(void **state)
+TEST(a_free_needs_no_memory)
 {
-    (void)state;
     uint64_t calls = UINT64_MAX;
     for (uint64_t n = 1; n <= calls; n++) {
         struct rig *r =
@@ -727,9 +691,8 @@ static void a_free_needs_no_memory(void **state)
 
 /* ---- instances ---- */
 
-static void two_devices_share_nothing(void **state)
+TEST(two_devices_share_nothing)
 {
-    (void)state;
     struct rig *r = open_lru(""), *other = open_lru("");
     struct tp_req rq = {.size = 512, .align = 1};
     tp_addr a = cache(r, 512);
@@ -743,48 +706,4 @@ static void two_devices_share_nothing(void **state)
     assert_int_equal(rig_walk(other).sums[TP_WALK_CACHED], 512);
     close_lru(r);
     close_lru(other);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_is_size_and_alignment),
-        cmocka_unit_test(one_byte_apart_never_hits),
-        cmocka_unit_test(the_newest_block_comes_back_first),
-        cmocka_unit_test(a_hit_needs_no_bookkeeping_memory),
-        cmocka_unit_test(a_hit_makes_its_key_recent),
-        cmocka_unit_test(a_refusal_evicts_one_by_one),
-        cmocka_unit_test(a_refusal_may_evict_the_same_key),
-        cmocka_unit_test(absurd_requests),
-        cmocka_unit_test(references_are_counted),
-        cmocka_unit_test(references_move_with_the_object),
-        cmocka_unit_test(contents_move_with_the_object),
-        cmocka_unit_test(a_move_that_fails_changes_nothing),
-        cmocka_unit_test(the_last_release_caches),
-        cmocka_unit_test(a_free_makes_its_key_recent),
-        cmocka_unit_test(a_full_cache_loses_nothing),
-        cmocka_unit_test(wrong_frees_are_refused),
-        cmocka_unit_test(an_evicted_block_is_unknown),
-        cmocka_unit_test(resize_stays_within_its_key),
-        cmocka_unit_test(an_adopted_block_is_like_any_other),
-        cmocka_unit_test(what_cannot_be_adopted),
-        cmocka_unit_test(an_adopted_block_serves_what_it_can),
-        cmocka_unit_test(trim_keeps_the_most_recent),
-        cmocka_unit_test(trim_begins_with_the_oldest_block_of_a_key),
-        cmocka_unit_test(reset_frees_what_is_live),
-        cmocka_unit_test(the_end_gives_everything_back),
-        cmocka_unit_test(capacity_layouts_counts_keys_with_free_blocks),
-        cmocka_unit_test(capacity_layouts_of_one),
-        cmocka_unit_test(capacity_blocks_bounds_all_keys_together),
-        cmocka_unit_test(capacity_bytes_counts_whole_pages),
-        cmocka_unit_test(zero_is_no_limit),
-        cmocka_unit_test(round_merges_near_sizes),
-        cmocka_unit_test(what_the_source_refuses_stays_held),
-        cmocka_unit_test(the_refused_is_tried_before_out_of_memory),
-        cmocka_unit_test(the_refused_is_tried_at_the_end),
-        cmocka_unit_test(a_failed_get_changes_nothing),
-        cmocka_unit_test(a_free_needs_no_memory),
-        cmocka_unit_test(two_devices_share_nothing),
-    };
-    return cmocka_run_group_tests_name("lru", tests, NULL, NULL);
 }

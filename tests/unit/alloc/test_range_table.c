@@ -2,13 +2,10 @@
  * the steps of a table, test_tree.c looks at the tree in it. */
 #include "alloc/base/err.h"
 #include "alloc/base/range_table.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SLOTS = 300, DEVICES = 3 };
 
@@ -136,9 +133,8 @@ static void random_step(uint64_t base, uint64_t span)
 }
 
 /* Few addresses, so that blocks often touch, and the same ones on every device. */
-static void it_agrees_with_a_list(void **state)
+TEST_WITH(it_agrees_with_a_list, NULL, close_tables)
 {
-    (void)state;
     static const uint64_t bases[] = {1, UINT64_C(1) << 44, UINT64_MAX - 2999};
     for (size_t b = 0; b < sizeof bases / sizeof *bases; b++) {
         seed = b + 1;
@@ -161,9 +157,8 @@ static void it_agrees_with_a_list(void **state)
 }
 
 /* A chain of `SLOTS` blocks without a gap, put in by rising, falling and mixed addresses. */
-static void neighbours_do_not_overlap(void **state)
+TEST_WITH(neighbours_do_not_overlap, NULL, close_tables)
 {
-    (void)state;
     static const uint32_t steps[] = {1, SLOTS - 1, 7, 133}; /* no factors of SLOTS */
     for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
         const uint32_t step = steps[s];
@@ -182,9 +177,8 @@ static void neighbours_do_not_overlap(void **state)
     }
 }
 
-static void the_last_address_is_an_address(void **state)
+TEST_WITH(the_last_address_is_an_address, NULL, close_tables)
 {
-    (void)state;
     insert(0, 0, UINT64_MAX - 99, 100);
     assert_int_equal(overlap(0, UINT64_MAX, 1), 0);
     assert_int_equal(overlap(0, UINT64_MAX - 99, 100), 0);
@@ -195,14 +189,4 @@ static void the_last_address_is_an_address(void **state)
     insert(0, 1, 1, UINT64_MAX); /* all there is */
     assert_int_equal(overlap(0, UINT64_MAX, 1), 1);
     take_out(0, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(it_agrees_with_a_list, close_tables),
-        cmocka_unit_test_teardown(neighbours_do_not_overlap, close_tables),
-        cmocka_unit_test_teardown(the_last_address_is_an_address, close_tables),
-    };
-    return cmocka_run_group_tests_name("ranges", tests, NULL, NULL);
 }

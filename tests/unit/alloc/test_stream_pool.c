@@ -3,9 +3,8 @@
 
 /* ---- 1: where a block comes from ---- */
 
-static void the_same_stream_gets_the_newest_without_waiting(void **state)
+TEST(the_same_stream_gets_the_newest_without_waiting)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a[3];
     for (int i = 0; i < 3; i++)
@@ -21,9 +20,8 @@ static void the_same_stream_gets_the_newest_without_waiting(void **state)
     close_pool(r);
 }
 
-static void only_an_equal_granted_size_is_reused(void **state)
+TEST(only_an_equal_granted_size_is_reused)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a = get(r, 0, 4 * KIB);
     put(r, 0, a, 4 * KIB);
@@ -33,9 +31,8 @@ static void only_an_equal_granted_size_is_reused(void **state)
     close_pool(r);
 }
 
-static void a_larger_alignment_has_bins_of_its_own(void **state)
+TEST(a_larger_alignment_has_bins_of_its_own)
 {
-    (void)state;
     struct rig *r = open_pool("");
     struct tp_req rq = {.size = 512, .align = 4 * KIB};
     struct tp_block b;
@@ -50,9 +47,8 @@ static void a_larger_alignment_has_bins_of_its_own(void **state)
 }
 
 /* The origin handed a block freed on stream 1 to stream 2 at once. */
-static void another_stream_gets_it_once_its_fence_has_passed(void **state)
+TEST(another_stream_gets_it_once_its_fence_has_passed)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a = get(r, 1, 4 * KIB);
     put(r, 1, a, 4 * KIB);
@@ -68,9 +64,8 @@ static void another_stream_gets_it_once_its_fence_has_passed(void **state)
     close_pool(r);
 }
 
-static void a_sync_lets_fences_pass(void **state)
+TEST(a_sync_lets_fences_pass)
 {
-    (void)state;
     struct rig *r = open_pool("release_threshold=max");
     tp_addr a = get(r, 1, KIB), b = get(r, 3, KIB);
     put(r, 1, a, KIB);
@@ -83,9 +78,8 @@ static void a_sync_lets_fences_pass(void **state)
     close_pool(r);
 }
 
-static void of_other_streams_the_oldest_that_has_passed(void **state)
+TEST(of_other_streams_the_oldest_that_has_passed)
 {
-    (void)state;
     struct rig *r = open_pool("release_threshold=max");
     tp_addr a[4];
     for (uint16_t i = 0; i < 4; i++)
@@ -104,9 +98,8 @@ static void of_other_streams_the_oldest_that_has_passed(void **state)
     close_pool(r);
 }
 
-static void cross_stream_never_goes_to_the_source(void **state)
+TEST(cross_stream_never_goes_to_the_source)
 {
-    (void)state;
     struct rig *r = open_pool("cross_stream=never,release_threshold=max");
     tp_addr a = get(r, 1, KIB);
     put(r, 1, a, KIB);
@@ -118,9 +111,8 @@ static void cross_stream_never_goes_to_the_source(void **state)
     close_pool(r);
 }
 
-static void cross_stream_wait_waits_for_the_oldest(void **state)
+TEST(cross_stream_wait_waits_for_the_oldest)
 {
-    (void)state;
     struct rig *r = open_pool("cross_stream=wait");
     tp_addr a = get(r, 1, KIB), b = get(r, 2, KIB);
     put(r, 1, a, KIB);
@@ -142,9 +134,8 @@ static void cross_stream_wait_waits_for_the_oldest(void **state)
 
 /* ---- 2: free and the limits ---- */
 
-static void threshold_0_makes_every_free_a_call(void **state)
+TEST(threshold_0_makes_every_free_a_call)
 {
-    (void)state;
     struct rig *r = open_pool("threshold=0");
     for (int i = 0; i < 1000; i++) {
         tp_addr a = get(r, 1, 4 * KIB);
@@ -164,9 +155,8 @@ static void threshold_0_makes_every_free_a_call(void **state)
     close_pool(r);
 }
 
-static void without_a_threshold_pairs_need_one_call(void **state)
+TEST(without_a_threshold_pairs_need_one_call)
 {
-    (void)state;
     struct rig *r = open_pool("");
     for (int i = 0; i < 1000; i++)
         put(r, 1, get(r, 1, 4 * KIB), 4 * KIB);
@@ -175,9 +165,8 @@ static void without_a_threshold_pairs_need_one_call(void **state)
     close_pool(r);
 }
 
-static void over_the_threshold_the_oldest_go(void **state)
+TEST(over_the_threshold_the_oldest_go)
 {
-    (void)state;
     struct rig *r = open_pool("threshold=10KiB");
     tp_addr a[12];
     for (uint16_t i = 0; i < 12; i++)
@@ -198,9 +187,8 @@ static void over_the_threshold_the_oldest_go(void **state)
     close_pool(r);
 }
 
-static void a_free_never_blocks(void **state)
+TEST(a_free_never_blocks)
 {
-    (void)state;
     struct rig *r = open_pool("threshold=4KiB");
     tp_addr a[20];
     for (int i = 0; i < 20; i++)
@@ -219,9 +207,8 @@ static void a_free_never_blocks(void **state)
 }
 
 /* As a driver of CUDA 13 does: only what was freed on the stream goes back. */
-static void a_sync_gives_back_what_was_freed_on_the_stream(void **state)
+TEST(a_sync_gives_back_what_was_freed_on_the_stream)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a = get(r, 1, KIB), b = get(r, 2, 2 * KIB), live = get(r, 1, 4 * KIB);
     put(r, 1, a, KIB);
@@ -242,9 +229,8 @@ static void a_sync_gives_back_what_was_freed_on_the_stream(void **state)
 
 /* It belongs to the stream that freed it, and goes back when that one is synchronised the next
  * time. */
-static void a_sync_keeps_what_another_stream_may_use(void **state)
+TEST(a_sync_keeps_what_another_stream_may_use)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a = get(r, 1, KIB), b = get(r, 1, KIB);
     use(r, 2, a);
@@ -261,9 +247,8 @@ static void a_sync_keeps_what_another_stream_may_use(void **state)
 }
 
 /* The threshold counts live blocks too; the oldest go first. */
-static void a_sync_keeps_as_much_as_the_release_threshold(void **state)
+TEST(a_sync_keeps_as_much_as_the_release_threshold)
 {
-    (void)state;
     struct rig *r = open_pool("release_threshold=5KiB");
     tp_addr a[5], live = get(r, 0, 2 * KIB);
     for (int i = 0; i < 5; i++)
@@ -280,9 +265,8 @@ static void a_sync_keeps_as_much_as_the_release_threshold(void **state)
     close_pool(r);
 }
 
-static void max_cached_counts_blocks(void **state)
+TEST(max_cached_counts_blocks)
 {
-    (void)state;
     struct rig *r = open_pool("max_cached=5,release_threshold=max");
     tp_addr a[9];
     for (int i = 0; i < 9; i++)
@@ -297,9 +281,8 @@ static void max_cached_counts_blocks(void **state)
     close_pool(r);
 }
 
-static void a_free_on_another_stream_belongs_there(void **state)
+TEST(a_free_on_another_stream_belongs_there)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a = get(r, 1, KIB);
     put(r, 2, a, KIB);
@@ -308,9 +291,8 @@ static void a_free_on_another_stream_belongs_there(void **state)
     close_pool(r);
 }
 
-static void wrong_frees_change_nothing(void **state)
+TEST(wrong_frees_change_nothing)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a = get(r, 1, KIB), b = get(r, 1, KIB);
     put(r, 1, b, KIB);
@@ -333,9 +315,8 @@ static void wrong_frees_change_nothing(void **state)
 
 /* ---- 3: trim and the end ---- */
 
-static void trim_goes_back_oldest_first_and_waits(void **state)
+TEST(trim_goes_back_oldest_first_and_waits)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a[8];
     for (uint16_t i = 0; i < 8; i++)
@@ -357,9 +338,8 @@ static void trim_goes_back_oldest_first_and_waits(void **state)
     close_pool(r);
 }
 
-static void trim_keeps_what_it_may(void **state)
+TEST(trim_keeps_what_it_may)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a = get(r, 0, KIB), b = get(r, 0, KIB);
     put(r, 0, a, KIB);
@@ -373,9 +353,8 @@ static void trim_keeps_what_it_may(void **state)
     close_pool(r);
 }
 
-static void the_end_waits_and_gives_all_back(void **state)
+TEST(the_end_waits_and_gives_all_back)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a = get(r, 1, KIB), b = get(r, 2, 2 * KIB);
     get(r, 3, 4 * KIB); /* stays live */
@@ -397,9 +376,8 @@ static void the_end_waits_and_gives_all_back(void **state)
 }
 
 /* The origin's limit shrank for ever when a put failed in a trim. */
-static void a_failing_put_in_a_trim_keeps_limit_and_block(void **state)
+TEST(a_failing_put_in_a_trim_keeps_limit_and_block)
 {
-    (void)state;
     struct rig *r = open_with(
         (struct rig_cfg){.options = "threshold=8KiB,release_threshold=max", .fault = "put_at=2"});
     tp_addr a[8];
@@ -429,9 +407,8 @@ static void a_failing_put_in_a_trim_keeps_limit_and_block(void **state)
     close_pool(r);
 }
 
-static void a_refused_put_is_retried_at_the_end(void **state)
+TEST(a_refused_put_is_retried_at_the_end)
 {
-    (void)state;
     struct rig *r = open_with((struct rig_cfg){.options = "threshold=0", .fault = "put_at=1"});
     put(r, 0, get(r, 0, KIB), KIB);
     sync_stream(r, 0);
@@ -439,9 +416,8 @@ static void a_refused_put_is_retried_at_the_end(void **state)
     close_pool(r); /* nothing may be reserved after it */
 }
 
-static void a_refused_put_is_retried_when_memory_is_out(void **state)
+TEST(a_refused_put_is_retried_when_memory_is_out)
 {
-    (void)state;
     struct rig *r = open_with(
         (struct rig_cfg){.options = "threshold=0", .limit = "capacity=8KiB", .fault = "put_at=1"});
     tp_addr a = get(r, 0, 4 * KIB);
@@ -455,9 +431,8 @@ static void a_refused_put_is_retried_when_memory_is_out(void **state)
 
 /* ---- out of memory ---- */
 
-static void out_of_memory_flushes_idle_blocks_first(void **state)
+TEST(out_of_memory_flushes_idle_blocks_first)
 {
-    (void)state;
     struct rig *r = open_with((struct rig_cfg){.limit = "capacity=8KiB"});
     tp_addr a = get(r, 1, 4 * KIB), b = get(r, 2, 4 * KIB);
     put(r, 2, b, 4 * KIB); /* the older one, but pending */
@@ -470,9 +445,8 @@ static void out_of_memory_flushes_idle_blocks_first(void **state)
     close_pool(r);
 }
 
-static void then_it_waits_for_pending_ones_oldest_first(void **state)
+TEST(then_it_waits_for_pending_ones_oldest_first)
 {
-    (void)state;
     struct rig *r = open_with((struct rig_cfg){.limit = "capacity=8KiB"});
     tp_addr a[4];
     for (uint16_t i = 0; i < 4; i++)
@@ -492,9 +466,8 @@ static void then_it_waits_for_pending_ones_oldest_first(void **state)
     close_pool(r);
 }
 
-static void then_it_is_out_of_memory(void **state)
+TEST(then_it_is_out_of_memory)
 {
-    (void)state;
     struct rig *r = open_with((struct rig_cfg){.limit = "capacity=8KiB"});
     struct tp_block b;
     tp_addr a = get(r, 1, 4 * KIB);
@@ -522,9 +495,8 @@ static uint64_t calls_for_1000_sizes(const char *options, uint64_t from)
     return gets;
 }
 
-static void rounding_decides_what_shares_a_bin(void **state)
+TEST(rounding_decides_what_shares_a_bin)
 {
-    (void)state;
     assert_int_equal(calls_for_1000_sizes("round=exact", 100001), 1000);
     assert_int_equal(calls_for_1000_sizes("", 100001), 3);
     assert_int_equal(calls_for_1000_sizes("round=pow2", 100001), 1);
@@ -558,9 +530,8 @@ static void rounding_decides_what_shares_a_bin(void **state)
 /* ---- what else there was to mend ---- */
 
 /* The origin took 1,294 ns a pair after 10,000 sizes, for the empty bins that it had to pass. */
-static void empty_bins_do_not_pile_up(void **state)
+TEST(empty_bins_do_not_pile_up)
 {
-    (void)state;
     struct rig *r = open_with((struct rig_cfg){.options = "round=exact", .streams = STREAMS});
     uint64_t metadata = 0, items = 0;
     tp_addr kept = get(r, 0, 300);
@@ -590,9 +561,8 @@ static void empty_bins_do_not_pile_up(void **state)
     close_pool(r);
 }
 
-static void two_devices_share_no_bin(void **state)
+TEST(two_devices_share_no_bin)
 {
-    (void)state;
     struct rig *r[2] = {open_pool(""), open_pool("")};
     tp_addr a = get(r[0], 1, KIB);
     put(r[0], 1, a, KIB);
@@ -604,9 +574,8 @@ static void two_devices_share_no_bin(void **state)
     close_pool(r[1]);
 }
 
-static void adopted_blocks_are_binned(void **state)
+TEST(adopted_blocks_are_binned)
 {
-    (void)state;
     struct rig *r = open_pool("");
     struct tp_req rq = {.size = 1500, .align = 256, .stream = 1};
     struct tp_block b;
@@ -632,9 +601,8 @@ static void adopted_blocks_are_binned(void **state)
     close_pool(r);
 }
 
-static void a_reset_frees_every_live_block(void **state)
+TEST(a_reset_frees_every_live_block)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a = get(r, 1, KIB), b = get(r, 2, KIB);
     use(r, 3, b);
@@ -648,9 +616,8 @@ static void a_reset_frees_every_live_block(void **state)
     close_pool(r);
 }
 
-static void resize_stays_where_the_grant_is_the_same(void **state)
+TEST(resize_stays_where_the_grant_is_the_same)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a = get(r, 1, 600);
     struct tp_req rq = {.size = 1024, .align = 256, .stream = 1};
@@ -669,44 +636,4 @@ static void resize_stays_where_the_grant_is_the_same(void **state)
     assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EINVAL);
     put(r, 1, a, 1024);
     close_pool(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_stream_gets_the_newest_without_waiting),
-        cmocka_unit_test(only_an_equal_granted_size_is_reused),
-        cmocka_unit_test(a_larger_alignment_has_bins_of_its_own),
-        cmocka_unit_test(another_stream_gets_it_once_its_fence_has_passed),
-        cmocka_unit_test(a_sync_lets_fences_pass),
-        cmocka_unit_test(of_other_streams_the_oldest_that_has_passed),
-        cmocka_unit_test(cross_stream_never_goes_to_the_source),
-        cmocka_unit_test(cross_stream_wait_waits_for_the_oldest),
-        cmocka_unit_test(threshold_0_makes_every_free_a_call),
-        cmocka_unit_test(without_a_threshold_pairs_need_one_call),
-        cmocka_unit_test(over_the_threshold_the_oldest_go),
-        cmocka_unit_test(a_free_never_blocks),
-        cmocka_unit_test(a_sync_gives_back_what_was_freed_on_the_stream),
-        cmocka_unit_test(a_sync_keeps_what_another_stream_may_use),
-        cmocka_unit_test(a_sync_keeps_as_much_as_the_release_threshold),
-        cmocka_unit_test(max_cached_counts_blocks),
-        cmocka_unit_test(a_free_on_another_stream_belongs_there),
-        cmocka_unit_test(wrong_frees_change_nothing),
-        cmocka_unit_test(trim_goes_back_oldest_first_and_waits),
-        cmocka_unit_test(trim_keeps_what_it_may),
-        cmocka_unit_test(the_end_waits_and_gives_all_back),
-        cmocka_unit_test(a_failing_put_in_a_trim_keeps_limit_and_block),
-        cmocka_unit_test(a_refused_put_is_retried_at_the_end),
-        cmocka_unit_test(a_refused_put_is_retried_when_memory_is_out),
-        cmocka_unit_test(out_of_memory_flushes_idle_blocks_first),
-        cmocka_unit_test(then_it_waits_for_pending_ones_oldest_first),
-        cmocka_unit_test(then_it_is_out_of_memory),
-        cmocka_unit_test(rounding_decides_what_shares_a_bin),
-        cmocka_unit_test(empty_bins_do_not_pile_up),
-        cmocka_unit_test(two_devices_share_no_bin),
-        cmocka_unit_test(adopted_blocks_are_binned),
-        cmocka_unit_test(a_reset_frees_every_live_block),
-        cmocka_unit_test(resize_stays_where_the_grant_is_the_same),
-    };
-    return cmocka_run_group_tests_name("stream_pool", tests, NULL, NULL);
 }

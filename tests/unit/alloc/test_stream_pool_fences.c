@@ -4,9 +4,8 @@
 
 /* ---- USE ---- */
 
-static void a_use_on_another_stream_holds_the_block_for_all(void **state)
+TEST(a_use_on_another_stream_holds_the_block_for_all)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a = get(r, 1, KIB);
     use(r, 2, a);
@@ -30,9 +29,8 @@ static void a_use_on_another_stream_holds_the_block_for_all(void **state)
     close_pool(r);
 }
 
-static void used_blocks_come_back_in_the_order_of_their_frees(void **state)
+TEST(used_blocks_come_back_in_the_order_of_their_frees)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a[6];
     for (int i = 0; i < 6; i++)
@@ -51,9 +49,8 @@ static void used_blocks_come_back_in_the_order_of_their_frees(void **state)
     close_pool(r);
 }
 
-static void waiting_for_a_used_block_waits_for_its_uses(void **state)
+TEST(waiting_for_a_used_block_waits_for_its_uses)
 {
-    (void)state;
     struct rig *r = open_pool("cross_stream=wait");
     tp_addr a = get(r, 1, KIB);
     use(r, 2, a);
@@ -76,9 +73,8 @@ static int wait_for_one(void *state, const struct tp_fence *f)
     return TP_OK;
 }
 
-static void of_its_own_stream_a_block_is_not_waited_for(void **state)
+TEST(of_its_own_stream_a_block_is_not_waited_for)
 {
-    (void)state;
     struct tp_source_ops apart = tp_source_virtual;
     apart.wait = wait_for_one;
     struct rig *r = open_with((struct rig_cfg){.options = "cross_stream=wait", .base = &apart});
@@ -94,9 +90,8 @@ static void of_its_own_stream_a_block_is_not_waited_for(void **state)
     close_pool(r);
 }
 
-static void a_used_block_is_given_back_after_its_uses(void **state)
+TEST(a_used_block_is_given_back_after_its_uses)
 {
-    (void)state;
     struct rig *r = open_pool("threshold=0");
     tp_addr a = get(r, 1, KIB);
     use(r, 2, a);
@@ -108,9 +103,8 @@ static void a_used_block_is_given_back_after_its_uses(void **state)
     close_pool(r);
 }
 
-static void a_use_of_a_wrong_block_is_refused(void **state)
+TEST(a_use_of_a_wrong_block_is_refused)
 {
-    (void)state;
     struct rig *r = open_pool("");
     tp_addr a = get(r, 1, KIB);
     assert_int_equal(r->s->use(r->st, NULL, a + 256, 1), TP_EINVAL);
@@ -128,9 +122,8 @@ static struct rig *open_single(const char *limit)
     return r;
 }
 
-static void one_stream_gives_nothing_back_before_it_is_past_it(void **state)
+TEST(one_stream_gives_nothing_back_before_it_is_past_it)
 {
-    (void)state;
     struct rig *r = open_single("capacity=8KiB");
     put(r, 0, get(r, 0, 4 * KIB), 4 * KIB);
     get(r, 0, 2 * KIB); /* 4 + 2 fit; what was freed before has its fence now */
@@ -148,9 +141,8 @@ static void one_stream_gives_nothing_back_before_it_is_past_it(void **state)
     close_pool(r);
 }
 
-static void one_stream_waits_for_nothing_that_has_passed(void **state)
+TEST(one_stream_waits_for_nothing_that_has_passed)
 {
-    (void)state;
     struct rig *r = open_single("capacity=8KiB");
     put(r, 0, get(r, 0, 4 * KIB), 4 * KIB);
     sync_stream(r, 0);
@@ -166,9 +158,8 @@ static void one_stream_waits_for_nothing_that_has_passed(void **state)
 }
 
 /* Streams beyond the number announced are as safe as the others. */
-static void an_unannounced_stream_is_a_stream(void **state)
+TEST(an_unannounced_stream_is_a_stream)
 {
-    (void)state;
     struct rig *r = open_single(NULL);
     tp_addr a = get(r, 0, KIB);
     put(r, 0, a, KIB);
@@ -176,20 +167,4 @@ static void an_unannounced_stream_is_a_stream(void **state)
     r->now_ns += LAG;
     assert_int_equal(get(r, 5, KIB), a);
     close_pool(r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_use_on_another_stream_holds_the_block_for_all),
-        cmocka_unit_test(used_blocks_come_back_in_the_order_of_their_frees),
-        cmocka_unit_test(waiting_for_a_used_block_waits_for_its_uses),
-        cmocka_unit_test(of_its_own_stream_a_block_is_not_waited_for),
-        cmocka_unit_test(a_used_block_is_given_back_after_its_uses),
-        cmocka_unit_test(a_use_of_a_wrong_block_is_refused),
-        cmocka_unit_test(one_stream_gives_nothing_back_before_it_is_past_it),
-        cmocka_unit_test(one_stream_waits_for_nothing_that_has_passed),
-        cmocka_unit_test(an_unannounced_stream_is_a_stream),
-    };
-    return cmocka_run_group_tests_name("stream_pool_fences", tests, NULL, NULL);
 }

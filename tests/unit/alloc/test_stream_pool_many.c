@@ -12,9 +12,8 @@
 #include "tests/unit/stream_pool_rig.h"
 
 /* A block pending on each stream; then misses on others, whose answer is that there is nothing. */
-static void misses(void **state)
+TEST(misses)
 {
-    (void)state;
     struct rig *r =
         open_with((struct rig_cfg){.options = "release_threshold=max", .streams = 2 * MANY});
     tp_addr *blocks = calloc(MANY, sizeof *blocks);
@@ -36,9 +35,8 @@ static void misses(void **state)
 }
 
 /* Blocks that wait for a stream each are asked for again with every request. */
-static void held_blocks(void **state)
+TEST(held_blocks)
 {
-    (void)state;
     struct rig *r = open_with((struct rig_cfg){.streams = MANY + 1});
     for (unsigned i = 1; i <= MANY; i++) {
         tp_addr block = take(r, 0, KIB);
@@ -79,9 +77,8 @@ static void held_blocks_beside_syncs(const char *options)
     close_pool(r);
 }
 
-static void syncs_beside_held_blocks(void **state)
+TEST(syncs_beside_held_blocks)
 {
-    (void)state;
     held_blocks_beside_syncs("");
     held_blocks_beside_syncs("release_threshold=1KiB");
     held_blocks_beside_syncs("threshold=1KiB,release_threshold=max");
@@ -89,9 +86,8 @@ static void syncs_beside_held_blocks(void **state)
 
 /* Where requests wait, what is live or held is no answer that each of them looks for again; and
  * whoever waits gets the oldest. */
-static void misses_that_wait(void **state)
+TEST(misses_that_wait)
 {
-    (void)state;
     struct rig *r =
         open_with((struct rig_cfg){.options = "cross_stream=wait", .streams = 2 * MANY});
     tp_addr *blocks = calloc(MANY, sizeof *blocks);
@@ -112,9 +108,8 @@ static void misses_that_wait(void **state)
 }
 
 /* One block used on every stream. */
-static void uses_of_one_block(void **state)
+TEST(uses_of_one_block)
 {
-    (void)state;
     struct rig *r = open_with((struct rig_cfg){.streams = MANY + 1});
     tp_addr block = take(r, 0, KIB);
     for (unsigned twice = 0; twice < 2; twice++)
@@ -128,9 +123,8 @@ static void uses_of_one_block(void **state)
 }
 
 /* One block is freed, all go back; and a device that is full all the time. */
-static void giving_back(void **state)
+TEST(giving_back)
 {
-    (void)state;
     struct rig *r = open_with((struct rig_cfg){.streams = MANY});
     for (unsigned i = 0; i < MANY; i++) {
         give(r, i, take(r, i, KIB), KIB);
@@ -155,7 +149,7 @@ static void look_at_each(void *st)
     tp_stream_pool_drop_ranks(st);
 }
 
-static void the_same_decisions(void **state)
+TEST(the_same_decisions)
 {
     enum { STREAMS_HERE = 150, PLAYED = 30000 };
     static const char *const options[] = {"", "threshold=64KiB", "max_cached=40",
@@ -180,7 +174,7 @@ static void the_same_decisions(void **state)
 }
 
 /* Every call for memory fails once: what cannot be filed is looked for. */
-static void without_memory_for_ranks(void **state)
+TEST(without_memory_for_ranks)
 {
     enum { STREAMS_HERE = 90 };
     (void)state;
@@ -203,17 +197,4 @@ static void without_memory_for_ranks(void **state)
         assert_int_equal(take(r, 7, 2 * KIB) != 0, true);
         close_pool(r);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(misses),
-                                       cmocka_unit_test(misses_that_wait),
-                                       cmocka_unit_test(held_blocks),
-                                       cmocka_unit_test(syncs_beside_held_blocks),
-                                       cmocka_unit_test(uses_of_one_block),
-                                       cmocka_unit_test(giving_back),
-                                       cmocka_unit_test(the_same_decisions),
-                                       cmocka_unit_test(without_memory_for_ranks)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,9 +123,8 @@ static void world_step(struct world *w)
     world_check_gone(w, puts);
 }
 
-static void no_stream_gets_what_another_works_on(void **state)
+TEST(no_stream_gets_what_another_works_on)
 {
-    (void)state;
     static const char *const options[] = {
         "",
         "release_threshold=max",
@@ -188,9 +187,8 @@ static uint64_t play_streams(struct rig *r)
     return failures;
 }
 
-static void failing_bookkeeping_loses_nothing(void **state)
+TEST(failing_bookkeeping_loses_nothing)
 {
-    (void)state;
     for (uint64_t n = 1, calls = 1; n <= calls; n++) {
         struct rig *r = open_with((struct rig_cfg){.meta_fail_at = n});
         r->random = 7;
@@ -201,9 +199,8 @@ static void failing_bookkeeping_loses_nothing(void **state)
     }
 }
 
-static void failing_sources_lose_nothing(void **state)
+TEST(failing_sources_lose_nothing)
 {
-    (void)state;
     static const char *const what[] = {"put_at", "get_at", "get_every"};
     char spec[32];
     for (int i = 0; i < 3; i++)
@@ -217,14 +214,4 @@ static void failing_sources_lose_nothing(void **state)
                 assert_int_equal(r->account.refused_puts, 1);
             close_pool(r);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_stream_gets_what_another_works_on),
-        cmocka_unit_test(failing_bookkeeping_loses_nothing),
-        cmocka_unit_test(failing_sources_lose_nothing),
-    };
-    return cmocka_run_group_tests_name("stream_pool_random", tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* Answers in shared memory: what was written over is not believed, and neither is a run that leads
  * out of its bounds. */
 #include "cmd/jobs/replay_answer.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { EVENTS = 10, MARKS = 2, REQUEST = 100 };
 
@@ -65,7 +62,7 @@ static void expect_written(struct shared *s)
     assert_int_equal(s->out->skipped_operations, 0); /* as it was */
 }
 
-static void an_answer_comes_through(void **state)
+TEST_WITH(an_answer_comes_through, setup, release)
 {
     struct shared *s = *state;
     assert_int_equal(take(s), TP_EBROKEN); /* none was given */
@@ -75,7 +72,7 @@ static void an_answer_comes_through(void **state)
     assert_int_equal(s->out->skipped_operations, 77);
 }
 
-static void an_error_comes_through(void **state)
+TEST_WITH(an_error_comes_through, setup, release)
 {
     struct shared *s = *state;
     struct tp_err own;
@@ -86,7 +83,7 @@ static void an_error_comes_through(void **state)
 }
 
 /* One byte anywhere, but for where the replay is, which is read while it goes on. */
-static void what_changed_after_the_answer_is_not_believed(void **state)
+TEST_WITH(what_changed_after_the_answer_is_not_believed, setup, release)
 {
     struct shared *s = *state;
     const size_t from = offsetof(struct tp_replay_answer, answer);
@@ -101,7 +98,7 @@ static void what_changed_after_the_answer_is_not_believed(void **state)
     assert_int_equal(take(s), TP_OK);
 }
 
-static void what_changed_before_the_answer_is_found(void **state)
+TEST_WITH(what_changed_before_the_answer_is_found, setup, release)
 {
     struct shared *s = *state;
     const size_t places[] = {offsetof(struct tp_replay_answer, answer), s->run_at - REQUEST / 2,
@@ -125,7 +122,7 @@ static void what_changed_before_the_answer_is_found(void **state)
         assert_false(tp_replay_run_holds(run, &facts));                                            \
     } while (0)
 
-static void a_run_that_leads_out_of_its_bounds_is_none(void **state)
+TEST_WITH(a_run_that_leads_out_of_its_bounds_is_none, setup, release)
 {
     struct shared *s = *state;
     struct tp_run *run = s->run;
@@ -152,17 +149,4 @@ static void a_run_that_leads_out_of_its_bounds_is_none(void **state)
     LEADS_OUT(run->device_count = 2);
     tp_replay_board_give(&s->board, run, TP_OK, NULL, "it");
     expect_written(s);
-}
-
-int main(void)
-{
-#define ROW(test) cmocka_unit_test_setup_teardown(test, setup, release)
-    const struct CMUnitTest tests[] = {
-        ROW(an_answer_comes_through),
-        ROW(an_error_comes_through),
-        ROW(what_changed_after_the_answer_is_not_believed),
-        ROW(what_changed_before_the_answer_is_found),
-        ROW(a_run_that_leads_out_of_its_bounds_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 /* Baselines: read, written back as the same bytes, and damaged in every way that a file can be that
  * people edit and git merges. */
 #include "cmd/baseline/baseline.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SEED TAPOOL_ROOT "/tests/fuzz/corpus/baseline/three-cells.json"
 
@@ -48,9 +45,8 @@ static const struct tp_metric *metric(const char *name)
 
 /* ---- whole ---- */
 
-static void what_is_read_is_written_as_it_was(void **state)
+TEST(what_is_read_is_written_as_it_was)
 {
-    (void)state;
     struct tp_baseline b;
     struct tp_err err;
     char *text = load();
@@ -62,9 +58,8 @@ static void what_is_read_is_written_as_it_was(void **state)
     tp_baseline_release(&b);
 }
 
-static void cells_hold_what_the_file_says(void **state)
+TEST(cells_hold_what_the_file_says)
 {
-    (void)state;
     struct tp_baseline b;
     struct tp_err err;
     assert_int_equal(tp_baseline_read(SEED, &b, &err), TP_OK);
@@ -87,9 +82,8 @@ static void cells_hold_what_the_file_says(void **state)
     tp_baseline_release(&b);
 }
 
-static void large_numbers_survive(void **state)
+TEST(large_numbers_survive)
 {
-    (void)state;
     struct tp_baseline b, again;
     struct tp_err err;
     assert_int_equal(
@@ -105,9 +99,8 @@ static void large_numbers_survive(void **state)
     tp_baseline_release(&again);
 }
 
-static void tolerances_go_from_the_nearest(void **state)
+TEST(tolerances_go_from_the_nearest)
 {
-    (void)state;
     struct tp_baseline b;
     struct tp_err err;
     assert_int_equal(tp_baseline_read(SEED, &b, &err), TP_OK);
@@ -123,9 +116,8 @@ static void tolerances_go_from_the_nearest(void **state)
     tp_baseline_release(&b);
 }
 
-static void tolerances_read_as_people_write_them(void **state)
+TEST(tolerances_read_as_people_write_them)
 {
-    (void)state;
     static const struct {
         const char *metric, *text;
         bool good, relative;
@@ -185,9 +177,8 @@ static void refused(const char *text, const char *sentence)
     tp_baseline_release(&b);
 }
 
-static void damage_is_named(void **state)
+TEST(damage_is_named)
 {
-    (void)state;
     static const struct {
         const char *from, *to, *sentence;
     } cases[] = {
@@ -231,9 +222,8 @@ static void damage_is_named(void **state)
     free(text);
 }
 
-static void a_file_cut_anywhere_is_refused(void **state)
+TEST(a_file_cut_anywhere_is_refused)
 {
-    (void)state;
     char *text = load();
     size_t length = strlen(text);
     for (size_t cut = 0; cut < length - 2; cut++) { /* the last byte is the end of the line */
@@ -246,9 +236,8 @@ static void a_file_cut_anywhere_is_refused(void **state)
     free(text);
 }
 
-static void a_file_that_is_none_is_refused(void **state)
+TEST(a_file_that_is_none_is_refused)
 {
-    (void)state;
     struct tp_baseline b;
     struct tp_err err;
     assert_int_equal(tp_baseline_read("/nonexistent", &b, &err), TP_EINPUT);
@@ -289,9 +278,8 @@ static void touch(const char *path)
     fclose(out);
 }
 
-static void the_nearest_folder_has_it(void **state)
+TEST(the_nearest_folder_has_it)
 {
-    (void)state;
     char root[] = "/tmp/tapool-baseline-XXXXXX", path[TP_BASELINE_PATH];
     make_folders(root);
     assert_int_equal(chdir("a/b"), 0);
@@ -306,9 +294,8 @@ static void the_nearest_folder_has_it(void **state)
     remove_folders(root);
 }
 
-static void paths_go_from_its_folder_and_back(void **state)
+TEST(paths_go_from_its_folder_and_back)
 {
-    (void)state;
     static const struct {
         const char *file, *path, *relative;
     } cases[] = {
@@ -345,9 +332,8 @@ static void paths_go_from_its_folder_and_back(void **state)
 }
 
 /* As deep as a real path can be: 4,095 bytes, with more ways up than that. */
-static void the_deepest_folder_has_a_way_up(void **state)
+TEST(the_deepest_folder_has_a_way_up)
 {
-    (void)state;
     char root[] = "/tmp/tapool-baseline-XXXXXX", here[4200];
     size_t depth = 0, slashes = 0;
     assert_non_null(mkdtemp(root));
@@ -376,22 +362,4 @@ static void the_deepest_folder_has_a_way_up(void **state)
     }
     assert_int_equal(chdir("/"), 0);
     assert_int_equal(rmdir(root), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read_is_written_as_it_was),
-        cmocka_unit_test(cells_hold_what_the_file_says),
-        cmocka_unit_test(large_numbers_survive),
-        cmocka_unit_test(tolerances_go_from_the_nearest),
-        cmocka_unit_test(tolerances_read_as_people_write_them),
-        cmocka_unit_test(damage_is_named),
-        cmocka_unit_test(a_file_cut_anywhere_is_refused),
-        cmocka_unit_test(a_file_that_is_none_is_refused),
-        cmocka_unit_test(the_nearest_folder_has_it),
-        cmocka_unit_test(paths_go_from_its_folder_and_back),
-        cmocka_unit_test(the_deepest_folder_has_a_way_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,11 +11,7 @@ static int counted_pack(struct tp_offline_object *objects, size_t count,
 #include "cmd/jobs/bound.c"
 
 #include "tests/unit/programs.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 enum { DEVICES = 8, MS = 1000000 };
 
@@ -36,9 +32,8 @@ static int counted_pack(struct tp_offline_object *objects, size_t count,
     return TP_OK;
 }
 
-static void devices_share_the_steps(void **state)
+TEST(devices_share_the_steps)
 {
-    (void)state;
     const uint64_t all = 16 * (TP_OFFLINE_STEPS_PER_SECOND / 1000);
     struct tp_insn insns[DEVICES];
     struct tp_offline *found = NULL;
@@ -59,10 +54,4 @@ static void devices_share_the_steps(void **state)
     assert_int_equal(given, all);
     free(found);
     tp_program_release(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(devices_share_the_steps)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,14 @@
  * them. */
 #include "cmd/report/curve_text.h"
 #include "cmd/ui/braille.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 /* By row from the top and from the left, each dot alone in a character. */
-static void each_dot_has_its_bit(void **state)
+TEST(each_dot_has_its_bit)
 {
     static const char *const rows[TP_BRAILLE_UP] = {"⠁⠈", "⠂⠐", "⠄⠠", "⡀⢀"};
     (void)state;
@@ -27,7 +24,7 @@ static void each_dot_has_its_bit(void **state)
     }
 }
 
-static void rows_begin_at_the_top_and_end_at_the_last_dot(void **state)
+TEST(rows_begin_at_the_top_and_end_at_the_last_dot)
 {
     struct tp_braille b;
     char text[TP_BRAILLE_TEXT];
@@ -48,7 +45,7 @@ static void rows_begin_at_the_top_and_end_at_the_last_dot(void **state)
 }
 
 /* Every 2 x 4 dots have two of shade, one in each column. */
-static void shade_is_even(void **state)
+TEST(shade_is_even)
 {
     struct tp_braille b;
     char text[TP_BRAILLE_TEXT];
@@ -62,7 +59,7 @@ static void shade_is_even(void **state)
     assert_string_equal(text, "⡀⡀⡀");
 }
 
-static void a_terminal_can_show_it_where_its_locale_says_so(void **state)
+TEST(a_terminal_can_show_it_where_its_locale_says_so)
 {
     static const struct {
         const char *all, *ctype, *lang;
@@ -96,7 +93,7 @@ static char *printed(const struct tp_curve_text *c, int width)
     return text;
 }
 
-static void a_curve_goes_to_the_extremes_of_its_columns(void **state)
+TEST(a_curve_goes_to_the_extremes_of_its_columns)
 {
     struct tp_stretch area[8], line[8];
     (void)state;
@@ -123,9 +120,8 @@ static void a_curve_goes_to_the_extremes_of_its_columns(void **state)
 
 /* One value of many: its dot is in the row where the axis puts it, and the highest in the top row.
  */
-static void every_value_has_its_row(void **state)
+TEST(every_value_has_its_row)
 {
-    (void)state;
     for (uint64_t bytes = 0; bytes <= 31; bytes++) {
         const struct tp_stretch area[2] = {{bytes, bytes, bytes}, {bytes, bytes, bytes}};
         const struct tp_curve_text c = {.rows = 8, .column = 8, .area = area, .high = 31};
@@ -140,7 +136,7 @@ static void every_value_has_its_row(void **state)
     }
 }
 
-static void the_axis_begins_higher_where_most_is_held_all_the_time(void **state)
+TEST(the_axis_begins_higher_where_most_is_held_all_the_time)
 {
     const struct tp_stretch low[2] = {{40, 90, 80}, {80, 100, 100}};
     const struct tp_stretch high[2] = {{60, 90, 80}, {80, 100, 100}};
@@ -149,18 +145,4 @@ static void the_axis_begins_higher_where_most_is_held_all_the_time(void **state)
     assert_int_equal(tp_curve_text_floor(low, 2, 100), 0);
     assert_int_equal(tp_curve_text_floor(high, 2, 100), 60);
     assert_int_equal(tp_curve_text_floor(flat, 2, 100), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_dot_has_its_bit),
-        cmocka_unit_test(rows_begin_at_the_top_and_end_at_the_last_dot),
-        cmocka_unit_test(shade_is_even),
-        cmocka_unit_test(a_terminal_can_show_it_where_its_locale_says_so),
-        cmocka_unit_test(a_curve_goes_to_the_extremes_of_its_columns),
-        cmocka_unit_test(every_value_has_its_row),
-        cmocka_unit_test(the_axis_begins_higher_where_most_is_held_all_the_time),
-    };
-    return cmocka_run_group_tests_name("braille", tests, NULL, NULL);
 }

@@ -2,12 +2,9 @@
 #include "tests/unit/gate_rig.h"
 
 #include "cmd/gate/gate_words.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { MAX = 64 };
 
@@ -56,9 +53,8 @@ static void expect(const struct found *x, size_t cause, enum tp_verdict verdict,
 
 /* What a policy that holds more memory does to a cell: fifteen values got worse and three better,
  * and no other than the first is news. */
-static void one_reason_is_one_line(void **state)
+TEST(one_reason_is_one_line)
 {
-    (void)state;
     static const char *const worse[] = {"unused_reserved",
                                         "unused_reserved_weighted",
                                         "end_reserved",
@@ -90,9 +86,8 @@ static void one_reason_is_one_line(void **state)
 }
 
 /* Two cells, and two families of one cell, have a reason each; improvements come last. */
-static void reasons_stay_apart(void **state)
+TEST(reasons_stay_apart)
 {
-    (void)state;
     struct found x;
     begin(&x);
     add(&x, 1, "peak_reserved", 4096, 2048);
@@ -111,9 +106,8 @@ static void reasons_stay_apart(void **state)
 }
 
 /* Bytes that were asked for go with the calls where there are more of them, else with memory. */
-static void bytes_go_with_what_moved_them(void **state)
+TEST(bytes_go_with_what_moved_them)
 {
-    (void)state;
     static const struct {
         double get, reserved;
         size_t causes, first;
@@ -139,9 +133,8 @@ static void bytes_go_with_what_moved_them(void **state)
 
 /* An option is a cause of its own; values that are no longer exact are told apart from those that
  * are merely more. */
-static void what_is_no_size_is_told_apart(void **state)
+TEST(what_is_no_size_is_told_apart)
 {
-    (void)state;
     struct found x;
     begin(&x);
     add(&x, 0, "peak_reserved", 1000, 1100);
@@ -165,9 +158,8 @@ static void what_is_no_size_is_told_apart(void **state)
 }
 
 /* Other devices than the first are named, and values that never changed are no reason. */
-static void devices_are_named(void **state)
+TEST(devices_are_named)
 {
-    (void)state;
     struct found x;
     begin(&x);
     add(&x, 1, "peak_reserved", 1000, 1000);
@@ -181,9 +173,8 @@ static void devices_are_named(void **state)
 }
 
 /* The ratio of the two medians that are printed, or the word that says that it is another. */
-static void a_change_is_that_of_its_pair(void **state)
+TEST(a_change_is_that_of_its_pair)
 {
-    (void)state;
     struct found x;
     begin(&x);
     x.findings[x.count++] = rig_timed(&x.cells[0], TP_REGRESSION, 1.101, 0.02, 1e-6);
@@ -196,9 +187,8 @@ static void a_change_is_that_of_its_pair(void **state)
 }
 
 /* A tail that was not slower by what counts could not have been a regression, however noisy. */
-static void inconclusive_is_what_could_have_gated(void **state)
+TEST(inconclusive_is_what_could_have_gated)
 {
-    (void)state;
     static const struct {
         const char *metric;
         double ratio;
@@ -226,9 +216,8 @@ static void inconclusive_is_what_could_have_gated(void **state)
 }
 
 /* A metric without a family would stand with the options. */
-static void every_metric_has_a_family(void **state)
+TEST(every_metric_has_a_family)
 {
-    (void)state;
     for (size_t i = 0; i < tp_metric_count; i++) {
         const struct tp_metric *m = &tp_metrics[i];
         assert_true(m->family >= TP_FAMILY_FAILURES && m->family < TP_FAMILIES);
@@ -238,19 +227,4 @@ static void every_metric_has_a_family(void **state)
     }
     for (size_t i = 0; i < TP_FAMILIES; i++)
         assert_non_null(tp_family_names[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_reason_is_one_line),
-        cmocka_unit_test(reasons_stay_apart),
-        cmocka_unit_test(bytes_go_with_what_moved_them),
-        cmocka_unit_test(what_is_no_size_is_told_apart),
-        cmocka_unit_test(devices_are_named),
-        cmocka_unit_test(a_change_is_that_of_its_pair),
-        cmocka_unit_test(inconclusive_is_what_could_have_gated),
-        cmocka_unit_test(every_metric_has_a_family),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

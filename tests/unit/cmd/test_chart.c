@@ -1,14 +1,11 @@
 /* The geometry of charts: the marks of the axes, and where lines, labels and marks lie. */
 #include "cmd/charts/chart.h"
 #include "cmd/charts/ticks.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define KIB(n) ((uint64_t)(n) << 10)
 #define MIB(n) ((uint64_t)(n) << 20)
@@ -24,7 +21,7 @@ struct expected {
     const char *second, *last;
 };
 
-static void ticks_are_round_and_in_one_unit(void **state)
+TEST(ticks_are_round_and_in_one_unit)
 {
     static const struct expected rows[] = {
         {tp_ticks_bytes, GIB(4) - 1, GIB(1) / 2, "0.5 GiB", "3.5 GiB"},
@@ -57,7 +54,7 @@ static void ticks_are_round_and_in_one_unit(void **state)
     }
 }
 
-static void there_are_neither_few_nor_many_ticks(void **state)
+TEST(there_are_neither_few_nor_many_ticks)
 {
     void (*const makes[])(uint64_t, struct tp_ticks *) = {tp_ticks_bytes, tp_ticks_time,
                                                           tp_ticks_count};
@@ -99,7 +96,7 @@ static void assert_has(const char *text, const char *part)
 
 /* A quarter of the way up and a valley within one column, then a peak in another, at the top but
  * for the room above it. */
-static void a_line_goes_to_both_extremes_of_a_column(void **state)
+TEST(a_line_goes_to_both_extremes_of_a_column)
 {
     const struct tp_stretch at[COLUMNS] = {
         {100, 100, 100}, {20, 200, 100}, {100, 400, 150}, {150, 150, 150}};
@@ -120,7 +117,7 @@ static void a_line_goes_to_both_extremes_of_a_column(void **state)
     free(text);
 }
 
-static void what_was_requested_has_an_area_below_it(void **state)
+TEST(what_was_requested_has_an_area_below_it)
 {
     const struct tp_stretch at[COLUMNS] = {{0, 0, 0}, {0, 100, 100}, {100, 100, 100}, {0, 100, 0}};
     const struct tp_chart_line line = {.kind = TP_CHART_REQUESTED, .name = "requested", .at = at};
@@ -138,7 +135,7 @@ static void what_was_requested_has_an_area_below_it(void **state)
 }
 
 /* All lines end at the same height, at the top or at the bottom. */
-static void labels_do_not_lie_on_each_other(void **state)
+TEST(labels_do_not_lie_on_each_other)
 {
     struct tp_stretch at[COLUMNS] = {{9, 9, 9}, {9, 9, 9}, {9, 9, 9}, {9, 9, 9}};
     struct tp_chart_line lines[TP_CHART_LINES];
@@ -166,7 +163,7 @@ static void labels_do_not_lie_on_each_other(void **state)
     }
 }
 
-static void marks_and_levels_lie_where_they_happened(void **state)
+TEST(marks_and_levels_lie_where_they_happened)
 {
     const struct tp_stretch at[COLUMNS] = {
         {100, 100, 100}, {100, 400, 400}, {400, 400, 400}, {400, 400, 400}};
@@ -204,7 +201,7 @@ static void marks_and_levels_lie_where_they_happened(void **state)
 }
 
 /* Nothing at all, and the most that there can be. */
-static void extremes_of_figures_are_drawn(void **state)
+TEST(extremes_of_figures_are_drawn)
 {
     const struct tp_stretch most[COLUMNS] = {
         {0, UINT64_MAX - 1, 0}, {0, 0, 0}, {0, UINT64_MAX - 1, 5}, {5, 5, 5}};
@@ -224,18 +221,4 @@ static void extremes_of_figures_are_drawn(void **state)
     text = written(&c);
     assert_has(text, "d=\"M76 362V62V362H356V62V362H636\"");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ticks_are_round_and_in_one_unit),
-        cmocka_unit_test(there_are_neither_few_nor_many_ticks),
-        cmocka_unit_test(a_line_goes_to_both_extremes_of_a_column),
-        cmocka_unit_test(what_was_requested_has_an_area_below_it),
-        cmocka_unit_test(labels_do_not_lie_on_each_other),
-        cmocka_unit_test(marks_and_levels_lie_where_they_happened),
-        cmocka_unit_test(extremes_of_figures_are_drawn),
-    };
-    return cmocka_run_group_tests_name("chart", tests, NULL, NULL);
 }

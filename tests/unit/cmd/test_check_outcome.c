@@ -4,14 +4,11 @@
 
 #include "cmd/gate/gate_words.h"
 #include "cmd/ui/exit.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct outcome {
     struct tp_check_opts o;
@@ -54,9 +51,8 @@ static void expect(struct outcome *x, int status, int code, const char *sentence
     free(x->k.causes);
 }
 
-static void exit_codes_follow_from_what_was_found(void **state)
+TEST(exit_codes_follow_from_what_was_found)
 {
-    (void)state;
     struct outcome x;
     begin_outcome(&x);
     add(&x, "peak_reserved", TP_SAME);
@@ -97,9 +93,8 @@ static void exit_codes_follow_from_what_was_found(void **state)
 }
 
 /* Of two builds what they do not share is said, part by part. */
-static void builds_are_told_apart(void **state)
+TEST(builds_are_told_apart)
 {
-    (void)state;
     static const struct {
         const char *base, *now, *says;
     } rows[] = {
@@ -120,9 +115,8 @@ static void builds_are_told_apart(void **state)
 
 /* What the base does not know is no gap in what --require asks for, and anything else is, whichever
  * comes first. */
-static void new_cells_are_not_required(void **state)
+TEST(new_cells_are_not_required)
 {
-    (void)state;
     static const struct tp_err news = {.text = "b: no 'x'", .reason = TP_REASON_UNKNOWN};
     static const struct tp_err old = {.text = "b: unknown option '--passes'"};
     static const struct {
@@ -157,9 +151,8 @@ static void new_cells_are_not_required(void **state)
         }
 }
 
-static void nothing_passes_unseen(void **state)
+TEST(nothing_passes_unseen)
 {
-    (void)state;
     struct outcome x;
     char *latency[] = {(char *)(uintptr_t) "latency"},
          *counts[] = {(char *)(uintptr_t) "instructions"};
@@ -209,9 +202,8 @@ static void nothing_passes_unseen(void **state)
 }
 
 /* A part of the cells is never a plain PASS, whoever chose it, and no answer to all-cells. */
-static void a_part_of_the_cells_is_said(void **state)
+TEST(a_part_of_the_cells_is_said)
 {
-    (void)state;
     struct outcome x;
     char *all[] = {(char *)(uintptr_t) "all-cells"}, *lru[] = {(char *)(uintptr_t) "lru"};
     begin_outcome(&x);
@@ -242,9 +234,8 @@ static void a_part_of_the_cells_is_said(void **state)
     assert_string_equal(tp_gate_set_by(&x.k.gate).s, "set by b.json: 1 tolerance");
 }
 
-static void sensitivity_is_required(void **state)
+TEST(sensitivity_is_required)
 {
-    (void)state;
     static const struct {
         struct tp_gate_sharpness s;
         int status;
@@ -279,17 +270,4 @@ static void sensitivity_is_required(void **state)
     x.k.gate.sensitivity = 0.1;
     add(&x, "peak_reserved", TP_REGRESSION);
     expect(&x, TP_EFOUND, TP_EXIT_FOUND, "regression");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exit_codes_follow_from_what_was_found),
-        cmocka_unit_test(builds_are_told_apart),
-        cmocka_unit_test(new_cells_are_not_required),
-        cmocka_unit_test(nothing_passes_unseen),
-        cmocka_unit_test(a_part_of_the_cells_is_said),
-        cmocka_unit_test(sensitivity_is_required),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

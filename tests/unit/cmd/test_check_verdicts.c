@@ -3,14 +3,11 @@
 #include "cmd/gate/check_job.h"
 
 #include "alloc/base/random.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SEED TAPOOL_ROOT "/tests/fuzz/corpus/baseline/three-cells.json"
 
@@ -92,9 +89,8 @@ static const struct tp_finding *only(const struct exact *e, enum tp_verdict verd
     return NULL;
 }
 
-static void what_is_as_it_was_is_unchanged(void **state)
+TEST(what_is_as_it_was_is_unchanged)
 {
-    (void)state;
     struct exact e;
     begin(&e, "arena");
     compare(&e);
@@ -103,9 +99,8 @@ static void what_is_as_it_was_is_unchanged(void **state)
     end(&e);
 }
 
-static void one_byte_more_is_a_regression(void **state)
+TEST(one_byte_more_is_a_regression)
 {
-    (void)state;
     struct exact e;
     begin(&e, "arena");
     set(&e, 0, "peak_reserved", 131073);
@@ -118,9 +113,8 @@ static void one_byte_more_is_a_regression(void **state)
     end(&e);
 }
 
-static void tolerances_are_kept(void **state)
+TEST(tolerances_are_kept)
 {
-    (void)state;
     static const struct {
         const char *strategy, *metric;
         double value;
@@ -150,9 +144,8 @@ static void tolerances_are_kept(void **state)
 }
 
 /* Even where it got better, and even within the tolerance: the baseline holds it as exact. */
-static void what_disagrees_with_itself_is_a_regression(void **state)
+TEST(what_disagrees_with_itself_is_a_regression)
 {
-    (void)state;
     struct exact e;
     begin(&e, "arena");
     set(&e, 0, "peak_reserved", 131.4 * 1024 * 1024);
@@ -169,9 +162,8 @@ static void what_disagrees_with_itself_is_a_regression(void **state)
     end(&e);
 }
 
-static void a_value_that_is_gone_is_a_regression(void **state)
+TEST(a_value_that_is_gone_is_a_regression)
 {
-    (void)state;
     struct exact e;
     begin(&e, "arena");
     set(&e, 0, "peak_reserved", NAN);
@@ -186,9 +178,8 @@ static void a_value_that_is_gone_is_a_regression(void **state)
     end(&e);
 }
 
-static void an_option_that_changed_is_named(void **state)
+TEST(an_option_that_changed_is_named)
 {
-    (void)state;
     struct exact e;
     begin(&e, "arena");
     e.options[0].value = (char *)(uintptr_t) "32MiB";
@@ -214,9 +205,8 @@ static void an_option_that_changed_is_named(void **state)
 }
 
 /* What an older tapool did not write, or an older baseline does not hold, is no change. */
-static void a_setting_that_changed_is_named(void **state)
+TEST(a_setting_that_changed_is_named)
 {
-    (void)state;
     static const struct {
         const char *held, *now, *note;
     } cases[] = {{"continue", "continue", NULL},
@@ -249,9 +239,8 @@ static void a_setting_that_changed_is_named(void **state)
 
 /* ---- class D ---- */
 
-static void counts_have_a_share_of_play(void **state)
+TEST(counts_have_a_share_of_play)
 {
-    (void)state;
     assert_int_equal(tp_check_judge_counts(100, 101, 0.01), TP_SAME);
     assert_int_equal(tp_check_judge_counts(100, 101.01, 0.01), TP_REGRESSION);
     assert_int_equal(tp_check_judge_counts(100, 99, 0.01), TP_SAME);
@@ -262,9 +251,8 @@ static void counts_have_a_share_of_play(void **state)
 /* ---- seeds ---- */
 
 /* A command that is copied from an old report must play the same rounds. */
-static void seeds_stay_what_they_are(void **state)
+TEST(seeds_stay_what_they_are)
 {
-    (void)state;
     static const struct {
         uint64_t seed, of, made;
     } rows[] = {
@@ -335,9 +323,8 @@ static enum tp_verdict verdict(double base, double now, double percent, uint64_t
     return v;
 }
 
-static void slower_is_a_regression_and_noise_is_none(void **state)
+TEST(slower_is_a_regression_and_noise_is_none)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         assert_int_equal(verdict(10, 11, 2, seed), TP_REGRESSION);
         assert_int_equal(verdict(10, 9, 2, seed), TP_IMPROVED);
@@ -347,17 +334,15 @@ static void slower_is_a_regression_and_noise_is_none(void **state)
     assert_int_equal(verdict(10, 10, 60, 3), TP_INCONCLUSIVE);
 }
 
-static void what_is_mostly_the_engine_is_insensitive(void **state)
+TEST(what_is_mostly_the_engine_is_insensitive)
 {
-    (void)state;
     assert_int_equal(verdict(0.6, 0.61, 1, 1), TP_INSENSITIVE); /* of 2.6 in all */
     assert_int_equal(verdict(0.7, 0.7, 1, 1), TP_SAME);
     assert_int_equal(verdict(0.6, 1.2, 1, 1), TP_REGRESSION); /* hides behind no fast base */
 }
 
-static void percentiles_below_ten_steps_are_no_tests(void **state)
+TEST(percentiles_below_ten_steps_are_no_tests)
 {
-    (void)state;
     struct tp_rounds r = make_rounds();
     struct tp_noisy_tests t = {0};
     struct tp_err err;
@@ -380,9 +365,8 @@ static void percentiles_below_ten_steps_are_no_tests(void **state)
 }
 
 /* Instructions decide on all of it, percentiles too. */
-static void an_insensitive_cell_has_no_tests(void **state)
+TEST(an_insensitive_cell_has_no_tests)
 {
-    (void)state;
     struct tp_rounds r = make_rounds();
     struct tp_noisy_tests t = {0};
     struct tp_err err;
@@ -401,9 +385,8 @@ static void an_insensitive_cell_has_no_tests(void **state)
 
 /* A time of 0, and a percentile that a replay does not know, take their pair with them: what is
  * left says how sharp the test was. */
-static void lost_pairs_leave_the_sensitivity(void **state)
+TEST(lost_pairs_leave_the_sensitivity)
 {
-    (void)state;
     struct tp_rounds r = make_rounds();
     const struct tp_stat_rule rule = {.alpha = 0.01, .effect = 0.05, .tests = 6, .seed = 1};
     fill(&r, 0, "ns_per_op", 10, 2, 1);
@@ -420,9 +403,8 @@ static void lost_pairs_leave_the_sensitivity(void **state)
 
 /* Three cells: one regression, one open, one clear. The second look decides the open test and
  * touches nothing else. */
-static void a_second_look_decides_what_was_open(void **state)
+TEST(a_second_look_decides_what_was_open)
 {
-    (void)state;
     const struct {
         double now, spread;
         enum tp_verdict verdict;
@@ -461,9 +443,8 @@ static void a_second_look_decides_what_was_open(void **state)
     }
 }
 
-static void too_few_pairs_are_found_out(void **state)
+TEST(too_few_pairs_are_found_out)
 {
-    (void)state;
     assert_int_equal(tp_check_tests_max(false), 7);
     assert_int_equal(tp_check_tests_max(true), 8);
     for (size_t tests = 1; tests <= 1000; tests *= 10) {
@@ -477,9 +458,8 @@ static void too_few_pairs_are_found_out(void **state)
 }
 
 /* Rounds of two sets, one behind the other. */
-static void sets_are_pooled(void **state)
+TEST(sets_are_pooled)
 {
-    (void)state;
     struct tp_rounds first = make_rounds(), more = make_rounds();
     struct tp_err err;
     first.cold = calloc(2, sizeof *first.cold);
@@ -500,28 +480,4 @@ static void sets_are_pooled(void **state)
     }
     tp_rounds_release(&first);
     tp_rounds_release(&more);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_as_it_was_is_unchanged),
-        cmocka_unit_test(one_byte_more_is_a_regression),
-        cmocka_unit_test(tolerances_are_kept),
-        cmocka_unit_test(what_disagrees_with_itself_is_a_regression),
-        cmocka_unit_test(a_value_that_is_gone_is_a_regression),
-        cmocka_unit_test(an_option_that_changed_is_named),
-        cmocka_unit_test(a_setting_that_changed_is_named),
-        cmocka_unit_test(counts_have_a_share_of_play),
-        cmocka_unit_test(seeds_stay_what_they_are),
-        cmocka_unit_test(slower_is_a_regression_and_noise_is_none),
-        cmocka_unit_test(what_is_mostly_the_engine_is_insensitive),
-        cmocka_unit_test(percentiles_below_ten_steps_are_no_tests),
-        cmocka_unit_test(an_insensitive_cell_has_no_tests),
-        cmocka_unit_test(lost_pairs_leave_the_sensitivity),
-        cmocka_unit_test(a_second_look_decides_what_was_open),
-        cmocka_unit_test(sets_are_pooled),
-        cmocka_unit_test(too_few_pairs_are_found_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

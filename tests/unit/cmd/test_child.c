@@ -3,19 +3,16 @@
 #include "cmd/jobs/left_behind.h"
 #include "cmd/jobs/process.h"
 #include "tests/unit/process_state.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { ANSWER = 7 };
 
@@ -60,9 +57,8 @@ static void start(pid_t *parent, pid_t *child)
     close(tell[0]);
 }
 
-static void a_stop_reaches_the_child(void **state)
+TEST(a_stop_reaches_the_child)
 {
-    (void)state;
     pid_t parent, child;
     int how = 0;
     start(&parent, &child);
@@ -84,9 +80,8 @@ static void a_stop_reaches_the_child(void **state)
 }
 
 /* Who is told to take no notice of Ctrl-Z does not. */
-static void a_stop_that_is_ignored_stops_nobody(void **state)
+TEST(a_stop_that_is_ignored_stops_nobody)
 {
-    (void)state;
     pid_t parent, child;
     int how = 0;
     void (*before)(int) = signal(SIGTSTP, SIG_IGN); /* both inherit it */
@@ -143,9 +138,8 @@ static void await_the_end_of_all(void (*child_of)(int tell), int count, int *how
     close(tell[1]);
 }
 
-static void what_a_child_leaves_behind_ends_with_it(void **state)
+TEST(what_a_child_leaves_behind_ends_with_it)
 {
-    (void)state;
     int how = 0;
     await_the_end_of_all(leave_one, 1, &how);
     assert_int_equal(WEXITSTATUS(how), ANSWER);
@@ -177,18 +171,16 @@ static void leave_two_sessions(int tell)
     _exit(1);
 }
 
-static void a_session_of_its_own_does_not_help(void **state)
+TEST(a_session_of_its_own_does_not_help)
 {
-    (void)state;
     int how = 0;
     await_the_end_of_all(leave_two_sessions, 2, &how);
     assert_int_equal(WEXITSTATUS(how), ANSWER);
 }
 
 /* Whoever started this process may have given it children. */
-static void children_of_others_are_left_alone(void **state)
+TEST(children_of_others_are_left_alone)
 {
-    (void)state;
     int how = 0;
     pid_t same_session = fork();
     if (!same_session) {
@@ -245,9 +237,8 @@ static void leave_one_and_stop(int tell)
     _exit(1);
 }
 
-static void a_child_that_ends_while_its_stop_is_looked_at_takes_its_group_along(void **state)
+TEST(a_child_that_ends_while_its_stop_is_looked_at_takes_its_group_along)
 {
-    (void)state;
     int how = 0;
     ends_who_stopped = true;
     await_the_end_of_all(leave_one_and_stop, 1, &how);
@@ -271,9 +262,8 @@ static void stand_for_a_tapool(int tell, bool deaf)
     _exit(ANSWER);
 }
 
-static void a_tapool_is_asked_to_end_before_it_is_ended(void **state)
+TEST(a_tapool_is_asked_to_end_before_it_is_ended)
 {
-    (void)state;
     const volatile sig_atomic_t stop = 1;
     const struct tp_child_wait wait = {.interrupted = &stop, .tapool = true};
     for (int deaf = 0; deaf < 2; deaf++) {
@@ -290,18 +280,4 @@ static void a_tapool_is_asked_to_end_before_it_is_ended(void **state)
         close(tell[0]);
         close(tell[1]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stop_reaches_the_child),
-        cmocka_unit_test(a_stop_that_is_ignored_stops_nobody),
-        cmocka_unit_test(what_a_child_leaves_behind_ends_with_it),
-        cmocka_unit_test(a_session_of_its_own_does_not_help),
-        cmocka_unit_test(children_of_others_are_left_alone),
-        cmocka_unit_test(a_child_that_ends_while_its_stop_is_looked_at_takes_its_group_along),
-        cmocka_unit_test(a_tapool_is_asked_to_end_before_it_is_ended),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,10 @@
 #include "alloc/numbers/columns.h"
 
 #include "tests/unit/programs.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { EVENTS = 1000 };
 
@@ -36,9 +33,8 @@ static struct tp_program *program_of(const uint32_t *gaps, size_t count)
     return test_program(insns, count, gaps != NULL);
 }
 
-static void without_times_columns_have_equally_many_events(void **state)
+TEST(without_times_columns_have_equally_many_events)
 {
-    (void)state;
     for (size_t events = 1; events <= 60; events++) {
         struct tp_program *p = program_of(NULL, events);
         for (uint32_t count = 1; count <= 70; count++) {
@@ -53,9 +49,8 @@ static void without_times_columns_have_equally_many_events(void **state)
     }
 }
 
-static void with_times_columns_span_equal_times(void **state)
+TEST(with_times_columns_span_equal_times)
 {
-    (void)state;
     uint32_t gaps[EVENTS];
     uint64_t total = 0, random = 7;
     for (size_t i = 0; i < EVENTS; i++) {
@@ -95,9 +90,8 @@ static void same_stretch(const struct tp_stretch *s, uint64_t low, uint64_t high
 }
 
 /* Ten events in five columns. */
-static void a_column_has_the_extremes_of_its_points(void **state)
+TEST(a_column_has_the_extremes_of_its_points)
 {
-    (void)state;
     struct tp_program *p = program_of(NULL, 10);
     struct tp_columns c = spread(p, 5);
     struct tp_stretch at[5];
@@ -119,9 +113,8 @@ static void a_column_has_the_extremes_of_its_points(void **state)
     tp_program_release(p);
 }
 
-static void what_was_held_before_the_first_event_is_in_the_first_column(void **state)
+TEST(what_was_held_before_the_first_event_is_in_the_first_column)
 {
-    (void)state;
     struct tp_program *p = program_of(NULL, 10);
     struct tp_columns c = spread(p, 5);
     struct tp_stretch at[5];
@@ -142,9 +135,8 @@ static void what_was_held_before_the_first_event_is_in_the_first_column(void **s
 }
 
 /* Single peaks and valleys at every place of a program, thinned to every number of columns. */
-static void no_extreme_is_lost(void **state)
+TEST(no_extreme_is_lost)
 {
-    (void)state;
     struct tp_program *p = program_of(NULL, EVENTS);
     static struct tp_stretch at[TP_COLUMNS_MAX];
     for (uint64_t peak = 1; peak < EVENTS; peak += 37) {
@@ -167,9 +159,8 @@ static void no_extreme_is_lost(void **state)
     tp_program_release(p);
 }
 
-static void columns_are_thinned_to_fewer(void **state)
+TEST(columns_are_thinned_to_fewer)
 {
-    (void)state;
     static struct tp_stretch in[TP_COLUMNS_MAX], out[TP_COLUMNS_MAX];
     for (uint32_t from = 1; from <= 40; from++)
         for (uint32_t to = 1; to <= from; to++)
@@ -186,9 +177,8 @@ static void columns_are_thinned_to_fewer(void **state)
             }
 }
 
-static void a_scale_is_exact_at_its_ends(void **state)
+TEST(a_scale_is_exact_at_its_ends)
 {
-    (void)state;
     static const uint64_t of[] = {1, 3, 1000, UINT64_C(1) << 43, UINT64_C(3) << 60, UINT64_MAX};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         for (uint64_t to = 1; to <= UINT64_C(1) << 20; to = to * 3 + 1) {
@@ -198,18 +188,4 @@ static void a_scale_is_exact_at_its_ends(void **state)
         }
     assert_int_equal(tp_scaled(7, 10, 5), 3);
     assert_int_equal(tp_scaled(0, 0, 5), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_times_columns_have_equally_many_events),
-        cmocka_unit_test(with_times_columns_span_equal_times),
-        cmocka_unit_test(a_column_has_the_extremes_of_its_points),
-        cmocka_unit_test(what_was_held_before_the_first_event_is_in_the_first_column),
-        cmocka_unit_test(no_extreme_is_lost),
-        cmocka_unit_test(columns_are_thinned_to_fewer),
-        cmocka_unit_test(a_scale_is_exact_at_its_ends),
-    };
-    return cmocka_run_group_tests_name("columns", tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* What a comparison says of values that are made up: which differ, by how much, who is picked. */
 #include "cmd/compare/compare.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 12, SIDES = 4 };
 
@@ -114,9 +111,8 @@ static void expect_text(const struct rig *g, size_t row, const char *name, const
 
 /* ---- changes ---- */
 
-static void test_changes(void **state)
+TEST(test_changes)
 {
-    (void)state;
     struct rig *g = make(4);
     set(g, 1, "peak_reserved", 900);
     set_times(g, 1, "ns_per_op", 70, 0.02);
@@ -137,9 +133,8 @@ static void test_changes(void **state)
 }
 
 /* A p of 0.0024 is one in two tests, and none in six. */
-static void test_many_tests(void **state)
+TEST(test_many_tests)
 {
-    (void)state;
     for (size_t rows = 2; rows <= 4; rows += 2) {
         struct rig *g = make(rows);
         for (size_t i = 0; i < rows; i++)
@@ -155,9 +150,8 @@ static void test_many_tests(void **state)
 }
 
 /* What a clock cannot tell, what is cold, what failed: no test. */
-static void test_no_test(void **state)
+TEST(test_no_test)
 {
-    (void)state;
     struct rig *g = make(4);
     set_times(g, 0, "alloc.p99", 40, 0.01);
     set_times(g, 1, "alloc.p99", 400, 0.01);
@@ -175,9 +169,8 @@ static void test_no_test(void **state)
     drop(g);
 }
 
-static void test_zero_base(void **state)
+TEST(test_zero_base)
 {
-    (void)state;
     struct rig *g = make(2);
     struct tp_err err;
     char *names[] = {(char[]){"skipped_operations"}};
@@ -191,9 +184,8 @@ static void test_zero_base(void **state)
 }
 
 /* What is no "0.0 %" and no "same" either, of facts and of times that are not tested. */
-static void test_tiny(void **state)
+TEST(test_tiny)
 {
-    (void)state;
     struct rig *g = make(4);
     struct tp_err err;
     char *names[] = {(char[]){"overhead"}, (char[]){"cold_ns_per_op"}};
@@ -215,9 +207,8 @@ static void test_tiny(void **state)
     drop(g);
 }
 
-static void test_few_rounds(void **state)
+TEST(test_few_rounds)
 {
-    (void)state;
     struct rig *g = make(2);
     g->c.rounds = g->rounds.rounds = 3;
     for (size_t i = 0; i < 2; i++) {
@@ -232,9 +223,8 @@ static void test_few_rounds(void **state)
 
 /* All that there is stands behind the usual ones, and changes nothing of what is said of them: two
  * tests, whatever is shown beside. */
-static void test_all(void **state)
+TEST(test_all)
 {
-    (void)state;
     struct rig *g = make(2);
     struct tp_err err;
     set_times(g, 1, "ns_per_op", 110, 0.2);
@@ -263,9 +253,8 @@ static void test_all(void **state)
 }
 
 /* Half of the rounds know no percentile: it is not known. */
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
-    (void)state;
     struct rig *g = make(2);
     double *values = (double *)(uintptr_t)tp_rounds_values(&g->rounds, 1, metric("alloc.p99"));
     for (int i = 0; i < ROUNDS / 2 + 1; i++)
@@ -278,9 +267,8 @@ static void test_unknown(void **state)
 
 /* ---- order, conditions ---- */
 
-static void test_sort(void **state)
+TEST(test_sort)
 {
-    (void)state;
     struct rig *g = make(3);
     struct tp_err err;
     set(g, 0, "peak_reserved", 300);
@@ -301,9 +289,8 @@ static void test_sort(void **state)
 }
 
 /* Of two files: a strategy's rows stay together, whatever the second file's values are. */
-static void test_sort_files(void **state)
+TEST(test_sort_files)
 {
-    (void)state;
     static const double peaks[SIDES] = {300, 50, 200, 400};
     static const char *const order[SIDES] = {"c", "d", "base", "b"};
     struct rig *g = make(SIDES);
@@ -324,9 +311,8 @@ static void test_sort_files(void **state)
 }
 
 /* The name, or how it stands in the result. */
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     assert_ptr_equal(metric("peak_reserved"), metric("memory.peak_reserved_bytes"));
     assert_ptr_equal(metric("peak_reserved"), metric("Peak_Reserved_Bytes"));
     assert_ptr_equal(metric("alloc.p99"), metric("alloc.p99_ns"));
@@ -343,9 +329,8 @@ static int check(const struct rig *g, const char *text, struct tp_err *err)
     return tp_compare_check(&g->c, &c, 1, err);
 }
 
-static void test_conditions(void **state)
+TEST(test_conditions)
 {
-    (void)state;
     struct rig *g = make(4);
     struct tp_err err = {0};
     set(g, 1, "peak_reserved", 1030);
@@ -381,9 +366,8 @@ static void test_conditions(void **state)
 
 /* ---- means ---- */
 
-static void test_means(void **state)
+TEST(test_means)
 {
-    (void)state;
     struct rig *g = make(2), *h = make(2);
     set(g, 1, "peak_reserved", 2000);
     set(h, 1, "peak_reserved", 8000);
@@ -415,18 +399,4 @@ static void test_means(void **state)
     assert_false(g->c.means[1].untested[peak]);
     drop(g);
     drop(h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_changes),    cmocka_unit_test(test_no_test),
-        cmocka_unit_test(test_many_tests), cmocka_unit_test(test_zero_base),
-        cmocka_unit_test(test_tiny),       cmocka_unit_test(test_all),
-        cmocka_unit_test(test_few_rounds), cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_sort),       cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_sort_files), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_means),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* Conditions of --fail-on: what they mean, what is refused. */
 #include "cmd/results/condition.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct tp_condition parse(const char *text)
 {
@@ -23,9 +20,8 @@ static bool holds(const char *text, double value, double base)
     return tp_condition_holds(&c, value, base, true);
 }
 
-static void test_absolute(void **state)
+TEST(test_absolute)
 {
-    (void)state;
     assert_true(holds("failed_allocations>0", 1, NAN));
     assert_false(holds("failed_allocations>0", 0, NAN));
     assert_true(holds("oom", 3, NAN));
@@ -43,9 +39,8 @@ static void test_absolute(void **state)
     assert_false(holds("overhead>1.2", NAN, 1));
 }
 
-static void test_relative(void **state)
+TEST(test_relative)
 {
-    (void)state;
     assert_true(holds("peak_reserved>+2%", 103, 100));
     assert_false(holds("peak_reserved>+2%", 102, 100));
     assert_true(holds("peak_reserved>=+2%", 102, 100));
@@ -69,9 +64,8 @@ static void refused(const char *text, const char *message)
     assert_string_equal(err.text, message);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     refused("", "'' is nothing that --fail-on knows");
     refused("rain", "'rain' is nothing that --fail-on knows");
     refused(">0", "'>0' is nothing that --fail-on knows");
@@ -89,9 +83,8 @@ static void test_refused(void **state)
 }
 
 /* Shares of several devices are the share of their sums: 1 of 4 and 90 of 100 are 91 of 104. */
-static void test_devices(void **state)
+TEST(test_devices)
 {
-    (void)state;
     double values[3 * TP_METRIC_MAX], weights[3 * TP_METRIC_MAX];
     struct tp_err err = {0};
     for (size_t i = 0; i < 3 * TP_METRIC_MAX; i++)
@@ -122,9 +115,8 @@ static void test_devices(void **state)
     assert_true(isnan(tp_record_total(&run, tp_metric_find("reuse", NULL))));
 }
 
-static void test_runs(void **state)
+TEST(test_runs)
 {
-    (void)state;
     double one[TP_METRIC_MAX], two[2 * TP_METRIC_MAX];
     struct tp_err err = {0};
     for (size_t i = 0; i < TP_METRIC_MAX; i++)
@@ -148,14 +140,4 @@ static void test_runs(void **state)
     assert_string_equal(err.text, "peak_reserved>50B: 'a' has 100 B on t; so does 1 more");
     list[0] = parse("fits_in>50B"); /* would be green for ever */
     assert_int_equal(tp_conditions_check_runs(list, 1, runs, 2, &err), TP_EUSAGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_absolute), cmocka_unit_test(test_relative),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_devices),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

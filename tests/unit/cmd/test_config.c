@@ -3,13 +3,10 @@
 #include "cmd/cli/config.h"
 #include "cmd/jobs/catalog.h"
 #include "cmd/results/metrics.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* ---- levels ---- */
 
@@ -100,9 +97,8 @@ static int clean_environment(void **state)
 }
 
 /* What only the command line may set is set by nothing else, and not passed over silently. */
-static void what_must_be_typed_is_refused_from_elsewhere(void **state)
+TEST_WITH(what_must_be_typed_is_refused_from_elsewhere, clean_environment, NULL)
 {
-    (void)state;
     static const struct tp_config file = {.path = (char *)(uintptr_t) "f.ini"};
     const struct tp_config_entry entries[] = {{NULL, "test-count", text("4"), 1},
                                               {NULL, "test-typed", text("9"), 2}};
@@ -132,9 +128,8 @@ static void what_must_be_typed_is_refused_from_elsewhere(void **state)
 }
 
 /* Each level alone over the ones below it: flag, environment, section, file, default. */
-static void each_level_beats_those_below(void **state)
+TEST_WITH(each_level_beats_those_below, clean_environment, NULL)
 {
-    (void)state;
     const struct tp_config_entry entries[] = {{NULL, "test-count", text("4"), 1},
                                               {&mine, "test-count", text("5"), 3},
                                               {&other, "test-count", text("8"), 5}};
@@ -169,9 +164,8 @@ static void each_level_beats_those_below(void **state)
     tp_opts_release(rows, &one.o);
 }
 
-static void a_value_that_is_none_names_its_place(void **state)
+TEST_WITH(a_value_that_is_none_names_its_place, clean_environment, NULL)
 {
-    (void)state;
     const struct tp_config_entry wrong = {&mine, "test-count", text("77"), 12};
     struct one one = {0};
     begin(&one);
@@ -195,9 +189,8 @@ static void names_are(const struct one *one, const char *a, const char *b)
         assert_string_equal(one->o.names.items[1], b);
 }
 
-static void lists_add_up_in_a_level_and_replace_lower_ones(void **state)
+TEST_WITH(lists_add_up_in_a_level_and_replace_lower_ones, clean_environment, NULL)
 {
-    (void)state;
     const struct tp_config_entry entries[] = {{NULL, "test-names", text("low"), 1},
                                               {&mine, "test-names", text("a:x=1,y=2"), 2},
                                               {&mine, "test-names", text("b"), 3}};
@@ -220,9 +213,8 @@ static void lists_add_up_in_a_level_and_replace_lower_ones(void **state)
     tp_opts_release(rows, &one.o);
 }
 
-static void of_a_pair_the_higher_level_stands(void **state)
+TEST_WITH(of_a_pair_the_higher_level_stands, clean_environment, NULL)
 {
-    (void)state;
     const struct tp_config_entry file[] = {{NULL, "strict", text("yes"), 1},
                                            {&mine, "repair", text("yes"), 2}};
     struct one one = {0};
@@ -269,9 +261,8 @@ static int parse(const char *file, size_t size, struct tp_config *out, struct tp
     return status;
 }
 
-static void a_file_is_read(void **state)
+TEST(a_file_is_read)
 {
-    (void)state;
     static const char file[] = "\xef\xbb\xbf# comment\r\n"
                                "seed = 7\r\n"
                                "\t [Replay] ; of traces\r\n"
@@ -304,9 +295,8 @@ struct wrong {
     const char *text, *hint;
 };
 
-static void what_is_wrong_is_said_with_its_line(void **state)
+TEST(what_is_wrong_is_said_with_its_line)
 {
-    (void)state;
     static const struct wrong all[] = {
         {"[replay]\nmin-tim = 3\n", 0, "dir/x.ini:2: unknown option 'min-tim' of 'replay'",
          "did you mean 'min-time'?"},
@@ -344,9 +334,8 @@ static void what_is_wrong_is_said_with_its_line(void **state)
 }
 
 /* The limit is that of libinih's buffer; a comment has none. */
-static void long_lines(void **state)
+TEST(long_lines)
 {
-    (void)state;
     static char file[40000];
     struct tp_config c;
     struct tp_err err;
@@ -369,9 +358,8 @@ static void long_lines(void **state)
 }
 
 /* Cut at every byte: entries or one sentence. */
-static void cut_files(void **state)
+TEST(cut_files)
 {
-    (void)state;
     static const char file[] =
         "seed = 7\n[replay]\nstrategy = a=arena:arena_size=1MiB\nverify=yes\n";
     for (size_t size = 0; size < sizeof file; size++) {
@@ -387,9 +375,8 @@ static void cut_files(void **state)
 /* ---- names ---- */
 
 /* Other uses have these names: an option of such a name would be set by them. */
-static void variables_of_other_uses_are_no_options(void **state)
+TEST(variables_of_other_uses_are_no_options)
 {
-    (void)state;
     static const char *const taken[] = {
         "TAPOOL_ROOT",           "TAPOOL_SHARED",    "TAPOOL_SAMPLES",
         "TAPOOL_CUDA_DRIVER",    "TAPOOL_CONFIG",    "TAPOOL_KEEP",
@@ -450,9 +437,8 @@ static bool writes(const struct tp_opt *row)
     return false;
 }
 
-static void what_touches_files_is_set_by_the_user_alone(void **state)
+TEST(what_touches_files_is_set_by_the_user_alone)
 {
-    (void)state;
     for (size_t c = 0; tp_commands[c]; c++) {
         for (const struct tp_opt *row = tp_commands[c]->options; row && row->name; row++) {
             bool text = row->type == TP_OPT_TEXT || row->type == TP_OPT_LIST;
@@ -468,9 +454,8 @@ static void what_touches_files_is_set_by_the_user_alone(void **state)
 }
 
 /* Plug-ins take their options in one text, which a file may give. */
-static void no_plug_in_names_a_file(void **state)
+TEST(no_plug_in_names_a_file)
 {
-    (void)state;
     for (size_t i = 0; tp_strategies[i]; i++)
         for (const struct tp_opt *row = tp_strategies[i]->options; row && row->name; row++)
             assert_false(takes_a_file(row));
@@ -480,9 +465,8 @@ static void no_plug_in_names_a_file(void **state)
 }
 
 /* Every such option of every command, in its section and before any, in a file that was found. */
-static void a_file_that_was_found_sets_none_of_them(void **state)
+TEST(a_file_that_was_found_sets_none_of_them)
 {
-    (void)state;
     size_t refused = 0;
     for (size_t c = 0; tp_commands[c]; c++) {
         for (const struct tp_opt *row = tp_commands[c]->options; row && row->name; row++) {
@@ -507,9 +491,8 @@ static void a_file_that_was_found_sets_none_of_them(void **state)
     assert_true(refused >= 2 * 20);
 }
 
-static void hidden_commands_take_nothing(void **state)
+TEST(hidden_commands_take_nothing)
 {
-    (void)state;
     struct tp_command secret = mine;
     int concerned = 0;
     assert_true(tp_config_concerns(&mine));
@@ -539,9 +522,8 @@ static void names_an_option(const struct tp_command *cmd, const struct tp_opt *r
     }
 }
 
-static void rows_speak_of_options_that_there_are(void **state)
+TEST(rows_speak_of_options_that_there_are)
 {
-    (void)state;
     size_t spoken = 0;
     struct tp_err err;
     for (size_t i = 0; tp_commands[i]; i++) {
@@ -559,9 +541,8 @@ static void rows_speak_of_options_that_there_are(void **state)
 }
 
 /* A set has a bit for each word, in their order; passes have bits of their own. */
-static void passes_have_the_bits_of_their_words(void **state)
+TEST(passes_have_the_bits_of_their_words)
 {
-    (void)state;
     const struct tp_opt *row = tp_opt_find(tp_find_command("replay", NULL)->options, "passes");
     for (size_t i = 0; i < TP_PASS_ROWS; i++) {
         size_t bit = 0;
@@ -577,9 +558,8 @@ static void agrees(struct one *one, int status, const char *sentence)
     assert_string_equal(one->err.text, sentence);
 }
 
-static void what_contradicts_is_named(void **state)
+TEST_WITH(what_contradicts_is_named, clean_environment, NULL)
 {
-    (void)state;
     struct one one = {0};
     begin(&one);
     flag(&one, STRICT, "yes");
@@ -605,9 +585,8 @@ static void what_contradicts_is_named(void **state)
 
 /* What was typed is an error without what it goes with; what comes from elsewhere waits for a call
  * that has it. */
-static void what_is_needed_must_be_there(void **state)
+TEST_WITH(what_is_needed_must_be_there, clean_environment, NULL)
 {
-    (void)state;
     struct one one = {0};
     begin(&one);
     flag(&one, COUNT, "4");
@@ -625,29 +604,4 @@ static void what_is_needed_must_be_there(void **state)
     assert_int_equal(one.o.count, 3);
     assert_int_equal(one.origins[COUNT].level, TP_LEVEL_DEFAULT);
     tp_opts_release(rows, &one.o);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(what_must_be_typed_is_refused_from_elsewhere, clean_environment),
-        cmocka_unit_test_setup(each_level_beats_those_below, clean_environment),
-        cmocka_unit_test_setup(a_value_that_is_none_names_its_place, clean_environment),
-        cmocka_unit_test_setup(lists_add_up_in_a_level_and_replace_lower_ones, clean_environment),
-        cmocka_unit_test(passes_have_the_bits_of_their_words),
-        cmocka_unit_test(rows_speak_of_options_that_there_are),
-        cmocka_unit_test_setup(what_contradicts_is_named, clean_environment),
-        cmocka_unit_test_setup(what_is_needed_must_be_there, clean_environment),
-        cmocka_unit_test_setup(of_a_pair_the_higher_level_stands, clean_environment),
-        cmocka_unit_test(a_file_is_read),
-        cmocka_unit_test(what_is_wrong_is_said_with_its_line),
-        cmocka_unit_test(long_lines),
-        cmocka_unit_test(cut_files),
-        cmocka_unit_test(variables_of_other_uses_are_no_options),
-        cmocka_unit_test(what_touches_files_is_set_by_the_user_alone),
-        cmocka_unit_test(no_plug_in_names_a_file),
-        cmocka_unit_test(a_file_that_was_found_sets_none_of_them),
-        cmocka_unit_test(hidden_commands_take_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,13 @@
 /* What `tapool record --cuda` makes of the calls that CUPTI reports: every function of its table,
  * with parameters as CUPTI has them, that succeeds and that fails; and the table itself, against
  * the list of all functions that CUPTI brings. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #ifdef TAPOOL_CUPTI_INCLUDE
 #include "cmd/preload/cuda/cuda_calls.h"
@@ -99,7 +97,7 @@ static void expect(CUpti_CallbackId number, const void *params, struct tp_device
 
 /* ---- memory ---- */
 
-static void memory_at_once(void **state)
+TEST(memory_at_once)
 {
     CUdeviceptr p = 0x7f0000000200;
     CUdeviceptr_v1 old = 0x1000;
@@ -116,7 +114,7 @@ static void memory_at_once(void **state)
     EXPECT(cuMemFree, KIND(FREE_NOW, .device = 3, .object = old), old);
 }
 
-static void memory_of_streams(void **state)
+TEST(memory_of_streams)
 {
     CUdeviceptr p = 0x7f0000000200;
     (void)state;
@@ -127,7 +125,7 @@ static void memory_of_streams(void **state)
 }
 
 /* What is asked for in vain is recorded, and what the driver did not write is not read. */
-static void out_of_memory(void **state)
+TEST(out_of_memory)
 {
     struct tp_device_call got;
     const cuMemAlloc_v2_params now = {P(1), 1 << 20};
@@ -148,7 +146,7 @@ static void out_of_memory(void **state)
 }
 
 /* The driver takes a free of nothing, and may give nothing for nothing. */
-static void nothing_at_all(void **state)
+TEST(nothing_at_all)
 {
     struct tp_device_call got;
     CUdeviceptr p = 0;
@@ -163,7 +161,7 @@ static void nothing_at_all(void **state)
     assert_false(call(ID(cuMemAlloc_v2), &now, CUDA_SUCCESS, &got));
 }
 
-static void memory_that_is_left_out(void **state)
+TEST(memory_that_is_left_out)
 {
     CUdeviceptr p = 0x7f0000000200;
     CUDA_MEM_ALLOC_NODE_PARAMS node = {.bytesize = 100, .dptr = p};
@@ -183,9 +181,8 @@ static void memory_that_is_left_out(void **state)
     EXPECT(cuDevicePrimaryCtxReset_v2, KIND(RESET, .device = 7), 7);
 }
 
-static void nodes_of_graphs(void **state)
+TEST(nodes_of_graphs)
 {
-    (void)state;
 #if CUDA_VERSION >= 12040
     struct tp_device_call got;
     CUgraphNodeParams node = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC};
@@ -203,7 +200,7 @@ static void nodes_of_graphs(void **state)
 
 /* ---- streams, events, pools ---- */
 
-static void streams(void **state)
+TEST(streams)
 {
     CUstream made = P(STREAM);
     const struct tp_device_call stream = KIND(STREAM, .device = 3, .stream = STREAM);
@@ -225,7 +222,7 @@ static void streams(void **state)
 }
 
 /* A capture that fails ends all the same. */
-static void a_capture_that_is_invalid(void **state)
+TEST(a_capture_that_is_invalid)
 {
     struct tp_device_call got;
     const cuStreamEndCapture_params end = {P(STREAM), NULL};
@@ -237,9 +234,8 @@ static void a_capture_that_is_invalid(void **state)
     expect_same(ID(cuStreamEndCapture), got, wanted);
 }
 
-static void events(void **state)
+TEST(events)
 {
-    (void)state;
     EACH_STREAM(cuEventRecord, KIND(RECORD, .object = EVENT), P(EVENT), s);
     EACH_STREAM(cuEventRecordWithFlags, KIND(RECORD, .object = EVENT), P(EVENT), s, 1);
     EXPECT(cuEventQuery, KIND(SYNC_EVENT, .object = EVENT), P(EVENT));
@@ -252,7 +248,7 @@ static void events(void **state)
 #endif
 }
 
-static void pools(void **state)
+TEST(pools)
 {
     CUmemoryPool pool = P(POOL);
     CUmemPoolProps here = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 2}};
@@ -276,7 +272,7 @@ static void pools(void **state)
 
 /* What gives something back is stamped when it begins, or the next to get it would seem to have had
  * it before. */
-static void when_a_call_counts(void **state)
+TEST(when_a_call_counts)
 {
     static const struct {
         CUpti_CallbackId number;
@@ -302,7 +298,7 @@ static bool is_in_table(CUpti_CallbackId number)
 }
 
 /* A function of these names that a toolkit brings is to be thought about. */
-static void every_function_about_memory_is_in_the_table(void **state)
+TEST(every_function_about_memory_is_in_the_table)
 {
     char line[256], name[128];
     unsigned number = 0, matches = 0;
@@ -329,7 +325,7 @@ static void every_function_about_memory_is_in_the_table(void **state)
     assert_true(matches > 50);
 }
 
-static void no_function_twice(void **state)
+TEST(no_function_twice)
 {
     bool looked_at = false;
     (void)state;
@@ -343,37 +339,10 @@ static void no_function_twice(void **state)
     assert_null(tp_cuda_function(UINT32_MAX));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_at_once),
-        cmocka_unit_test(memory_of_streams),
-        cmocka_unit_test(out_of_memory),
-        cmocka_unit_test(nothing_at_all),
-        cmocka_unit_test(memory_that_is_left_out),
-        cmocka_unit_test(nodes_of_graphs),
-        cmocka_unit_test(streams),
-        cmocka_unit_test(a_capture_that_is_invalid),
-        cmocka_unit_test(events),
-        cmocka_unit_test(pools),
-        cmocka_unit_test(when_a_call_counts),
-        cmocka_unit_test(every_function_about_memory_is_in_the_table),
-        cmocka_unit_test(no_function_twice),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 #else
 
-static void without_cupti(void **state)
+TEST(without_cupti)
 {
-    (void)state;
     skip(); /* the recorder of GPUs is not built */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(without_cupti)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
 #endif

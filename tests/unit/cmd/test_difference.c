@@ -1,12 +1,9 @@
 /* The verdict on two series, with series whose verdict is known. */
 #include "cmd/stats/difference.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 enum { PAIRS = 20 };
 
@@ -38,9 +35,8 @@ static enum tp_verdict verdict(double share, double factor, enum tp_better bette
     return d.verdict;
 }
 
-static void what_is_told(void **state)
+TEST(what_is_told)
 {
-    (void)state;
     struct tp_difference d = measured(0.02, 1.10, TP_BETTER_LESS);
     assert_int_equal(d.pairs, PAIRS);
     assert_true(fabs(d.estimate - 1.10) < 0.01);
@@ -49,33 +45,29 @@ static void what_is_told(void **state)
     assert_true(d.p_worse < 1e-6 && d.p_better > 0.99);
 }
 
-static void slower_faster_and_the_same(void **state)
+TEST(slower_faster_and_the_same)
 {
-    (void)state;
     assert_int_equal(verdict(0.02, 1.00, TP_BETTER_LESS), TP_SAME);
     assert_int_equal(verdict(0.02, 1.04, TP_BETTER_LESS), TP_SAME); /* shown, but under 5 % */
     assert_int_equal(verdict(0.02, 1.06, TP_BETTER_LESS), TP_REGRESSION);
     assert_int_equal(verdict(0.02, 0.94, TP_BETTER_LESS), TP_IMPROVED);
 }
 
-static void where_more_is_better(void **state)
+TEST(where_more_is_better)
 {
-    (void)state;
     assert_int_equal(verdict(0.02, 1.10, TP_BETTER_MORE), TP_IMPROVED);
     assert_int_equal(verdict(0.02, 0.90, TP_BETTER_MORE), TP_REGRESSION);
     assert_int_equal(verdict(0.02, 1.00, TP_BETTER_MORE), TP_SAME);
 }
 
-static void noise_decides_nothing(void **state)
+TEST(noise_decides_nothing)
 {
-    (void)state;
     assert_int_equal(verdict(1.5, 1.05, TP_BETTER_LESS), TP_INCONCLUSIVE);
     assert_int_equal(verdict(1.5, 1.05, TP_BETTER_MORE), TP_INCONCLUSIVE);
 }
 
-static void more_tests_need_more_evidence(void **state)
+TEST(more_tests_need_more_evidence)
 {
-    (void)state;
     enum { TESTS = 1000 };
     static struct tp_difference all[TESTS];
     double base[PAIRS], now[PAIRS];
@@ -93,9 +85,8 @@ static void more_tests_need_more_evidence(void **state)
     assert_true(all[0].adjusted_worse > alone.adjusted_worse);
 }
 
-static void insensitive_ones_are_no_tests(void **state)
+TEST(insensitive_ones_are_no_tests)
 {
-    (void)state;
     struct tp_difference all[2] = {measured(0.02, 1.10, TP_BETTER_LESS),
                                    measured(0.02, 1.10, TP_BETTER_LESS)};
     all[1].verdict = TP_INSENSITIVE;
@@ -106,9 +97,8 @@ static void insensitive_ones_are_no_tests(void **state)
     assert_true(isnan(all[1].adjusted_worse));
 }
 
-static void values_that_are_none_are_left_out(void **state)
+TEST(values_that_are_none_are_left_out)
 {
-    (void)state;
     double base[PAIRS], now[PAIRS];
     struct tp_difference d;
     fill(base, 0.02, 1, 0);
@@ -127,9 +117,8 @@ static void values_that_are_none_are_left_out(void **state)
 }
 
 /* Eight pairs give p = 1/256 at best: enough for one or two tests, not for three. */
-static void too_few_pairs_are_no_green(void **state)
+TEST(too_few_pairs_are_no_green)
 {
-    (void)state;
     double base[PAIRS], now[PAIRS];
     struct tp_difference all[3];
     fill(base, 0.02, 1, 0);
@@ -149,9 +138,8 @@ static void too_few_pairs_are_no_green(void **state)
 }
 
 /* One of two looks has half of alpha. */
-static void two_looks_share_alpha(void **state)
+TEST(two_looks_share_alpha)
 {
-    (void)state;
     struct tp_stat_rule looks = rule;
     double base[PAIRS], now[PAIRS];
     struct tp_difference once, twice;
@@ -171,9 +159,8 @@ static void two_looks_share_alpha(void **state)
 
 /* A slowdown beyond the effect, with an interval that excludes none, never passes for the want of a
  * small p. */
-static void what_only_p_excuses_is_open(void **state)
+TEST(what_only_p_excuses_is_open)
 {
-    (void)state;
     struct tp_stat_rule strict = rule;
     struct tp_difference d = measured(0.02, 1.07, TP_BETTER_LESS);
     assert_true(d.interval.low > 1 && d.interval.high < 1 + 2 * rule.effect);
@@ -184,9 +171,8 @@ static void what_only_p_excuses_is_open(void **state)
 }
 
 /* What both sides of a pair have in common is no noise. */
-static void a_common_drift_hides_nothing(void **state)
+TEST(a_common_drift_hides_nothing)
 {
-    (void)state;
     double base[PAIRS], now[PAIRS];
     struct tp_difference d;
     fill(base, 0.02, 1, 0);
@@ -201,9 +187,8 @@ static void a_common_drift_hides_nothing(void **state)
     assert_int_equal(d.verdict, TP_REGRESSION);
 }
 
-static void the_seed_gives_the_interval(void **state)
+TEST(the_seed_gives_the_interval)
 {
-    (void)state;
     double base[PAIRS], now[PAIRS];
     struct tp_difference a, b, c;
     fill(base, 0.3, 1, 0);
@@ -213,23 +198,4 @@ static void the_seed_gives_the_interval(void **state)
     tp_difference_measure(base, now, PAIRS, TP_BETTER_LESS, 8, &c);
     assert_true(a.interval.low == b.interval.low && a.interval.high == b.interval.high);
     assert_true(a.estimate == c.estimate);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_told),
-        cmocka_unit_test(slower_faster_and_the_same),
-        cmocka_unit_test(where_more_is_better),
-        cmocka_unit_test(noise_decides_nothing),
-        cmocka_unit_test(more_tests_need_more_evidence),
-        cmocka_unit_test(insensitive_ones_are_no_tests),
-        cmocka_unit_test(values_that_are_none_are_left_out),
-        cmocka_unit_test(too_few_pairs_are_no_green),
-        cmocka_unit_test(two_looks_share_alpha),
-        cmocka_unit_test(what_only_p_excuses_is_open),
-        cmocka_unit_test(a_common_drift_hides_nothing),
-        cmocka_unit_test(the_seed_gives_the_interval),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

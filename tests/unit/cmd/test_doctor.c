@@ -1,15 +1,12 @@
 /* The verdicts of tapool doctor, on machines that are made of files: a folder stands for / and
  * holds what /proc and /sys would say. */
 #include "cmd/doctor/doctor.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* A machine on which nothing is in the way, as pairs of a path and its content. */
 struct fake_file {
@@ -115,7 +112,7 @@ static void expect(struct fake *f, const char *name, enum tp_doctor_verdict verd
         fail_msg("%s: ok with advice: %s", name, c->advice);
 }
 
-static void a_quiet_machine_is_in_order(void **state)
+TEST_WITH(a_quiet_machine_is_in_order, make_quiet, remove_it)
 {
     struct fake *f = *state;
     expect(f, "load", TP_VERDICT_OK, "1-minute load 0.01");
@@ -135,7 +132,7 @@ static void a_quiet_machine_is_in_order(void **state)
     assert_true(f->doctor.load > 0.009 && f->doctor.load < 0.011);
 }
 
-static void what_disturbs_is_a_limit(void **state)
+TEST_WITH(what_disturbs_is_a_limit, make_quiet, remove_it)
 {
     static const struct {
         const char *path, *text, *name, *value;
@@ -170,7 +167,7 @@ static void what_disturbs_is_a_limit(void **state)
     }
 }
 
-static void boost_of_other_drivers_is_read_too(void **state)
+TEST_WITH(boost_of_other_drivers_is_read_too, make_quiet, remove_it)
 {
     struct fake *f = *state;
     drop(f, "/sys/devices/system/cpu/intel_pstate/no_turbo");
@@ -182,7 +179,7 @@ static void boost_of_other_drivers_is_read_too(void **state)
     expect(f, "frequency", TP_VERDICT_OK, "governor performance");
 }
 
-static void a_container_and_the_older_cgroup_are_seen(void **state)
+TEST_WITH(a_container_and_the_older_cgroup_are_seen, make_quiet, remove_it)
 {
     struct fake *f = *state;
     put(f, "/.dockerenv", "");
@@ -197,7 +194,7 @@ static void a_container_and_the_older_cgroup_are_seen(void **state)
     expect(f, "cgroup", TP_VERDICT_LIMIT, "memory up to 1 MiB");
 }
 
-static void what_cannot_be_read_is_missing(void **state)
+TEST_WITH(what_cannot_be_read_is_missing, make_quiet, remove_it)
 {
     struct fake *f = *state;
     for (size_t k = 0; k < sizeof quiet / sizeof *quiet; k++)
@@ -216,7 +213,7 @@ static void what_cannot_be_read_is_missing(void **state)
 }
 
 /* Long lines and bytes that steer a terminal. */
-static void hostile_values_are_cut_and_cleaned(void **state)
+TEST_WITH(hostile_values_are_cut_and_cleaned, make_quiet, remove_it)
 {
     struct fake *f = *state;
     char *text = malloc(20001);
@@ -234,7 +231,7 @@ static void hostile_values_are_cut_and_cleaned(void **state)
     free(text);
 }
 
-static void lines_are_found_by_their_key(void **state)
+TEST_WITH(lines_are_found_by_their_key, make_quiet, remove_it)
 {
     struct fake *f = *state;
     char out[8], path[128];
@@ -249,19 +246,4 @@ static void lines_are_found_by_their_key(void **state)
     assert_false(tp_machine_line(path, "third", out, sizeof out));
     assert_string_equal(out, "");
     assert_false(tp_machine_line("/nonesuch/x", "", out, sizeof out));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_quiet_machine_is_in_order, make_quiet, remove_it),
-        cmocka_unit_test_setup_teardown(what_disturbs_is_a_limit, make_quiet, remove_it),
-        cmocka_unit_test_setup_teardown(boost_of_other_drivers_is_read_too, make_quiet, remove_it),
-        cmocka_unit_test_setup_teardown(a_container_and_the_older_cgroup_are_seen, make_quiet,
-                                        remove_it),
-        cmocka_unit_test_setup_teardown(what_cannot_be_read_is_missing, make_quiet, remove_it),
-        cmocka_unit_test_setup_teardown(hostile_values_are_cut_and_cleaned, make_quiet, remove_it),
-        cmocka_unit_test_setup_teardown(lines_are_found_by_their_key, make_quiet, remove_it),
-    };
-    return cmocka_run_group_tests_name("doctor", tests, NULL, NULL);
 }

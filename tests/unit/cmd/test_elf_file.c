@@ -1,17 +1,14 @@
 /* Libraries that are looked into without being loaded: cut anywhere, and with any byte changed. */
 #include "alloc/strategy.h"
 #include "cmd/jobs/elf_file.h"
+#include "tests/unit/test.h"
 
 #include <elf.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* A plug-in that the build makes, and a copy of it that is damaged. */
 static unsigned char whole[1 << 20];
@@ -54,9 +51,8 @@ static int look(const char *path, const char *symbol, struct tp_plugin *head,
     return tp_elf_look(path, "it", symbol, head, sizeof *head, found, err);
 }
 
-static void a_symbol_is_found_with_its_bytes(void **state)
+TEST(a_symbol_is_found_with_its_bytes)
 {
-    (void)state;
     struct tp_plugin head;
     struct tp_elf_symbol found;
     assert_int_equal(look(TAPOOL_MISFIT_PATH, TP_PLUGIN_SYMBOL, &head, &found, NULL), TP_OK);
@@ -71,9 +67,8 @@ static void a_symbol_is_found_with_its_bytes(void **state)
     assert_true(found.known && !found.there);
 }
 
-static void a_file_that_is_cut_is_no_crash(void **state)
+TEST(a_file_that_is_cut_is_no_crash)
 {
-    (void)state;
     struct tp_plugin head;
     struct tp_elf_symbol found;
     struct tp_err err;
@@ -92,9 +87,8 @@ static void a_file_that_is_cut_is_no_crash(void **state)
 }
 
 /* Every byte of the header, of the sections and of the symbols, to values that are far off. */
-static void a_file_with_a_wrong_byte_is_no_crash(void **state)
+TEST(a_file_with_a_wrong_byte_is_no_crash)
 {
-    (void)state;
     static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
     const Elf64_Ehdr *h = (const void *)whole;
     unsigned refused = 0, missed = 0;
@@ -120,9 +114,8 @@ static void a_file_with_a_wrong_byte_is_no_crash(void **state)
 }
 
 /* A header of another class, with the machine of this one. */
-static void the_class_of_a_file_is_named(void **state)
+TEST(the_class_of_a_file_is_named)
 {
-    (void)state;
     static const struct {
         unsigned char file_class;
         const char *says;
@@ -141,13 +134,4 @@ static void the_class_of_a_file_is_named(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_symbol_is_found_with_its_bytes),
-        cmocka_unit_test(a_file_that_is_cut_is_no_crash),
-        cmocka_unit_test(a_file_with_a_wrong_byte_is_no_crash),
-        cmocka_unit_test(the_class_of_a_file_is_named),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+GROUP(setup, teardown)

@@ -7,19 +7,15 @@
 #include "cmd/results/replay_exports.h"
 #include "cmd/ui/exports.h"
 #include "tests/unit/programs.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void test_table(void **state)
+TEST(test_table)
 {
-    (void)state;
     const struct tp_opt *rows = tp_find_command("replay", NULL)->options;
     const char *const *words = tp_opt_find(rows, "format")->choices;
     size_t count = 0;
@@ -104,9 +100,8 @@ static void print_part(const struct tp_report *r, size_t index, char *text, size
 }
 
 /* The levels are those of the example in the documentation of HdrHistogram: 5 for each half. */
-static void test_percentiles(void **state)
+TEST(test_percentiles)
 {
-    (void)state;
     struct by_hand h;
     char text[4096];
     make(&h, "t", (const char *const[]){"a"}, 1);
@@ -136,9 +131,8 @@ static void test_percentiles(void **state)
 }
 
 /* A kind of which no call was timed: no level, no division by 0. */
-static void test_no_readings(void **state)
+TEST(test_no_readings)
 {
-    (void)state;
     struct by_hand h;
     char text[4096];
     make(&h, "t", (const char *const[]){"a"}, 1);
@@ -162,9 +156,8 @@ static void expect_parts(const struct by_hand *h, const char *const *names)
     assert_null(names[i]);
 }
 
-static void test_parts(void **state)
+TEST(test_parts)
 {
-    (void)state;
     struct by_hand h;
     make(&h, "t", (const char *const[]){"a"}, 1);
     expect_parts(&h, (const char *const[]){"", "free", "alloc", NULL});
@@ -200,7 +193,7 @@ static int write_half(const void *of, FILE *out, struct tp_err *err)
 
 /* A file that cannot be written does not keep the others from it, leaves nothing, and is the error.
  */
-static void test_files(void **state)
+TEST(test_files)
 {
     static const struct tp_exporter half = {.name = "half", .write = write_half};
     static const struct tp_exporter whole = {.name = "whole", .write = write_word};
@@ -220,14 +213,4 @@ static void test_files(void **state)
     assert_int_not_equal(access(paths[0], F_OK), 0);
     assert_int_equal(unlink(paths[1]), 0);
     assert_int_equal(rmdir(folder), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),       cmocka_unit_test(test_percentiles),
-        cmocka_unit_test(test_no_readings), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

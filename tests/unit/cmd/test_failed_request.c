@@ -73,9 +73,8 @@ static const char mixed_text[] =
     "free 2 4096 a8 @2; note 0 77 a1 @3; note 0 5 a2 @3; alloc 2 77 a8 @3; free 2 77 a8 @3; "
     "free 1 10 a8 @4; note 0 0 a1 @5; alloc 1 4096 a8 @6; free 0 100 a8 @7; ";
 
-static void test_played(void **state)
+TEST(test_played)
 {
-    (void)state;
     struct tp_program *p = lower(TP_KIND_DEVICE, false, mixed, COUNT(mixed));
     const struct tp_program_facts *f = tp_program_facts(p);
     const struct tp_demand *peak = tp_program_demand(p, 0);
@@ -92,18 +91,16 @@ static void test_played(void **state)
            "note 0 0 a1 @5; alloc 0 4096 a8 @6; ");
 }
 
-static void test_not_on_host(void **state)
+TEST(test_not_on_host)
 {
-    (void)state;
     static const struct tp_event events[] = {ALLOC(1, 10), OOM(4096), FREE(1)};
     expect(lower(TP_KIND_HOST, false, events, COUNT(events)),
            "alloc 0 10 a4 @1; note 0 4096 a1 @2; free 0 10 a4 @3; ");
 }
 
 /* As events and back it is the same program; a piece begins and ends between events. */
-static void test_there_and_back(void **state)
+TEST(test_there_and_back)
 {
-    (void)state;
     struct tp_program *p = lower(TP_KIND_DEVICE, false, mixed, COUNT(mixed));
     for (int numbers = 0; numbers < 2; numbers++)
         expect(relower(p, (struct tp_unlower_cfg){.numbers = numbers}), mixed_text);
@@ -117,9 +114,8 @@ static void test_there_and_back(void **state)
 }
 
 /* Of the same event and size, and yet no failed request: nothing of it may be lost. */
-static void test_one_that_stays(void **state)
+TEST(test_one_that_stays)
 {
-    (void)state;
     static const struct {
         struct tp_insn insn;
         uint64_t event;
@@ -149,9 +145,8 @@ static void test_one_that_stays(void **state)
 }
 
 /* It is part of the course of the bytes, and no object with a size and a life. */
-static void test_info(void **state)
+TEST(test_info)
 {
-    (void)state;
     struct tp_trace t = {.program = lower(TP_KIND_DEVICE, false, mixed, COUNT(mixed))};
     struct tp_info *info = NULL;
     struct tp_captured captured = {0};
@@ -180,9 +175,8 @@ static void test_info(void **state)
 }
 
 /* Likewise behind a reset. */
-static void test_at_once(void **state)
+TEST(test_at_once)
 {
-    (void)state;
     static const struct tp_event events[] = {
         ALLOC(1, 10), ALLOC(2, 10), OOM(4096),    {.op = TP_EV_RESET},
         ALLOC(3, 10), OOM(4096),    ALLOC(4, 10), OOM(4096),
@@ -196,14 +190,4 @@ static void test_at_once(void **state)
     assert_int_equal(tp_captured_objects(&captured, f), 4);
     tp_captured_release(&captured);
     tp_program_release(t.program);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_played),         cmocka_unit_test(test_not_on_host),
-        cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_one_that_stays),
-        cmocka_unit_test(test_info),           cmocka_unit_test(test_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,8 @@ static size_t times_listed(const struct tp_metric *m)
 }
 
 /* A rank that is left out would be a row of zeros. */
-static void every_rank_is_taken(void **state)
+TEST(every_rank_is_taken)
 {
-    (void)state;
     assert_true(tp_metric_count > 40 && tp_figure_count > 2 * tp_metric_count);
     for (size_t i = 0; i < tp_metric_count; i++) {
         assert_non_null(tp_metrics[i].name);
@@ -25,9 +24,8 @@ static void every_rank_is_taken(void **state)
     }
 }
 
-static void no_two_rows_are_the_same_member(void **state)
+TEST(no_two_rows_are_the_same_member)
 {
-    (void)state;
     for (size_t i = 0; i < tp_figure_count; i++)
         for (size_t k = 0; tp_figures[i]->path && k < i; k++)
             if (tp_figures[k]->path && tp_figures[i]->per_device == tp_figures[k]->per_device)
@@ -92,9 +90,8 @@ static bool is_kind(const struct tp_metric *f, const cJSON *node)
     return is_word_of(kinds[f->unit], kind, or_null ? (size_t)(or_null - kind) : strlen(kind));
 }
 
-static void the_schema_describes_every_row(void **state)
+TEST(the_schema_describes_every_row)
 {
-    (void)state;
     cJSON *schema = load(SCHEMA);
     size_t seen = 0;
     for (size_t i = 0; i < tp_figure_count; i++) {
@@ -129,7 +126,7 @@ static bool has_row(const char *object, const char *name)
     return false;
 }
 
-static void every_member_of_the_schema_has_a_row(void **state)
+TEST(every_member_of_the_schema_has_a_row)
 {
     static const struct {
         const char *definition, *object;
@@ -158,13 +155,4 @@ static void every_member_of_the_schema_has_a_row(void **state)
                          cJSON_GetArraySize(member(all, "properties")));
     }
     cJSON_Delete(schema);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_rank_is_taken),
-                                       cmocka_unit_test(no_two_rows_are_the_same_member),
-                                       cmocka_unit_test(the_schema_describes_every_row),
-                                       cmocka_unit_test(every_member_of_the_schema_has_a_row)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* Figures of a run on a real device: ranges over the passes, calls of the driver, what is not
  * known; and beside them those of a run that is exact. */
 #include "cmd/results/figures.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { MIB = 1 << 20 };
 
@@ -27,9 +24,8 @@ static struct tp_run *make_run(uint32_t devices, uint32_t flags)
     return run;
 }
 
-static void test_exact(void **state)
+TEST(test_exact)
 {
-    (void)state;
     struct tp_run *run = make_run(2, 0);
     assert_int_equal(tp_run_reserved(run).low, 20 * MIB);
     assert_int_equal(tp_run_reserved(run).high, 20 * MIB);
@@ -38,9 +34,8 @@ static void test_exact(void **state)
     free(run);
 }
 
-static void test_device(void **state)
+TEST(test_device)
 {
-    (void)state;
     struct tp_run *run = make_run(2, TP_RUN_DEVICE);
     assert_int_equal(tp_run_reserved(run).low, 18 * MIB);
     assert_int_equal(tp_run_reserved(run).high, 40 * MIB);
@@ -51,9 +46,8 @@ static void test_device(void **state)
 }
 
 /* A pool whose marks could not be read: nothing is made up, and nothing is added to it. */
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
-    (void)state;
     struct tp_run *run = make_run(2, TP_RUN_DEVICE | TP_RUN_POOL);
     run->devices[1].measured.peak_reserved = (struct tp_range){TP_NONE, TP_NONE};
     run->devices[1].peak_reserved = TP_NONE;
@@ -69,9 +63,8 @@ static const char *text_of(uint64_t low, uint64_t high, bool exact)
     return text.s;
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
-    (void)state;
     assert_string_equal(text_of(5 * MIB, 5 * MIB, false), "5 MiB");
     assert_string_equal(text_of(5 * MIB, 5 * MIB + 1, false), "5 MiB"); /* as far as digits go */
     assert_string_equal(text_of(5 * MIB, 5 * MIB + 1, true), "5,242,880 to 5,242,881 B");
@@ -81,11 +74,4 @@ static void test_text(void **state)
     assert_string_equal(text_of(TP_NONE, TP_NONE, false), "-");
     assert_string_equal(text_of(UINT64_C(1) << 47, (UINT64_C(1) << 47) + 1, true),
                         "140,737,488,355,328 to 140,737,488,355,329 B");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact), cmocka_unit_test(test_device),
-                                       cmocka_unit_test(test_unknown), cmocka_unit_test(test_text)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

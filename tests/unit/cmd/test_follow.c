@@ -3,11 +3,10 @@
 #include "alloc/base/process_memory.h"
 #include "cmd/jobs/follow.h"
 #include "cmd/jobs/process.h"
+#include "tests/unit/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -15,8 +14,6 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { MIB = 1 << 20, PAGE = 4096, REFUSED = 77, HEARD = 7 };
 
@@ -123,9 +120,8 @@ static int release(void **state)
     return munmap(mapped, sizeof *mapped);
 }
 
-static void calls_that_get_and_give_back_are_counted(void **state)
+TEST_WITH(calls_that_get_and_give_back_are_counted, setup, release)
 {
-    (void)state;
     struct tp_follow f = TP_FOLLOW(mapped);
     assert_int_equal(follow(&f, call), HEARD); /* its signals reach it */
     assert_int_equal(f.counted.gets, 4);
@@ -133,9 +129,8 @@ static void calls_that_get_and_give_back_are_counted(void **state)
     assert_int_equal(f.counted.peak - f.counted.base, 3 * MIB + PAGE);
 }
 
-static void threads_are_followed_too(void **state)
+TEST_WITH(threads_are_followed_too, setup, release)
 {
-    (void)state;
     struct tp_follow f = TP_FOLLOW(mapped);
     assert_int_equal(follow(&f, call_by_threads), HEARD);
     if (TP_SANITIZED) { /* it maps for each thread too */
@@ -146,9 +141,8 @@ static void threads_are_followed_too(void **state)
     assert_int_equal(f.counted.peak - f.counted.base, 3 * MIB);
 }
 
-static void a_child_that_is_interrupted_ends(void **state)
+TEST_WITH(a_child_that_is_interrupted_ends, setup, release)
 {
-    (void)state;
     struct tp_follow f = TP_FOLLOW(mapped);
     const volatile sig_atomic_t stop = 1;
     const struct tp_child_wait wait = {.stopped = tp_follow_stop, .ctx = &f, .interrupted = &stop};
@@ -165,24 +159,11 @@ static void a_child_that_is_interrupted_ends(void **state)
     tp_follow_end(&f);
 }
 
-static void addresses_are_as_they_were_before(void **state)
+TEST_WITH(addresses_are_as_they_were_before, setup, release)
 {
-    (void)state;
     int before = personality(0xffffffff);
     bool fixed = tp_addresses_fixed(true);
     assert_int_equal(fixed, (before & ADDR_NO_RANDOMIZE) != 0);
     tp_addresses_fixed(fixed);
     assert_int_equal(personality(0xffffffff), before);
-}
-
-int main(void)
-{
-#define ROW(test) cmocka_unit_test_setup_teardown(test, setup, release)
-    const struct CMUnitTest tests[] = {
-        ROW(calls_that_get_and_give_back_are_counted),
-        ROW(threads_are_followed_too),
-        ROW(a_child_that_is_interrupted_ends),
-        ROW(addresses_are_as_they_were_before),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

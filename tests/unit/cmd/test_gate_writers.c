@@ -9,14 +9,11 @@
 #include "cmd/gate/gate_words.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/text.h"
+#include "tests/unit/test.h"
 
 #include <cjson/cJSON.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- what was written ---- */
 
@@ -113,9 +110,8 @@ static void assert_width(const char *text, int width)
 
 /* ---- words ---- */
 
-static void test_changes(void **state)
+TEST(test_changes)
 {
-    (void)state;
     static const struct {
         const char *metric;
         double base, now;
@@ -152,9 +148,8 @@ static void test_changes(void **state)
     }
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     struct tp_finding f = rig_exact(NULL, "peak_reserved", 1, 1);
     assert_string_equal(tp_finding_name(&f).s, "peak_reserved");
     f.device = 1;
@@ -176,9 +171,8 @@ static void assert_verdict(const struct tp_gate *g, const char *expected)
 }
 
 /* The verdict is read by scripts: its grammar is fixed. */
-static void test_verdict(void **state)
+TEST(test_verdict)
 {
-    (void)state;
     struct tp_gate g = {.cell_count = 6, .cells_total = 6};
     assert_verdict(&g, "PASS (nothing was checked): 0 unchanged; 6 of 6 cells");
     g.classes[TP_CLASS_NOISY].checked = true;
@@ -224,9 +218,8 @@ static void test_verdict(void **state)
                        "detectable slowdown 7%");
 }
 
-static void test_sharpness(void **state)
+TEST(test_sharpness)
 {
-    (void)state;
     struct gate_rig r;
     rig_failing(&r);
     struct tp_gate_sharpness *s = &r.gate.sharpness;
@@ -251,9 +244,8 @@ static void test_sharpness(void **state)
 
 /* A time that did not move is not listed as "+0.0 %", and a change with another sign than the two
  * values beside it is called paired. */
-static void test_changes_of_times(void **state)
+TEST(test_changes_of_times)
 {
-    (void)state;
     struct gate_rig r;
     rig_inconclusive(&r);
     struct tp_finding *f = &r.findings[4];
@@ -276,9 +268,8 @@ static void test_changes_of_times(void **state)
     assert_string_equal(tp_finding_change(f).s, "0 paired");
 }
 
-static void test_time(void **state)
+TEST(test_time)
 {
-    (void)state;
     assert_string_equal(tp_gate_time(UINT64_C(2100000000)).s, "2.1 s");
     assert_string_equal(tp_gate_time(UINT64_C(59940000000)).s, "59.9 s");
     assert_string_equal(tp_gate_time(UINT64_C(59960000000)).s, "1 min 00 s");
@@ -296,9 +287,8 @@ static const struct {
     {"unfinished", rig_unfinished}, {"lost", rig_lost},       {"hostile", rig_hostile}};
 enum { RIGS = sizeof rigs / sizeof *rigs };
 
-static void test_screens(void **state)
+TEST(test_screens)
 {
-    (void)state;
     struct gate_rig r;
     for (size_t i = 0; i < RIGS; i++) {
         char name[64];
@@ -312,9 +302,8 @@ static void test_screens(void **state)
     }
 }
 
-static void test_colour(void **state)
+TEST(test_colour)
 {
-    (void)state;
     struct gate_rig r;
     rig_failing(&r);
     screen(&r.gate, 100, true);
@@ -330,9 +319,8 @@ static void test_colour(void **state)
 }
 
 /* Time and exit code end the verdict's line, or stand below where it has no room for them. */
-static void test_exit_line(void **state)
+TEST(test_exit_line)
 {
-    (void)state;
     static const int widths[] = {80, 100};
     struct gate_rig r;
     for (size_t i = 0; i < RIGS; i++)
@@ -352,9 +340,8 @@ static void test_exit_line(void **state)
 }
 
 /* A gate fails without a regression: why must be said everywhere. */
-static void test_unmet(void **state)
+TEST(test_unmet)
 {
-    (void)state;
     struct gate_rig r;
     rig_partial(&r);
     r.gate.exit_code = 1;
@@ -373,9 +360,8 @@ static void test_unmet(void **state)
 }
 
 /* Instructions were counted in some cells only: said everywhere, and no answer to --require. */
-static void test_partly(void **state)
+TEST(test_partly)
 {
-    (void)state;
     struct gate_rig r;
     rig_inconclusive(&r);
     struct tp_class_check *c = &r.gate.classes[TP_CLASS_INSTRUCTIONS];
@@ -402,9 +388,8 @@ static void test_partly(void **state)
                "; not in: web.tpt, lru (base: unknown strategy");
 }
 
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
-    (void)state;
     struct tp_gate g = {.sharpness = {.worst = NAN, .median = NAN}};
     assert_has(screen(&g, 80, true), "PASS\033[0m (nothing was checked): 0 unchanged; 0 of 0 ");
     assert_has(sink.text, "no baseline");
@@ -416,7 +401,7 @@ static void test_nothing(void **state)
 
 /* ---- files ---- */
 
-static void test_trackers(void **state)
+TEST(test_trackers)
 {
     struct gate_rig r;
     (void)state;
@@ -426,7 +411,7 @@ static void test_trackers(void **state)
 }
 
 /* An option that changed has no value, and stands before those of its cell. */
-static void a_cell_whose_first_finding_has_no_value_has_its_own_object(void **state)
+TEST(a_cell_whose_first_finding_has_no_value_has_its_own_object)
 {
     const struct tp_metric *peak = tp_metric_find("peak_reserved", NULL);
     struct tp_gate_cell cells[2] = {{.trace = "a.tpt", .strategy = "arena", .source = "host"},
@@ -444,9 +429,8 @@ static void a_cell_whose_first_finding_has_no_value_has_its_own_object(void **st
     cJSON_Delete(root);
 }
 
-static void test_junit(void **state)
+TEST(test_junit)
 {
-    (void)state;
     struct gate_rig r;
     for (size_t i = 0; i < RIGS; i++) {
         char name[64];
@@ -467,9 +451,8 @@ static void test_junit(void **state)
                "vs baseline, exact: 1 cell, 1 value</system-out>");
 }
 
-static void test_markdown(void **state)
+TEST(test_markdown)
 {
-    (void)state;
     struct gate_rig r;
     for (size_t i = 0; i < RIGS; i++) {
         char name[64];
@@ -490,9 +473,8 @@ static void fix_member(cJSON *root, const char *name, const char *value)
     assert_true(cJSON_ReplaceItemInObjectCaseSensitive(root, name, item));
 }
 
-static void test_json(void **state)
+TEST(test_json)
 {
-    (void)state;
     struct gate_rig r;
     for (size_t i = 0; i < RIGS; i++) {
         char name[64];
@@ -514,9 +496,8 @@ static void test_json(void **state)
 }
 
 /* A line of TP_CHECK_EXPORTS is all that a form needs: its options are made from it. */
-static void test_options(void **state)
+TEST(test_options)
 {
-    (void)state;
     const struct tp_opt *rows = tp_find_command("check", NULL)->options;
     const char *const *words = tp_opt_find(rows, "format")->choices;
     for (size_t i = 0; i < tp_check_index_end; i++) {
@@ -570,9 +551,8 @@ static int github(const struct tp_gate *g, struct tp_err *err)
     return status;
 }
 
-static void test_github(void **state)
+TEST(test_github)
 {
-    (void)state;
     struct gate_rig r;
     for (size_t i = 0; i < RIGS; i++) {
         struct tp_err err = {0};
@@ -589,9 +569,8 @@ static void test_github(void **state)
     }
 }
 
-static void test_no_summary(void **state)
+TEST(test_no_summary)
 {
-    (void)state;
     struct gate_rig r;
     struct tp_err err = {0};
     rig_partial(&r);
@@ -606,9 +585,8 @@ static void test_no_summary(void **state)
 
 /* An error ended the check before anything was found: it is an errored test case, one annotation,
  * a line of the summary, and no green. */
-static void test_unfinished(void **state)
+TEST(test_unfinished)
 {
-    (void)state;
     struct gate_rig r;
     struct tp_err err = {0};
     static const char why[] = "the trace &#39;traces/web.tpt&#39; of tapool-baseline.json is not";
@@ -633,9 +611,8 @@ static void test_unfinished(void **state)
 }
 
 /* Each cell that could not be measured is named, with its reason, once. */
-static void test_lost(void **state)
+TEST(test_lost)
 {
-    (void)state;
     struct gate_rig r;
     struct tp_err err = {0};
     static const char *const whys[] = {"'lib:a.so' died of", "'lib:b.so' had not ended"};
@@ -685,9 +662,8 @@ static struct tp_finding *many(struct gate_rig *r, enum tp_verdict verdict)
     return f;
 }
 
-static void test_many(void **state)
+TEST(test_many)
 {
-    (void)state;
     struct gate_rig r;
     struct tp_finding *f = many(&r, TP_REGRESSION);
     assert_has(screen(&r.gate, 100, false), "and 9,960 more: --export-json FILE has them all");
@@ -705,9 +681,8 @@ static void test_many(void **state)
 }
 
 /* At most 10 of a kind, at most 1 MiB in the file with what others wrote to it. */
-static void test_github_limits(void **state)
+TEST(test_github_limits)
 {
-    (void)state;
     static const size_t before[] = {0, 100000, (1 << 20) - 9000, (1 << 20) - 100};
     struct gate_rig r;
     struct tp_err err = {0};
@@ -736,33 +711,4 @@ static void test_github_limits(void **state)
     free(f);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_verdict),
-        cmocka_unit_test(test_sharpness),
-        cmocka_unit_test(test_changes_of_times),
-        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_screens),
-        cmocka_unit_test(test_colour),
-        cmocka_unit_test(test_unmet),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_partly),
-        cmocka_unit_test(test_junit),
-        cmocka_unit_test(test_trackers),
-        cmocka_unit_test(a_cell_whose_first_finding_has_no_value_has_its_own_object),
-        cmocka_unit_test(test_markdown),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_github),
-        cmocka_unit_test(test_no_summary),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_github_limits),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_exit_line),
-        cmocka_unit_test(test_unfinished),
-        cmocka_unit_test(test_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, teardown);
-}
+GROUP(NULL, teardown)

@@ -367,9 +367,8 @@ static bool check_open(const struct tp_format *own, const struct specimen *f)
     return rc == TP_OK;
 }
 
-static void test_detection(void **state)
+TEST(test_detection)
 {
-    (void)state;
     for (size_t i = 0; tp_formats[i]; i++) {
         struct specimens s = load(tp_formats[i]);
         size_t opened = 0;
@@ -428,9 +427,8 @@ static void damage_each(const struct tp_format *format, const struct specimen *f
     free(copy);
 }
 
-static void test_every_byte(void **state)
+TEST(test_every_byte)
 {
-    (void)state;
     struct random random = {seed()};
     for (size_t i = 0; tp_formats[i]; i++) {
         struct specimens s = load(tp_formats[i]);
@@ -520,9 +518,8 @@ static void mutate(struct buffer *b, const struct specimen *other, struct random
     }
 }
 
-static void test_mutations(void **state)
+TEST(test_mutations)
 {
-    (void)state;
     struct buffer *b = malloc(sizeof *b);
     assert_non_null(b);
     print_message("seed %" PRIu64 "\n", seed());
@@ -547,9 +544,8 @@ static void test_mutations(void **state)
 }
 
 /* The beginning of a good file, and nonsense behind it. */
-static void test_good_beginning(void **state)
+TEST(test_good_beginning)
 {
-    (void)state;
     static const size_t kept[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096};
     unsigned char noise[8192];
     struct random random = {seed()};
@@ -592,9 +588,8 @@ static void rewrite(const struct specimen *f, const char *mark, const char *line
     }
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
-    (void)state;
     static const char *const marks[] = {"", "\xef\xbb\xbf", "\xff\xfe", "\n", " "};
     static const char *const ends[] = {"\r\n", "\n", "\r", "\n\n", ""};
     struct buffer *b = malloc(sizeof *b);
@@ -612,14 +607,4 @@ static void test_text(void **state)
         unload(&s);
     }
     free(b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_detection), cmocka_unit_test(test_every_byte),
-        cmocka_unit_test(test_mutations), cmocka_unit_test(test_good_beginning),
-        cmocka_unit_test(test_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,10 @@
 #include "cmd/info/info.h"
 
 #include "tests/unit/programs.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* A program, and how its instructions were given. */
 struct made {
@@ -351,9 +348,8 @@ static void check_random(uint64_t seed, bool time_known)
     free(m.insns);
 }
 
-static void random_programs_agree_with_a_slow_count(void **state)
+TEST(random_programs_agree_with_a_slow_count)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         print_message("seed %llu\n", (unsigned long long)seed);
         check_random(seed, seed % 3 != 0);
@@ -362,9 +358,8 @@ static void random_programs_agree_with_a_slow_count(void **state)
 
 /* ---- edges ---- */
 
-static void a_size_belongs_to_the_first_row_that_holds_it(void **state)
+TEST(a_size_belongs_to_the_first_row_that_holds_it)
 {
-    (void)state;
     static const uint64_t host[] = {64, 512, 4096, 65536, 1 << 20};
     struct made m = {.time_known = false};
     for (uint32_t i = 0; i < 5; i++) {
@@ -383,9 +378,8 @@ static void a_size_belongs_to_the_first_row_that_holds_it(void **state)
     free(m.insns);
 }
 
-static void the_commonest_sizes_come_first_the_smaller_before_the_larger(void **state)
+TEST(the_commonest_sizes_come_first_the_smaller_before_the_larger)
 {
-    (void)state;
     static const uint64_t sizes[] = {50, 7,    9,   9,   50,  50,  7,  1000,
                                      9,  1000, 800, 801, 800, 801, 99, 99};
     struct made m = {.time_known = false};
@@ -404,9 +398,8 @@ static void the_commonest_sizes_come_first_the_smaller_before_the_larger(void **
 }
 
 /* Exactly as many sizes as are told apart, and one more. */
-static void distinct_sizes_are_counted_up_to_a_bound(void **state)
+TEST(distinct_sizes_are_counted_up_to_a_bound)
 {
-    (void)state;
     for (uint64_t count = TP_INFO_DISTINCT_MAX; count <= TP_INFO_DISTINCT_MAX + 1; count++) {
         struct made m = {.time_known = false};
         for (uint64_t i = 1; i <= count; i++) {
@@ -424,9 +417,8 @@ static void distinct_sizes_are_counted_up_to_a_bound(void **state)
     }
 }
 
-static void sums_of_bytes_stop_before_they_wrap(void **state)
+TEST(sums_of_bytes_stop_before_they_wrap)
 {
-    (void)state;
     struct made m = {.time_known = false};
     for (int i = 0; i < (1 << 16) + 5; i++) {
         add(&m, (struct tp_insn)ALLOC_INSN(0, TP_MAX_SIZE, 0));
@@ -443,9 +435,8 @@ static void sums_of_bytes_stop_before_they_wrap(void **state)
     free(m.insns);
 }
 
-static void the_phase_of_the_peak_is_the_one_in_which_it_is_first(void **state)
+TEST(the_phase_of_the_peak_is_the_one_in_which_it_is_first)
 {
-    (void)state;
     struct made m = {.marks = {"a", "b", "c"}};
     add(&m, (struct tp_insn)ALLOC_INSN(0, 10, 0));
     add(&m, (struct tp_insn){.op = TP_MARK, .slot = 1});
@@ -463,9 +454,8 @@ static void the_phase_of_the_peak_is_the_one_in_which_it_is_first(void **state)
     free(m.insns);
 }
 
-static void a_phase_has_the_events_and_the_peak_between_its_marks_and_the_next_ones(void **state)
+TEST(a_phase_has_the_events_and_the_peak_between_its_marks_and_the_next_ones)
 {
-    (void)state;
     struct made m = {.time_known = true, .devices = 2, .marks = {"a", "(none)", "b"}};
     add(&m, (struct tp_insn)ALLOC_INSN(0, 100, 0));
     add(&m, (struct tp_insn){.op = TP_MARK, .slot = 0, .gap_ns = 5});
@@ -493,9 +483,8 @@ static void a_phase_has_the_events_and_the_peak_between_its_marks_and_the_next_o
 }
 
 /* What was live before has no thread that allocated it; those beyond the bound are together. */
-static void many_threads_share_a_row_beyond_a_bound(void **state)
+TEST(many_threads_share_a_row_beyond_a_bound)
 {
-    (void)state;
     struct made m = {.time_known = false};
     for (uint32_t i = 0; i < TP_INFO_THREADS + 10; i++) {
         add(&m, (struct tp_insn)ALLOC_INSN(0, 8, 0));
@@ -515,9 +504,8 @@ static void many_threads_share_a_row_beyond_a_bound(void **state)
 }
 
 /* Windows, and a program that lies in a file. */
-static void long_programs_are_read_to_the_end(void **state)
+TEST(long_programs_are_read_to_the_end)
 {
-    (void)state;
     struct tp_err err = {0};
     struct tp_builder *b = NULL;
     struct tp_program *p = NULL;
@@ -549,9 +537,8 @@ static void long_programs_are_read_to_the_end(void **state)
 
 /* ---- the screen, where no trace of tapool's own has what it shows ---- */
 
-static void a_recording_that_began_mid_run_says_so(void **state)
+TEST(a_recording_that_began_mid_run_says_so)
 {
-    (void)state;
     struct made m = {.prologue = 2, .kind = TP_KIND_DEVICE};
     add(&m, (struct tp_insn){.op = TP_ALLOC, .slot = 0, .size = 3072, .align_log2 = 8});
     add(&m, (struct tp_insn){.op = TP_ALLOC, .slot = 1, .size = 1024, .align_log2 = 8});
@@ -575,21 +562,4 @@ static void a_recording_that_began_mid_run_says_so(void **state)
     tp_info_free(info);
     tp_program_release(p);
     free(m.insns);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_programs_agree_with_a_slow_count),
-        cmocka_unit_test(a_size_belongs_to_the_first_row_that_holds_it),
-        cmocka_unit_test(the_commonest_sizes_come_first_the_smaller_before_the_larger),
-        cmocka_unit_test(distinct_sizes_are_counted_up_to_a_bound),
-        cmocka_unit_test(sums_of_bytes_stop_before_they_wrap),
-        cmocka_unit_test(the_phase_of_the_peak_is_the_one_in_which_it_is_first),
-        cmocka_unit_test(a_phase_has_the_events_and_the_peak_between_its_marks_and_the_next_ones),
-        cmocka_unit_test(many_threads_share_a_row_beyond_a_bound),
-        cmocka_unit_test(long_programs_are_read_to_the_end),
-        cmocka_unit_test(a_recording_that_began_mid_run_says_so),
-    };
-    return cmocka_run_group_tests_name("info scan", tests, NULL, NULL);
 }

@@ -3,20 +3,17 @@
 #include "alloc/engine/counter.h"
 #include "cmd/stats/callgrind.h"
 #include "cmd/stats/instructions.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SQLITE TAPOOL_ROOT "/traces/samples/sqlite.json"
 
@@ -74,9 +71,8 @@ static int read_text(const char *text, size_t length, uint64_t *out, struct tp_e
     return tp_callgrind_read(file, out, err);
 }
 
-static void test_whole(void **state)
+TEST_WITH(test_whole, set_up, tear_down)
 {
-    (void)state;
     uint64_t count = 0;
     struct tp_err err;
     assert_int_equal(read_text(whole, strlen(whole), &count, &err), TP_OK);
@@ -87,9 +83,8 @@ static void test_whole(void **state)
 }
 
 /* Cut anywhere it is refused; but the last end of line may be missing. */
-static void test_cut(void **state)
+TEST_WITH(test_cut, set_up, tear_down)
 {
-    (void)state;
     uint64_t count;
     struct tp_err err;
     const char *totals = strstr(whole, "totals: ");
@@ -105,9 +100,8 @@ static void test_cut(void **state)
     assert_int_equal(read_text(whole, strlen(whole) - 1, &count, &err), TP_OK);
 }
 
-static void test_hostile(void **state)
+TEST_WITH(test_hostile, set_up, tear_down)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } rows[] = {
@@ -145,9 +139,8 @@ static void test_hostile(void **state)
 }
 
 /* What stands in the middle of a long line is no line, and bytes are no text. */
-static void test_long_and_binary(void **state)
+TEST_WITH(test_long_and_binary, set_up, tear_down)
 {
-    (void)state;
     enum { LONG = 4095 };
     uint64_t count;
     struct tp_err err;
@@ -169,9 +162,8 @@ static void test_long_and_binary(void **state)
     free(text);
 }
 
-static void test_no_file(void **state)
+TEST_WITH(test_no_file, set_up, tear_down)
 {
-    (void)state;
     uint64_t count;
     struct tp_err err;
     assert_int_equal(tp_callgrind_read(file, &count, &err), TP_EIO);
@@ -187,9 +179,8 @@ static void test_no_file(void **state)
 }
 
 /* The program and what it started; what is not callgrind's does not count. */
-static void test_sum(void **state)
+TEST_WITH(test_sum, set_up, tear_down)
 {
-    (void)state;
     static const char two[] = "version: 1\nevents: Ir\ntotals: 2\n",
                       most[] = "version: 1\nevents: Ir\ntotals: 18446744073709551614\n";
     uint64_t count;
@@ -215,9 +206,8 @@ static void test_sum(void **state)
 }
 
 /* The first line of valgrind's own, cleaned. */
-static void test_complaint(void **state)
+TEST_WITH(test_complaint, set_up, tear_down)
 {
-    (void)state;
     static const char log[] =
         "### unhandled form\n==12==no\n==x== no\n==7== it \033[31m failed\n==7== b\n";
     char path[96], text[200];
@@ -255,9 +245,8 @@ static bool found(struct tp_valgrind *v)
 }
 
 /* A valgrind that is killed must leave nothing: the folder goes, its pipes in TMPDIR would stay. */
-static void test_runner(void **state)
+TEST_WITH(test_runner, set_up, tear_down)
 {
-    (void)state;
     static struct tp_callgrind_runner runner;
     static const struct tp_valgrind v = {.path = "/usr/bin/valgrind"};
     bool silent = false;
@@ -269,9 +258,8 @@ static void test_runner(void **state)
     assert_true(silent);
 }
 
-static void test_find(void **state)
+TEST_WITH(test_find, set_up, tear_down)
 {
-    (void)state;
     static const char *const none[] = {
         "#!/bin/sh\n",
         "#!/bin/sh\nexit 1\n",
@@ -327,9 +315,8 @@ static bool sanitized(void)
     return c.counter != TP_COUNTER_CALLGRIND;
 }
 
-static void test_counting(void **state)
+TEST_WITH(test_counting, set_up, tear_down)
 {
-    (void)state;
     struct tp_counting c;
     bool counts = !sanitized();
     tp_counting_find(&c);
@@ -369,9 +356,8 @@ static int count_with(const char *text, double *out, struct tp_err *err)
 #define RUNS         "while case $1 in --*) true ;; *) false ;; esac; do shift; done; \"$@\" || exit $?\n"
 #define LEAVES(text) "printf '" text "' >$out\n"
 
-static void test_broken(void **state)
+TEST_WITH(test_broken, set_up, tear_down)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } rows[] = {
@@ -398,9 +384,8 @@ static void test_broken(void **state)
     }
 }
 
-static void test_division(void **state)
+TEST_WITH(test_division, set_up, tear_down)
 {
-    (void)state;
     struct tp_err err;
     double count;
     /* 6,170 operations */
@@ -410,9 +395,8 @@ static void test_division(void **state)
     assert_true(count == 2.0);
 }
 
-static void test_no_operations(void **state)
+TEST_WITH(test_no_operations, set_up, tear_down)
 {
-    (void)state;
     static const char text[] = "{\"format\": \"tapool-trace\", \"version\": 1}\n"
                                "{\"op\": \"mark\", \"name\": \"a\"}\n";
     static const struct tp_counting c = {.counter = TP_COUNTER_CALLGRIND};
@@ -439,9 +423,8 @@ static void on_alarm(int number)
 }
 
 /* One that hangs is ended by Ctrl-C, here an alarm. */
-static void test_interrupted(void **state)
+TEST_WITH(test_interrupted, set_up, tear_down)
 {
-    (void)state;
     static const struct tp_counting c = {.counter = TP_COUNTER_CALLGRIND};
     struct tp_measure m = sqlite;
     struct tp_err err;
@@ -458,9 +441,8 @@ static void test_interrupted(void **state)
 }
 
 /* What the replay itself says is passed on, with its status. */
-static void test_input(void **state)
+TEST_WITH(test_input, set_up, tear_down)
 {
-    (void)state;
     static const struct tp_counting c = {.counter = TP_COUNTER_CALLGRIND};
     struct tp_measure m = sqlite;
     struct tp_err err;
@@ -475,9 +457,8 @@ static void test_input(void **state)
 }
 
 /* The real one: two counts of anything are one number, wherever the stack begins. */
-static void test_real(void **state)
+TEST_WITH(test_real, set_up, tear_down)
 {
-    (void)state;
     static const char *const strategies[] = {"lru", "system"};
     struct tp_counting c;
     if (sanitized()) {
@@ -507,9 +488,8 @@ static void test_real(void **state)
 
 /* ---- fingerprints ---- */
 
-static void test_fingerprint(void **state)
+TEST_WITH(test_fingerprint, set_up, tear_down)
 {
-    (void)state;
     struct tp_counting c = {.counter = TP_COUNTER_CALLGRIND, .version = "valgrind-9.8.7"};
     struct tp_err err;
     char own[512], other[512];
@@ -527,9 +507,8 @@ static void test_fingerprint(void **state)
 }
 
 /* The user's options are nothing to a build that may not even know them. */
-static void test_fingerprint_without_configuration(void **state)
+TEST_WITH(test_fingerprint_without_configuration, set_up, tear_down)
 {
-    (void)state;
     char plain[512], text[512];
     struct tp_err err = {0};
     const struct tp_counting c = {.version = "x"};
@@ -544,9 +523,8 @@ static void test_fingerprint_without_configuration(void **state)
     assert_string_equal(text, plain);
 }
 
-static void test_fingerprint_of_others(void **state)
+TEST_WITH(test_fingerprint_of_others, set_up, tear_down)
 {
-    (void)state;
     static const char *const none[] = {
         "#!/bin/sh\nexit 1\n", "#!/bin/sh\necho '{}'\n", "#!/bin/sh\necho '{\"tool\": 7}'\n",
         "#!/bin/sh\necho '{\"tool\": {\"compiler\": 1, \"build\": \"b\"}, \"machine\": []}'\n"};
@@ -575,9 +553,8 @@ static void test_fingerprint_of_others(void **state)
 /* ---- the processor's counter ---- */
 
 /* Where there is one it counts; a closed one is none and does no harm. */
-static void test_counter(void **state)
+TEST_WITH(test_counter, set_up, tear_down)
 {
-    (void)state;
     struct tp_instruction_counter c;
     int error = tp_counter_open(&c);
     if (error) {
@@ -598,32 +575,4 @@ static void test_counter(void **state)
     assert_true(counts[1] >= 100000 && counts[2] >= counts[1] + 200000);
     assert_int_equal(tp_counter_read(&c), counts[2]); /* stopped */
     tp_counter_close(&c);
-}
-
-int main(void)
-{
-#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        CASE(test_whole),
-        CASE(test_cut),
-        CASE(test_hostile),
-        CASE(test_long_and_binary),
-        CASE(test_no_file),
-        CASE(test_sum),
-        CASE(test_complaint),
-        CASE(test_runner),
-        CASE(test_find),
-        CASE(test_counting),
-        CASE(test_broken),
-        CASE(test_division),
-        CASE(test_no_operations),
-        CASE(test_interrupted),
-        CASE(test_input),
-        CASE(test_real),
-        CASE(test_fingerprint),
-        CASE(test_fingerprint_without_configuration),
-        CASE(test_fingerprint_of_others),
-        CASE(test_counter),
-    };
-    return cmocka_run_group_tests_name("instructions", tests, NULL, NULL);
 }

@@ -129,9 +129,8 @@ static const struct tp_event every[] = {
     {.op = TP_EV_RESET, .has_time = true, .time_ns = TP_MAX_TIME},
 };
 
-static void test_every_op(void **state)
+TEST(test_every_op)
 {
-    (void)state;
     bool seen[TP_EV_COUNT] = {false};
     size_t count = sizeof every / sizeof *every;
     for (size_t i = 0; i < count; i++)
@@ -144,9 +143,8 @@ static void test_every_op(void **state)
 }
 
 /* Every note, with and without what it may have; the hash covers what was live before. */
-static void test_notes(void **state)
+TEST(test_notes)
 {
-    (void)state;
     struct tp_event events[3 + 3 * TP_NOTE_COUNT] = {
         {.op = TP_EV_INITIAL, .id = 0, .size = 8},
         {.op = TP_EV_INITIAL, .id = -1, .size = UINT64_C(1) << 48, .thread = 3},
@@ -176,9 +174,8 @@ static void test_notes(void **state)
 }
 
 /* Numbers beyond 2^53 - 1 must be quoted, or the reader refuses them. */
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-    (void)state;
     static const int64_t ids[] = {
         0,         -1,        (INT64_C(1) << 53) - 1, INT64_C(1) << 53, -(INT64_C(1) << 53),
         INT64_MAX, -INT64_MAX};
@@ -218,9 +215,8 @@ static void text_round_trip(const char *text, const char *expected)
     }
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
-    (void)state;
     text_round_trip("a\"b\\c/", "a\"b\\c/");
     text_round_trip("\\\"\\\\\"", "\\\"\\\\\"");
     text_round_trip("gr\xc3\xbc\xc3\x9f \xf0\x9f\x90\xb8", "gr\xc3\xbc\xc3\x9f \xf0\x9f\x90\xb8");
@@ -240,9 +236,8 @@ static void test_texts(void **state)
     free(t.data);
 }
 
-static void test_no_events(void **state)
+TEST(test_no_events)
 {
-    (void)state;
     char name[] = "empty";
     const struct tp_meta meta = {.name = name};
     for (int lines = 0; lines < 2; lines++) {
@@ -280,9 +275,8 @@ static struct text write_profile(const struct tp_profile *p, const void *opts, b
     return t;
 }
 
-static void test_profiles(void **state)
+TEST(test_profiles)
 {
-    (void)state;
     for (size_t i = 0; tp_profiles[i]; i++) {
         const struct tp_profile *p = tp_profiles[i];
         struct tp_lower *lo = NULL;
@@ -312,9 +306,8 @@ static void test_profiles(void **state)
 /* ---- writes that fail ---- */
 
 /* A full disk is noticed as soon as the buffer is, not after all events. */
-static void test_full(void **state)
+TEST(test_full)
 {
-    (void)state;
     char buffer[256];
     struct tp_err err = {0};
     struct tp_json_writer w;
@@ -333,15 +326,4 @@ static void test_full(void **state)
     assert_string_equal(err.text, "disk.json could not be written: No space left on device");
     assert_int_equal(tp_json_write_end(&w, &err), TP_EIO);
     fclose(full);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_op),  cmocka_unit_test(test_notes),
-        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_no_events), cmocka_unit_test(test_profiles),
-        cmocka_unit_test(test_full),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* The clock that libraries see: ahead of the system's, never behind what it was, and nobody else's.
  */
 #include "cmd/jobs/child.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-#include <cmocka.h>
 
 #define S INT64_C(1000000000)
 
@@ -28,7 +25,7 @@ static void expect_ahead(clockid_t id, int64_t ns)
     assert_true(ns_of(&before) + ns <= ns_of(&seen) && ns_of(&seen) <= ns_of(&after) + ns);
 }
 
-static void libraries_are_ahead(void **state)
+TEST(libraries_are_ahead)
 {
     static const clockid_t moved[] = {CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_COARSE},
                            others[] = {CLOCK_REALTIME, CLOCK_PROCESS_CPUTIME_ID};
@@ -49,7 +46,7 @@ static void libraries_are_ahead(void **state)
 }
 
 /* The last test: nothing starts the clock again. */
-static void a_stopped_clock_stands_still(void **state)
+TEST(a_stopped_clock_stands_still)
 {
     struct timespec first, second;
     (void)state;
@@ -59,11 +56,4 @@ static void a_stopped_clock_stands_still(void **state)
     assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &second), 0);
     assert_int_equal(ns_of(&first), ns_of(&second));
     expect_ahead(CLOCK_REALTIME, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(libraries_are_ahead),
-                                       cmocka_unit_test(a_stopped_clock_stands_still)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

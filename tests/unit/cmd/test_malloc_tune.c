@@ -1,14 +1,11 @@
 /* Settings of malloc libraries: the texts of a recording, and the front. */
 #include "cmd/tune/malloc_tune.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -38,9 +35,8 @@ static void front_is(const struct figures *f, size_t count)
             fail_msg("row %zu: %s", i, rows[i].front ? "on the front" : "not on it");
 }
 
-static void the_front_has_those_that_none_beats(void **state)
+TEST(the_front_has_those_that_none_beats)
 {
-    (void)state;
     const struct figures plain[] = {{100, 50, 0, true},   /* the fastest */
                                     {50, 100, 1, true},   /* the smallest */
                                     {100, 70, 1, false},  /* slower, and no smaller */
@@ -49,9 +45,8 @@ static void the_front_has_those_that_none_beats(void **state)
     front_is(plain, COUNT(plain));
 }
 
-static void differences_that_are_noise_are_none(void **state)
+TEST(differences_that_are_noise_are_none)
 {
-    (void)state;
     const struct figures equal[] = {{100, 100, 2, false}, /* as the next, with more keys */
                                     {100.4, 102, 1, true},
                                     {99.5, 98, 1, false}}; /* as the one before, and later */
@@ -83,9 +78,8 @@ static void answers(double resident, double ns, const char *head, const char *re
         fail_msg("%s", t.pick.reason);
 }
 
-static void what_is_set_is_kept_where_no_other_is_better(void **state)
+TEST(what_is_set_is_kept_where_no_other_is_better)
 {
-    (void)state;
     const char *keep = ": no other setting needs less memory or time";
     answers(1e6, 50, "Keep glibc, nothing set", keep);
     answers(2e6, 80, "Keep glibc, nothing set", keep);
@@ -110,7 +104,7 @@ static void recorded_is(const char *library, const char *variables, const char *
     tp_malloc_settings_release(&list);
 }
 
-static void the_recorded_malloc_is_played_with_its_variables(void **state)
+TEST(the_recorded_malloc_is_played_with_its_variables)
 {
     static const char *const odd[] = {
         "MALLOC_ARENA_MAX={",    "MALLOC_FOO=1;id>x&", "PATH=/tmp",           "MALLOC_ARENA_MAX",
@@ -127,7 +121,7 @@ static void the_recorded_malloc_is_played_with_its_variables(void **state)
         recorded_is("glibc 2.36", odd[i], NULL);
 }
 
-static void the_usual_settings_begin_with_the_c_library_alone(void **state)
+TEST(the_usual_settings_begin_with_the_c_library_alone)
 {
     struct tp_malloc_settings one = {NULL, 0}, several = {NULL, 0};
     struct tp_err err = {0};
@@ -143,16 +137,4 @@ static void the_usual_settings_begin_with_the_c_library_alone(void **state)
         assert_null(strstr(one.items[i].paste, "ARENA_MAX"));
     tp_malloc_settings_release(&one);
     tp_malloc_settings_release(&several);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_front_has_those_that_none_beats),
-        cmocka_unit_test(differences_that_are_noise_are_none),
-        cmocka_unit_test(what_is_set_is_kept_where_no_other_is_better),
-        cmocka_unit_test(the_recorded_malloc_is_played_with_its_variables),
-        cmocka_unit_test(the_usual_settings_begin_with_the_c_library_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

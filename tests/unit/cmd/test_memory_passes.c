@@ -74,9 +74,8 @@ static void measure(void)
         skip(); /* a kernel that does not say */
 }
 
-static void three_processes_give_the_middle_and_the_ends(void **state)
+TEST_WITH(three_processes_give_the_middle_and_the_ends, setup, release)
 {
-    (void)state;
     measure();
     assert_int_equal(shared->inits, 3);
     for (int i = 0; i < 3; i++)
@@ -96,9 +95,8 @@ static void three_processes_give_the_middle_and_the_ends(void **state)
     assert_int_equal(most, run->resident.peak.median);
 }
 
-static void a_long_one_stays_alone(void **state)
+TEST_WITH(a_long_one_stays_alone, setup, release)
 {
-    (void)state;
     shared->slow = true;
     measure();
     assert_int_equal(shared->inits, 1);
@@ -106,9 +104,8 @@ static void a_long_one_stays_alone(void **state)
     assert_int_equal(run->resident.at_peak.low, run->resident.at_peak.high);
 }
 
-static void the_childs_error_is_the_parents(void **state)
+TEST_WITH(the_childs_error_is_the_parents, setup, release)
 {
-    (void)state;
     shared->refuses = true;
     assert_int_equal(tp_memory_passes(&cfg, &spec, run, &err), TP_EUSAGE);
     assert_string_equal(err.text, "not today");
@@ -118,9 +115,8 @@ static void the_childs_error_is_the_parents(void **state)
     assert_non_null(strstr(err.text, "'told' died of signal 9"));
 }
 
-static void only_memory_of_the_host_on_one_device_is_measured(void **state)
+TEST_WITH(only_memory_of_the_host_on_one_device_is_measured, setup, release)
 {
-    (void)state;
     assert_int_equal(tp_memory_passes_of(&cfg), TP_PASS_USAGE | TP_PASS_RESIDENT);
     cfg.passes |= TP_PASS_MAPPED; /* of a real allocator alone */
     assert_int_equal(tp_memory_passes_of(&cfg), TP_PASS_USAGE | TP_PASS_RESIDENT);
@@ -137,16 +133,4 @@ static void only_memory_of_the_host_on_one_device_is_measured(void **state)
     cfg.program = two;
     assert_int_equal(tp_memory_passes_of(&cfg), TP_PASS_USAGE);
     tp_program_release(two);
-}
-
-int main(void)
-{
-#define ROW(test) cmocka_unit_test_setup_teardown(test, setup, release)
-    const struct CMUnitTest tests[] = {
-        ROW(three_processes_give_the_middle_and_the_ends),
-        ROW(a_long_one_stays_alone),
-        ROW(the_childs_error_is_the_parents),
-        ROW(only_memory_of_the_host_on_one_device_is_measured),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

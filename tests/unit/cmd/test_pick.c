@@ -4,14 +4,11 @@
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/results/figures.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { PLAYERS = 4, ROUNDS = 12, OPERATIONS = 4000 };
 
@@ -540,9 +537,8 @@ static bool same(const struct record *r, const char *who, const char *said)
     return false;
 }
 
-static void replay_and_compare_say_the_same(void **state)
+TEST(replay_and_compare_say_the_same)
 {
-    (void)state;
     bool all = true;
     for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
         struct rig *g = make(&records[i]);
@@ -570,9 +566,8 @@ static void said_of(const struct tp_pick_question *q, const char *expected)
 }
 
 /* What a loop costs is what its second turn costs. */
-static void in_a_loop_the_next_pass_counts(void **state)
+TEST(in_a_loop_the_next_pass_counts)
 {
-    (void)state;
     struct tp_choice list[] = {
         {.label = "arena", .fits_in = 1000, .peak = 1000, .calls_first = 6, .calls_later = 90},
         {.label = "lru", .fits_in = 1000, .peak = 1000, .calls_first = 264, .calls_later = 0}};
@@ -606,9 +601,8 @@ static struct tp_pick_question of_host(const struct tp_choice *list, size_t coun
 }
 
 /* What people have now is what the pick is set beside. */
-static void the_base_is_the_rival(void **state)
+TEST(the_base_is_the_rival)
 {
-    (void)state;
     const struct tp_choice list[] = {
         {.label = "system", .fits_in = NAN, .peak = 1482, .ns = 21.4, .low = 21, .high = 22},
         {.label = "jemalloc", .fits_in = NAN, .peak = 1314, .ns = 15.1, .low = 15, .high = 16},
@@ -624,9 +618,8 @@ static void the_base_is_the_rival(void **state)
 }
 
 /* A median says nothing where the intervals meet: of two such, none is quicker or slower. */
-static void intervals_that_meet_tell_nobody_apart(void **state)
+TEST(intervals_that_meet_tell_nobody_apart)
 {
-    (void)state;
     struct tp_choice list[] = {
         {.label = "system", .fits_in = NAN, .peak = 2000, .ns = 50, .low = 30, .high = 95},
         {.label = "arena", .fits_in = NAN, .peak = 1000, .ns = 100, .low = 90, .high = 110}};
@@ -639,9 +632,8 @@ static void intervals_that_meet_tell_nobody_apart(void **state)
 }
 
 /* A cold time is no reason to call somebody fast, nor slow. */
-static void cold_times_are_not_held_against_steady_ones(void **state)
+TEST(cold_times_are_not_held_against_steady_ones)
 {
-    (void)state;
     struct tp_choice list[] = {{.label = "system", .peak = 1000, .ns = 6000, .cold = true},
                                {.label = "jemalloc", .peak = 2000, .ns = 10},
                                {.label = "arena", .peak = 3000, .ns = 12}};
@@ -661,9 +653,8 @@ static void cold_times_are_not_held_against_steady_ones(void **state)
 }
 
 /* Who was faster than the base is out by a later step: the pick is not, and does not say so. */
-static void a_time_is_the_reason_of_who_is_faster_alone(void **state)
+TEST(a_time_is_the_reason_of_who_is_faster_alone)
 {
-    (void)state;
     const struct tp_choice list[] = {
         {.label = "system", .fits_in = 1000, .peak = 1500, .ns = 100, .low = 99, .high = 101},
         {.label = "jemalloc", .fits_in = 1000, .peak = 1500, .ns = 90, .low = 89, .high = 91},
@@ -673,9 +664,8 @@ static void a_time_is_the_reason_of_who_is_faster_alone(void **state)
 }
 
 /* No more names than there is room for, however long. */
-static void texts_end_where_they_must(void **state)
+TEST(texts_end_where_they_must)
 {
-    (void)state;
     static char name[400];
     struct tp_choice list[TP_PICK_MAX];
     struct tp_pick_question q = {
@@ -695,18 +685,4 @@ static void texts_end_where_they_must(void **state)
     tp_pick(&q, &pick);
     assert_int_equal(pick.count, 3);
     assert_int_equal(strlen(pick.head), TP_PICK_WORDS - 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replay_and_compare_say_the_same),
-        cmocka_unit_test(in_a_loop_the_next_pass_counts),
-        cmocka_unit_test(the_base_is_the_rival),
-        cmocka_unit_test(intervals_that_meet_tell_nobody_apart),
-        cmocka_unit_test(cold_times_are_not_held_against_steady_ones),
-        cmocka_unit_test(a_time_is_the_reason_of_who_is_faster_alone),
-        cmocka_unit_test(texts_end_where_they_must),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* The bytes that the writer of pickles writes: the forms of numbers and texts, words that come
  * again, and lists in batches. */
 #include "cmd/pytorch/snapshot/pickler.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char *const words[] = {"size", "addr", NULL};
 
@@ -40,7 +37,7 @@ static void assert_written(struct sheet *s, const void *wanted, size_t size)
 
 #define ASSERT_WRITTEN(s, wanted) assert_written((s), (wanted), sizeof(wanted) - 1)
 
-static void numbers_have_the_shortest_form(void **state)
+TEST(numbers_have_the_shortest_form)
 {
     static const struct {
         uint64_t n;
@@ -66,7 +63,7 @@ static void numbers_have_the_shortest_form(void **state)
     }
 }
 
-static void a_word_is_written_once(void **state)
+TEST(a_word_is_written_once)
 {
     struct sheet s = {0};
     (void)state;
@@ -80,7 +77,7 @@ static void a_word_is_written_once(void **state)
     ASSERT_WRITTEN(&s, "}(\x8c\4addr\x94\x8c\4size\x94h\0\x88u");
 }
 
-static void a_list_is_remembered_when_it_is_whole(void **state)
+TEST(a_list_is_remembered_when_it_is_whole)
 {
     struct sheet s = {0};
     (void)state;
@@ -97,7 +94,7 @@ static void a_list_is_remembered_when_it_is_whole(void **state)
     ASSERT_WRITTEN(&s, "](]\x94h\0e\x94");
 }
 
-static void later_texts_have_long_numbers(void **state)
+TEST(later_texts_have_long_numbers)
 {
     struct sheet s = {0};
     (void)state;
@@ -114,7 +111,7 @@ static void later_texts_have_long_numbers(void **state)
     free(s.text);
 }
 
-static void a_long_text_has_a_long_size(void **state)
+TEST(a_long_text_has_a_long_size)
 {
     struct sheet s = {0};
     char text[257];
@@ -129,7 +126,7 @@ static void a_long_text_has_a_long_size(void **state)
     free(s.text);
 }
 
-static void lists_come_in_batches(void **state)
+TEST(lists_come_in_batches)
 {
     struct sheet s = {0};
     (void)state;
@@ -153,15 +150,4 @@ static void lists_come_in_batches(void **state)
     assert_int_equal(s.size, 2 + 3 + 1000 + 3);
     fclose(s.file);
     free(s.text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_have_the_shortest_form),
-                                       cmocka_unit_test(a_word_is_written_once),
-                                       cmocka_unit_test(a_list_is_remembered_when_it_is_whole),
-                                       cmocka_unit_test(later_texts_have_long_numbers),
-                                       cmocka_unit_test(a_long_text_has_a_long_size),
-                                       cmocka_unit_test(lists_come_in_batches)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

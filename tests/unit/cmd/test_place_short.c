@@ -1,13 +1,10 @@
 /* Names of functions on a screen: what is left out of them. */
 #include "cmd/report/report_holders.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void reads(const char *place, const char *want)
 {
@@ -17,9 +14,8 @@ static void reads(const char *place, const char *want)
     tp_str_drop(&text);
 }
 
-static void arguments_of_templates_and_functions_are_left_out(void **state)
+TEST(arguments_of_templates_and_functions_are_left_out)
 {
-    (void)state;
     reads("random.h:12 std::mersenne_twister_engine<unsigned long, 64ul>::seed(unsigned long)",
           "random.h:12 std::mersenne_twister_engine<...>::seed(...)");
     reads("a.cc:9 std::map<int, std::vector<std::pair<int, int> > >::find(int const&) const",
@@ -28,9 +24,8 @@ static void arguments_of_templates_and_functions_are_left_out(void **state)
     reads("a.cc:9 f()", "a.cc:9 f()");
 }
 
-static void what_is_no_argument_stays(void **state)
+TEST(what_is_no_argument_stays)
 {
-    (void)state;
     reads("train.py:67 <module>", "train.py:67 <module>");
     reads("train.py:67 Model.<locals>.step", "train.py:67 Model.<locals>.step");
     reads("a.cc:9 (anonymous namespace)::read(std::string)",
@@ -44,7 +39,7 @@ static void what_is_no_argument_stays(void **state)
     reads("", "");
 }
 
-static void a_long_name_is_cut(void **state)
+TEST(a_long_name_is_cut)
 {
     enum { LONG = 100000 };
     char *place = malloc(LONG + 8);
@@ -60,14 +55,4 @@ static void a_long_name_is_cut(void **state)
     assert_string_equal(tp_str_text(&text) + text.length - 3, "...");
     tp_str_drop(&text);
     free(place);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arguments_of_templates_and_functions_are_left_out),
-        cmocka_unit_test(what_is_no_argument_stays),
-        cmocka_unit_test(a_long_name_is_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

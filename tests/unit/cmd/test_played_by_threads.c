@@ -63,26 +63,15 @@ static void play_all(struct tp_program *program)
     tp_program_release(program);
 }
 
-static void a_web_server(void **state)
+TEST(a_web_server)
 {
-    (void)state;
     play_all(profile_program(
         &tp_profile_web_server,
         TP_SANITIZED ? "count=60,live=100,threads=8" : "count=200,live=300,threads=8", 1));
 }
 
-static void producer_and_consumer(void **state)
+TEST(producer_and_consumer)
 {
-    (void)state;
     play_all(profile_program(&tp_profile_producer_consumer,
                              TP_SANITIZED ? "count=1000" : "count=3000", 1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_web_server),
-        cmocka_unit_test(producer_and_consumer),
-    };
-    return cmocka_run_group_tests_name("played by threads", tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* The parts of a prediction: laws of sizes, and the alignment of two recordings. */
 #include "cmd/predict/align.h"
 #include "cmd/predict/law.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -20,9 +17,8 @@ struct law_case {
     uint64_t at, predicted;
 };
 
-static void laws_are_exact_in_integers(void **state)
+TEST(laws_are_exact_in_integers)
 {
-    (void)state;
     static const struct law_case cases[] = {
         {{128, 256}, {4096, 4096}, 2, "constant", 1024, 4096},
         {{128, 256}, {4096, 8192}, 2, "n", 1024, 32768},
@@ -62,9 +58,8 @@ static void laws_are_exact_in_integers(void **state)
     }
 }
 
-static void a_size_that_is_too_large_is_told(void **state)
+TEST(a_size_that_is_too_large_is_told)
 {
-    (void)state;
     const uint64_t n[3] = {1, 2, TP_LAW_N_MOST}, square[2] = {UINT64_C(1) << 40, UINT64_C(1) << 42};
     const uint64_t most[3] = {1, (UINT64_C(1) << 48) - 1, UINT64_C(1) << 48};
     struct tp_law law = tp_law_of(n, square, 2);
@@ -175,9 +170,8 @@ static const struct several_case several[] = {
     {{AT2(7, 9)}, {512}, 1, "constant", AT2(8, 512), 512},
 };
 
-static void laws_of_several_settings_are_exact(void **state)
+TEST(laws_of_several_settings_are_exact)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(several); i++) {
         const struct several_case *c = &several[i];
         struct tp_law law = tp_law_of_settings(c->at, c->size, c->count);
@@ -196,9 +190,8 @@ static void laws_of_several_settings_are_exact(void **state)
 
 /* A law that is found holds for all sizes, and one that was made is found or refused, never taken
  * for another: settings and factors are random, up to the largest. */
-static void laws_of_random_settings_hold(void **state)
+TEST(laws_of_random_settings_hold)
 {
-    (void)state;
     uint64_t seed = 11;
     size_t found = 0;
     for (int round = 0; round < 20000; round++) {
@@ -226,9 +219,8 @@ static void laws_of_random_settings_hold(void **state)
     assert_in_range(found, 9000, 10000);
 }
 
-static void sizes_of_several_settings_that_are_too_large_are_told(void **state)
+TEST(sizes_of_several_settings_that_are_too_large_are_told)
 {
-    (void)state;
     static const struct tp_axis_values at[4] = {AT2(1, 1), AT2(2, 1), AT2(1, 2), AT2(3, 3)};
     static const uint64_t product[3] = {1 << 20, 1 << 21, 1 << 22};
     static const uint64_t sum[4] = {1 + 2 + 4, 1 + 4 + 4, 1 + 2 + 8, 1 + 6 + 12};
@@ -284,9 +276,8 @@ static void is_longest(const uint64_t *a, size_t n, const uint64_t *b, size_t m)
     free(pairs);
 }
 
-static void pairs_are_a_longest_common_subsequence(void **state)
+TEST(pairs_are_a_longest_common_subsequence)
 {
-    (void)state;
     static const uint64_t abc[] = {1, 2, 3, 4, 5}, other[] = {1, 2, 3, 8, 9, 4, 5};
     uint64_t a[60], b[60], seed = 7;
     is_longest(abc, 0, abc, 0);
@@ -305,9 +296,8 @@ static void pairs_are_a_longest_common_subsequence(void **state)
     }
 }
 
-static void work_is_bounded(void **state)
+TEST(work_is_bounded)
 {
-    (void)state;
     enum { MANY = 100000 };
     uint64_t *a = calloc(MANY, sizeof *a), *b = calloc(MANY, sizeof *b);
     size_t *pairs = calloc(MANY, sizeof *pairs);
@@ -327,18 +317,4 @@ static void work_is_bounded(void **state)
     free(a);
     free(b);
     free(pairs);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(laws_are_exact_in_integers),
-        cmocka_unit_test(a_size_that_is_too_large_is_told),
-        cmocka_unit_test(laws_of_several_settings_are_exact),
-        cmocka_unit_test(laws_of_random_settings_hold),
-        cmocka_unit_test(sizes_of_several_settings_that_are_too_large_are_told),
-        cmocka_unit_test(pairs_are_a_longest_common_subsequence),
-        cmocka_unit_test(work_is_bounded),
-    };
-    return cmocka_run_group_tests_name("predict_parts", tests, NULL, NULL);
 }

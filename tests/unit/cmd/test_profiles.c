@@ -141,9 +141,8 @@ static void must_be(const struct tp_profile *p, const char *text, struct expecte
 
 /* ---- what each says of itself ---- */
 
-static void test_pair(void **state)
+TEST(test_pair)
 {
-    (void)state;
     must_be(&tp_profile_pair, "size=4KiB,count=7", (struct expected){7, 7, 1, 0, 1, 1, 4096});
     must_be(&tp_profile_pair, "size=1TiB,count=1",
             (struct expected){1, 1, 1, 0, 1, 1, UINT64_C(1) << 40});
@@ -152,9 +151,8 @@ static void test_pair(void **state)
     assert_in_range(s.last_time, 19900000, 20100000); /* 100 ns each */
 }
 
-static void test_batch(void **state)
+TEST(test_batch)
 {
-    (void)state;
     must_be(&tp_profile_batch, "size=100,live=10,count=25",
             (struct expected){25, 25, 10, 0, 1, 1, 1000});
     must_be(&tp_profile_batch, "size=100,live=10,count=3",
@@ -170,9 +168,8 @@ static void test_batch(void **state)
     tp_program_release(p);
 }
 
-static void test_random_replace(void **state)
+TEST(test_random_replace)
 {
-    (void)state;
     static const char text[] = "size=24,max-size=1000,live=50,count=3000";
     must_be(&tp_profile_random_replace, text, (struct expected){3000, 2950, 50, 50, 1, 1, 0});
     must_be(&tp_profile_random_replace, "live=9,count=4", (struct expected){4, 0, 4, 4, 1, 1, 0});
@@ -214,9 +211,8 @@ static int in_order(void *ctx, const struct tp_event *ev, struct tp_err *err)
     return TP_OK;
 }
 
-static void test_producer_consumer(void **state)
+TEST(test_producer_consumer)
 {
-    (void)state;
     const struct tp_profile *p = &tp_profile_producer_consumer;
     must_be(p, "live=20,count=500", (struct expected){500, 500, 20, 0, 2, 1, 0});
     must_be(p, "live=20,count=5", (struct expected){5, 5, 5, 0, 2, 1, 0});
@@ -229,9 +225,8 @@ static void test_producer_consumer(void **state)
     tp_profile_opts_free(p, opts);
 }
 
-static void test_streams(void **state)
+TEST(test_streams)
 {
-    (void)state;
     const struct tp_profile *p = &tp_profile_streams;
     must_be(p, "live=30,count=2000,streams=3", (struct expected){2000, 1970, 30, 30, 1, 3, 0});
     must_be(p, "live=30,count=5,streams=9", (struct expected){5, 0, 5, 5, 1, 9, 0});
@@ -250,9 +245,8 @@ static void test_streams(void **state)
     assert_int_equal(s.ops[TP_EV_USE], 0);
 }
 
-static void test_web_server(void **state)
+TEST(test_web_server)
 {
-    (void)state;
     const struct tp_profile *p = &tp_profile_web_server;
     struct seen s = watch_ok(p, "count=3000,live=600,threads=5", 1, 0);
     assert_in_range(s.events, 150000, 210000);
@@ -271,9 +265,8 @@ static void test_web_server(void **state)
     tp_program_release(profile_program(p, "count=3,live=5000,threads=1024", 1));
 }
 
-static void test_sample_web(void **state)
+TEST(test_sample_web)
 {
-    (void)state;
     struct tp_trace t;
     struct tp_err err = {0};
     static const char *const no_dirs[] = {"/nonexistent", NULL};
@@ -322,9 +315,8 @@ static void small(const struct tp_profile *p, char *out, size_t size)
                                          row->name, values[i][1]);
 }
 
-static void test_seeds(void **state)
+TEST(test_seeds)
 {
-    (void)state;
     static const uint64_t seeds[] = {0, 1, 2, 12345, UINT64_MAX - 1};
     char text[128];
     for (size_t i = 0; tp_profiles[i]; i++) {
@@ -342,9 +334,8 @@ static void test_seeds(void **state)
 }
 
 /* A seed means the same trace in every version and on every machine. */
-static void test_pinned(void **state)
+TEST(test_pinned)
 {
-    (void)state;
     static const struct {
         const struct tp_profile *profile;
         uint64_t hash; /* of seed 7, `small` */
@@ -365,9 +356,8 @@ static void test_pinned(void **state)
     }
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     struct tp_err err = {0};
     for (size_t i = 0; tp_profiles[i]; i++) {
         const struct tp_profile *p = tp_profiles[i];
@@ -385,9 +375,8 @@ static void test_rows(void **state)
 }
 
 /* 0 of anything, and more than the highest. */
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
-    (void)state;
     static const char *const values[] = {"0", "18446744073709551615", "-1", "", "1e9"};
     struct tp_err err;
     char text[128];
@@ -414,9 +403,8 @@ static void must_refuse(const struct tp_profile *p, const char *text, const char
     assert_int_equal(s.events, 0);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     static const char below[] = "max-size is below size";
     must_refuse(&tp_profile_random_replace, "size=17,max-size=16", below);
     must_refuse(&tp_profile_producer_consumer, "max-size=1", below);
@@ -429,9 +417,8 @@ static void test_refused(void **state)
 }
 
 /* The largest that is not refused; the sink stops it early. */
-static void test_largest(void **state)
+TEST(test_largest)
 {
-    (void)state;
     static const struct {
         const struct tp_profile *profile;
         const char *text;
@@ -454,9 +441,8 @@ static void test_largest(void **state)
     }
 }
 
-static void test_failing_sink(void **state)
+TEST(test_failing_sink)
 {
-    (void)state;
     char text[128];
     for (size_t i = 0; tp_profiles[i]; i++) {
         small(tp_profiles[i], text, sizeof text);
@@ -471,9 +457,8 @@ static void test_failing_sink(void **state)
     }
 }
 
-static void test_describe(void **state)
+TEST(test_describe)
 {
-    (void)state;
     char text[256];
     void *opts = profile_options(&tp_profile_random_replace, "size=4KiB,live=3");
     tp_profile_describe(&tp_profile_random_replace, opts, 9, text, sizeof text);
@@ -500,9 +485,8 @@ static void check_doubling(uint64_t low, uint64_t high, uint64_t doublings)
     assert_int_equal(kinds, doublings);
 }
 
-static void test_random(void **state)
+TEST(test_random)
 {
-    (void)state;
     check_doubling(1, 1, 1);
     check_doubling(16, 16, 1);
     check_doubling(17, 31, 1);
@@ -535,19 +519,4 @@ static void test_random(void **state)
     assert_int_equal(tp_random_wait(&r, 0), 0);
     assert_true(least < 32 && most > 4096);
     assert_in_range(middle, 13000, 15500); /* C(8,3)+C(8,4)+C(8,5) of 256: 71 % */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pair),           cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_random_replace), cmocka_unit_test(test_producer_consumer),
-        cmocka_unit_test(test_streams),        cmocka_unit_test(test_web_server),
-        cmocka_unit_test(test_sample_web),     cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_pinned),         cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_ranges),         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_largest),        cmocka_unit_test(test_failing_sink),
-        cmocka_unit_test(test_describe),       cmocka_unit_test(test_random),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -283,9 +283,8 @@ static unsigned play_strategy(const struct tp_strategy *s)
     return failed;
 }
 
-static void every_strategy(void **state)
+TEST(every_strategy)
 {
-    (void)state;
     unsigned failed = 0;
     for (size_t i = 0; tp_strategies[i]; i++)
         if (tp_strategy_takes_source(tp_strategies[i]))
@@ -294,9 +293,8 @@ static void every_strategy(void **state)
 }
 
 /* The negative control, and the only one here with every member until others have them. */
-static void correct_planted_strategy(void **state)
+TEST(correct_planted_strategy)
 {
-    (void)state;
     uint64_t steps = 0;
     for (size_t i = 0; i < PROPERTY_SOURCES; i++) {
         struct property_case c = {&planted_strategy, "", &property_sources[i]};
@@ -308,9 +306,8 @@ static void correct_planted_strategy(void **state)
 
 /* ---- the programs themselves ---- */
 
-static void programs_are_functions_of_the_seed(void **state)
+TEST(programs_are_functions_of_the_seed)
 {
-    (void)state;
     struct property_program *a = calloc(2, sizeof *a), *b = a + 1;
     uint64_t ops[TP_OP_COUNT] = {0};
     assert_non_null(a);
@@ -368,9 +365,8 @@ static enum model_kind replay_kept(const struct property_case *c, const char *pa
     return kind;
 }
 
-static void a_kept_program_names_its_pools(void **state)
+TEST(a_kept_program_names_its_pools)
 {
-    (void)state;
     char path[4096];
     const char *tmp = getenv("TMPDIR");
     snprintf(path, sizeof path, "%s/tapool-property-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -450,9 +446,8 @@ static void find_shrink_and_replay(const struct planted_case *pc, const char *di
     free(s);
 }
 
-static void planted_bugs_are_found_and_made_small(void **state)
+TEST(planted_bugs_are_found_and_made_small)
 {
-    (void)state;
     char dir[2048];
     const char *tmp = getenv("TMPDIR");
     snprintf(dir, sizeof dir, "%s/tapool-property-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -461,16 +456,4 @@ static void planted_bugs_are_found_and_made_small(void **state)
         if (planted_cases[i].kind != MODEL_SOURCE || fake_driver_is_fake())
             find_shrink_and_replay(&planted_cases[i], dir);
     assert_int_equal(rmdir(dir), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_are_functions_of_the_seed),
-        cmocka_unit_test(correct_planted_strategy),
-        cmocka_unit_test(a_kept_program_names_its_pools),
-        cmocka_unit_test(planted_bugs_are_found_and_made_small),
-        cmocka_unit_test(every_strategy),
-    };
-    return cmocka_run_group_tests_name("property", tests, NULL, NULL);
 }

@@ -2,13 +2,10 @@
 #include "cmd/pytorch/why/ranks.h"
 
 #include "tests/unit/snapshot_files.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST = 8 };
 
@@ -49,9 +46,8 @@ static void expect_names(const char *const files[3], const char *const names[3])
     tp_ranks_release(&r);
 }
 
-static void names_are_what_differs(void **state)
+TEST(names_are_what_differs)
 {
-    (void)state;
     static const struct {
         const char *files[3], *names[3];
     } cases[] = {
@@ -75,9 +71,8 @@ static void names_are_what_differs(void **state)
 
 /* ---- the odd one ---- */
 
-static void the_odd_one_is_first(void **state)
+TEST(the_odd_one_is_first)
 {
-    (void)state;
     static const struct made made[] = {
         {"r0", 100, 90}, {"r1", 102, 91}, {"r2", 0, 0}, {"r3", 60, 50}, {"r4", 101, 92}};
     struct tp_ranks r = judge(made, 5);
@@ -95,9 +90,8 @@ static void the_odd_one_is_first(void **state)
     tp_ranks_release(&r);
 }
 
-static void of_two_the_larger_one_is_odd(void **state)
+TEST(of_two_the_larger_one_is_odd)
 {
-    (void)state;
     static const struct made made[] = {{"r0", 100, 90}, {"r1", 150, 90}};
     struct tp_ranks r = judge(made, 2);
     assert_false(r.agree);
@@ -109,9 +103,8 @@ static void of_two_the_larger_one_is_odd(void **state)
 }
 
 /* 2 % apart is agreement; a byte more of 1,000 is not. The order stays. */
-static void alike_ranks_agree(void **state)
+TEST(alike_ranks_agree)
 {
-    (void)state;
     struct made made[] = {{"r0", 1000, 900}, {"r1", 1020, 900}, {"r2", 1000, 900}};
     struct tp_ranks r = judge(made, 3);
     assert_true(r.agree);
@@ -126,9 +119,8 @@ static void alike_ranks_agree(void **state)
     tp_ranks_release(&r);
 }
 
-static void a_median_of_nothing(void **state)
+TEST(a_median_of_nothing)
 {
-    (void)state;
     static const struct made made[] = {{"r0", 5, 0}, {"r1", 5, 0}, {"r2", 5, 4}};
     struct tp_ranks r = judge(made, 3);
     assert_int_equal(r.figure, TP_RANK_REQUESTED);
@@ -137,9 +129,8 @@ static void a_median_of_nothing(void **state)
     tp_ranks_release(&r);
 }
 
-static void one_alone_is_not_judged(void **state)
+TEST(one_alone_is_not_judged)
 {
-    (void)state;
     static const struct made made[] = {{"r0", 5, 0}, {"r1", 0, 0}};
     struct tp_ranks r = judge(made, 2);
     assert_int_equal(r.good, 1);
@@ -167,9 +158,8 @@ static int read_files(char **paths, size_t count, struct tp_ranks *out, struct t
 }
 
 /* The figures of ring-wrapped.pickle.gz are those of test_why.c, by another reckoning. */
-static void rows_of_files(void **state)
+TEST(rows_of_files)
 {
-    (void)state;
     char ring[4096], small[4096], none[] = "none.pickle", text[] = TAPOOL_ROOT "/README.md";
     struct tp_ranks r;
     struct tp_err err = {0};
@@ -203,9 +193,8 @@ static void rows_of_files(void **state)
     tp_ranks_release(&r);
 }
 
-static void no_file_at_all(void **state)
+TEST(no_file_at_all)
 {
-    (void)state;
     char none[] = "none.pickle", text[] = TAPOOL_ROOT "/README.md";
     char *paths[] = {none, text};
     struct tp_ranks r;
@@ -213,19 +202,4 @@ static void no_file_at_all(void **state)
     assert_int_equal(read_files(paths, 2, &r, &err), TP_EINPUT);
     assert_non_null(strstr(err.text, "none.pickle"));
     tp_ranks_release(&r);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_what_differs),
-        cmocka_unit_test(the_odd_one_is_first),
-        cmocka_unit_test(of_two_the_larger_one_is_odd),
-        cmocka_unit_test(alike_ranks_agree),
-        cmocka_unit_test(a_median_of_nothing),
-        cmocka_unit_test(one_alone_is_not_judged),
-        cmocka_unit_test(rows_of_files),
-        cmocka_unit_test(no_file_at_all),
-    };
-    return cmocka_run_group_tests_name("ranks", tests, NULL, NULL);
 }

@@ -92,28 +92,19 @@ static void expect_same_of(uint16_t devices, const char *strategy, unsigned pass
     tp_program_release(trace.program);
 }
 
-static void a_record_is_what_its_file_says(void **state)
-{
-    static const unsigned passes[] = {TP_PASS_USAGE, TP_PASS_THROUGHPUT, TP_PASS_LATENCY,
-                                      TP_PASS_USAGE | TP_PASS_FITS, TP_PASS_ALL};
-    (void)state;
-    for (size_t i = 0; i < COUNT(passes); i++)
-        for (uint16_t devices = 1; devices <= 2; devices++) {
-            expect_same_of(devices, "lru", passes[i]);
-            expect_same_of(devices, "direct", passes[i]);
-        }
-}
-
 static int setup(void **state)
 {
     (void)state;
     return new_run();
 }
 
-int main(void)
+TEST_WITH(a_record_is_what_its_file_says, setup, teardown)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_record_is_what_its_file_says, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static const unsigned passes[] = {TP_PASS_USAGE, TP_PASS_THROUGHPUT, TP_PASS_LATENCY,
+                                      TP_PASS_USAGE | TP_PASS_FITS, TP_PASS_ALL};
+    for (size_t i = 0; i < COUNT(passes); i++)
+        for (uint16_t devices = 1; devices <= 2; devices++) {
+            expect_same_of(devices, "lru", passes[i]);
+            expect_same_of(devices, "direct", passes[i]);
+        }
 }

@@ -3,14 +3,11 @@
 #include "cmd/info/sites.h"
 
 #include "alloc/base/random.h"
+#include "tests/unit/test.h"
 #include "traces/places/place_table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { BLOCKS = 200, SITES = 7 };
 
@@ -82,9 +79,8 @@ static unsigned number_of(const struct tp_site_row *row)
     return row->name && sscanf(row->name, "site %u", &site) == 1 ? site : SITES;
 }
 
-static void rows_are_those_of_the_blocks(void **state)
+TEST(rows_are_those_of_the_blocks)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct tp_random random;
         struct moment m[2];
@@ -130,9 +126,8 @@ static void rows_are_those_of_the_blocks(void **state)
 
 /* ---- cases ---- */
 
-static void the_same_twice_differs_nowhere(void **state)
+TEST(the_same_twice_differs_nowhere)
 {
-    (void)state;
     struct moment m;
     struct tp_sites sites[2];
     struct tp_site_rows rows;
@@ -155,9 +150,8 @@ static void the_same_twice_differs_nowhere(void **state)
 }
 
 /* Together, the block of the start is one of its site; apart it is a site of its own. */
-static void the_initial_heap_together_and_apart(void **state)
+TEST(the_initial_heap_together_and_apart)
 {
-    (void)state;
     struct moment m;
     struct tp_sites s;
     struct tp_sites_cfg together = apart;
@@ -180,9 +174,8 @@ static void the_initial_heap_together_and_apart(void **state)
 }
 
 /* Of sites that are as large as the smallest that is kept, only so many are. */
-static void the_largest_are_kept(void **state)
+TEST(the_largest_are_kept)
 {
-    (void)state;
     static const uint64_t sizes[] = {10, 50, 20, 20, 20};
     struct tp_sites_cfg three = apart;
     struct moment m;
@@ -207,9 +200,8 @@ static void the_largest_are_kept(void **state)
 
 /* One block of 64 to 127 bytes has a stack and stands for three; thirds of bytes are cut, and the
  * rest keeps the sum whole. */
-static void estimates_add_up(void **state)
+TEST(estimates_add_up)
 {
-    (void)state;
     struct moment m;
     struct tp_sites s;
     begin(&m);
@@ -235,9 +227,8 @@ static void estimates_add_up(void **state)
     end(&m);
 }
 
-static void growth_of_bytes_beyond_half_a_number(void **state)
+TEST(growth_of_bytes_beyond_half_a_number)
 {
-    (void)state;
     const uint64_t most[] = {0, UINT64_MAX}, least[] = {UINT64_MAX, 0}, none[] = {5, 5};
     const uint64_t one[] = {0, 1}, less[] = {1, 0};
     assert_true(tp_compare_growth(most, one) < 0);
@@ -246,17 +237,4 @@ static void growth_of_bytes_beyond_half_a_number(void **state)
     assert_true(tp_compare_growth(less, least) < 0);
     assert_true(tp_compare_growth(least, most) > 0);
     assert_int_equal(tp_compare_growth(one, one), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_those_of_the_blocks),
-        cmocka_unit_test(the_same_twice_differs_nowhere),
-        cmocka_unit_test(the_initial_heap_together_and_apart),
-        cmocka_unit_test(the_largest_are_kept),
-        cmocka_unit_test(estimates_add_up),
-        cmocka_unit_test(growth_of_bytes_beyond_half_a_number),
-    };
-    return cmocka_run_group_tests_name("sites", tests, NULL, NULL);
 }

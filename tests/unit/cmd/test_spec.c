@@ -4,20 +4,16 @@
 #include "cmd/jobs/spec.h"
 
 #include "tests/unit/programs.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 static struct tp_err err;
 
-static void names_are_forgiving_and_labels_are_kept(void **state)
+TEST(names_are_forgiving_and_labels_are_kept)
 {
-    (void)state;
     struct tp_strategy_spec spec;
     assert_int_equal(tp_strategy_spec_parse(&spec, "ARENA", &err), TP_OK);
     assert_string_equal(spec.label, "arena");
@@ -32,9 +28,8 @@ static void names_are_forgiving_and_labels_are_kept(void **state)
     tp_strategy_spec_release(&spec);
 }
 
-static void wrong_names_are_usage_errors_with_the_nearest(void **state)
+TEST(wrong_names_are_usage_errors_with_the_nearest)
 {
-    (void)state;
     struct tp_strategy_spec spec;
     assert_int_equal(tp_strategy_spec_parse(&spec, "aerna", &err), TP_EUSAGE);
     assert_string_equal(err.text, "unknown strategy 'aerna'");
@@ -58,9 +53,8 @@ static bool maps_a_job(void)
     return found;
 }
 
-static void options_too_long_for_a_child_are_refused_and_leave_nothing(void **state)
+TEST(options_too_long_for_a_child_are_refused_and_leave_nothing)
 {
-    (void)state;
     static char text[2048];
     char *texts[3] = {text, text, text};
     static const struct tp_opt rows[] = {
@@ -81,9 +75,8 @@ static void options_too_long_for_a_child_are_refused_and_leave_nothing(void **st
     tp_program_release(program);
 }
 
-static void twins_show_only_the_options_in_which_they_differ(void **state)
+TEST(twins_show_only_the_options_in_which_they_differ)
 {
-    (void)state;
     struct tp_strategy_spec specs[4];
     const char *const texts[] = {"arena:refill_target=4KiB", "bump", "arena", "arena"};
     for (int i = 0; i < 4; i++)
@@ -108,9 +101,8 @@ static const struct tp_opt named_rows[] = {
     TP_LIST_AT("env", offsetof(struct named_opts, env), .arg = "NAME=VALUE", .help = "h"),
     {.name = NULL}};
 
-static void a_bare_value_is_part_of_the_label(void **state)
+TEST(a_bare_value_is_part_of_the_label)
 {
-    (void)state;
     static const struct tp_strategy named = {.name = "named", .options = named_rows};
     static const char *const texts[] = {"one", "./d/two.so,env={A=1,2}", "e/two.so", "one,env=B=1",
                                         "one,env=B=2"};
@@ -129,9 +121,8 @@ static void a_bare_value_is_part_of_the_label(void **state)
     }
 }
 
-static void decorators_stand_on_a_source(void **state)
+TEST(decorators_stand_on_a_source)
 {
-    (void)state;
     struct tp_source_spec spec;
     assert_int_equal(tp_source_spec_parse(&spec, "virtual:lag=10us+limit:capacity=1MiB", &err),
                      TP_OK);
@@ -145,17 +136,4 @@ static void decorators_stand_on_a_source(void **state)
         tp_source_spec_parse(&spec, "host+shuffle+shuffle+shuffle+shuffle+shuffle+shuffle+shuffle",
                              &err),
         TP_EUSAGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_forgiving_and_labels_are_kept),
-        cmocka_unit_test(wrong_names_are_usage_errors_with_the_nearest),
-        cmocka_unit_test(options_too_long_for_a_child_are_refused_and_leave_nothing),
-        cmocka_unit_test(twins_show_only_the_options_in_which_they_differ),
-        cmocka_unit_test(a_bare_value_is_part_of_the_label),
-        cmocka_unit_test(decorators_stand_on_a_source),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 /* Signals that are noted while a file is written, within a command that notes them too: each case
  * is a process of its own, which says by its status whether it lived. */
 #include "cmd/ui/stop.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { LIVED = 7 };
 
@@ -53,9 +50,8 @@ static void signal_in_the_inner(void)
 }
 
 /* What the outer has to put in order is not lost. */
-static void what_the_inner_noted_is_left_to_the_outer(void **state)
+TEST(what_the_inner_noted_is_left_to_the_outer)
 {
-    (void)state;
     assert_lived(signal_in_the_inner);
 }
 
@@ -66,9 +62,8 @@ static void signal_in_the_inner_and_again(void)
     raise(SIGTERM);
 }
 
-static void the_same_wish_twice_is_one(void **state)
+TEST(the_same_wish_twice_is_one)
 {
-    (void)state;
     assert_lived(signal_in_the_inner_and_again);
 }
 
@@ -84,9 +79,8 @@ static void later_signal_in_the_inner(void)
 }
 
 /* Nobody waits for a file that takes long to write. */
-static void later_the_second_one_ends_it_in_the_inner_too(void **state)
+TEST(later_the_second_one_ends_it_in_the_inner_too)
 {
-    (void)state;
     assert_killed(later_signal_in_the_inner, SIGTERM);
 }
 
@@ -98,9 +92,8 @@ static void signal_without_an_outer(void)
     tp_stop_restore(&only);
 }
 
-static void without_an_outer_the_process_ends(void **state)
+TEST(without_an_outer_the_process_ends)
 {
-    (void)state;
     assert_killed(signal_without_an_outer, SIGTERM);
 }
 
@@ -110,9 +103,8 @@ static void signal_and_the_end(void)
     tp_stop_end();
 }
 
-static void in_the_end_it_ends_as_it_would_have(void **state)
+TEST(in_the_end_it_ends_as_it_would_have)
 {
-    (void)state;
     assert_killed(signal_and_the_end, SIGTERM);
 }
 
@@ -127,21 +119,7 @@ static void ignored_signal(void)
         _exit(1);
 }
 
-static void what_was_ignored_stays_ignored(void **state)
+TEST(what_was_ignored_stays_ignored)
 {
-    (void)state;
     assert_lived(ignored_signal);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_inner_noted_is_left_to_the_outer),
-        cmocka_unit_test(the_same_wish_twice_is_one),
-        cmocka_unit_test(later_the_second_one_ends_it_in_the_inner_too),
-        cmocka_unit_test(without_an_outer_the_process_ends),
-        cmocka_unit_test(in_the_end_it_ends_as_it_would_have),
-        cmocka_unit_test(what_was_ignored_stays_ignored),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

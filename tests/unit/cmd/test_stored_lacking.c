@@ -234,21 +234,12 @@ static void check_all(const char *name)
     cJSON_Delete(tree);
 }
 
-static void test_one_device(void **state)
+TEST(test_one_device)
 {
-    (void)state;
     check_all(SEEDS "whole-one-device.json");
 }
 
-static void test_two_devices(void **state)
+TEST(test_two_devices)
 {
-    (void)state;
     check_all(SEEDS "whole-two-devices.json");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_device),
-                                       cmocka_unit_test(test_two_devices)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

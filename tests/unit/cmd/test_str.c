@@ -2,22 +2,18 @@
 #include "alloc/base/str.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/text.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 /* ---- one that grows ---- */
 
-static void a_text_grows(void **state)
+TEST(a_text_grows)
 {
-    (void)state;
     struct tp_str s = {0};
     assert_string_equal(tp_str_text(&s), "");
     for (int i = 0; i < 5000; i++)
@@ -35,9 +31,8 @@ static void a_text_grows(void **state)
     tp_str_drop(&s);
 }
 
-static void items_are_separated(void **state)
+TEST(items_are_separated)
 {
-    (void)state;
     struct tp_str s = {0};
     tp_str_item(&s, ", ", "%s", "a");
     assert_string_equal(tp_str_text(&s), "a");
@@ -48,9 +43,8 @@ static void items_are_separated(void **state)
 }
 
 /* Once a piece was lost, what follows would stand at a wrong place. */
-static void a_lost_piece_is_remembered(void **state)
+TEST(a_lost_piece_is_remembered)
 {
-    (void)state;
     struct tp_err err;
     struct tp_str s = {0};
     tp_str_fail(&s);
@@ -70,9 +64,8 @@ static void a_lost_piece_is_remembered(void **state)
 
 /* ---- in an array ---- */
 
-static void an_array_is_never_cut_silently(void **state)
+TEST(an_array_is_never_cut_silently)
 {
-    (void)state;
     static const struct {
         const char *pieces[3], *text;
     } rows[] = {{{"1234567", "", ""}, "1234567"},
@@ -107,9 +100,8 @@ static void an_array_is_never_cut_silently(void **state)
 
 /* ---- numbers of things ---- */
 
-static void things_are_counted(void **state)
+TEST(things_are_counted)
 {
-    (void)state;
     static const struct {
         uint64_t n;
         const char *noun, *text;
@@ -144,9 +136,8 @@ static void expect(enum tp_target target, const char *text, const char *as)
     free(written);
 }
 
-static void texts_are_escaped(void **state)
+TEST(texts_are_escaped)
 {
-    (void)state;
     static const struct {
         const char *text, *xml, *cell, *markdown, *message, *property;
     } rows[] = {
@@ -172,9 +163,8 @@ static void texts_are_escaped(void **state)
 }
 
 /* Nothing is markup, nobody is mentioned, nothing is linked, no formula is set. */
-static void markdown_reads_as_it_is(void **state)
+TEST(markdown_reads_as_it_is)
 {
-    (void)state;
     static const char *const rows[][2] = {
         {"plain text, 1.5 MiB (x)", "plain text, 1.5 MiB (x)"},
         {"a|b|c", "a\\|b\\|c"},
@@ -188,9 +178,8 @@ static void markdown_reads_as_it_is(void **state)
         expect(TP_TO_MARKDOWN, rows[i][0], rows[i][1]);
 }
 
-static void cells_are_no_formulas(void **state)
+TEST(cells_are_no_formulas)
 {
-    (void)state;
     static const char *const rows[][2] = {
         {"plain text", "plain text"},
         {"", ""},
@@ -217,9 +206,8 @@ static void cells_are_no_formulas(void **state)
         expect(TP_TO_CSV, rows[i][0], rows[i][1]);
 }
 
-static void words_survive_a_shell(void **state)
+TEST(words_survive_a_shell)
 {
-    (void)state;
     static const char *const rows[][2] = {{"a.tpt", "a.tpt"},
                                           {"my traces/a b.tpt", "'my traces/a b.tpt'"},
                                           {"", "''"},
@@ -239,9 +227,8 @@ static void words_survive_a_shell(void **state)
     tp_str_drop(&s);
 }
 
-static void names_stay_apart(void **state)
+TEST(names_stay_apart)
 {
-    (void)state;
     expect(TP_TO_BENCHMARK, "a/b c%1:x,y=#2-_.+", "a%2Fb%20c%251:x,y=#2-_.+");
     expect(TP_TO_BENCHMARK, "\xc3\xa4\n", "%C3%A4%0A");
     expect(TP_TO_FILE, "../a b:c,d#2=1.5+x-y_z", ".._a_b_c_d_2=1.5+x-y_z");
@@ -251,9 +238,8 @@ static void names_stay_apart(void **state)
 }
 
 /* The format is written as it is, what is put into it is not. */
-static void a_format_escapes_its_texts(void **state)
+TEST(a_format_escapes_its_texts)
 {
-    (void)state;
     struct tp_str s = {0};
     tp_str_put(&s, TP_TO_XML, "<a b=\"%s\">%s</a> 95 %% %s", "x\"<y>", "100 %s & more", "");
     assert_string_equal(tp_str_text(&s), "<a b=\"x&quot;&lt;y&gt;\">100 %s &amp; more</a> 95 % ");
@@ -264,9 +250,8 @@ static void a_format_escapes_its_texts(void **state)
 }
 
 /* Of each target: long texts are whole. */
-static void nothing_is_cut(void **state)
+TEST(nothing_is_cut)
 {
-    (void)state;
     static char text[20001];
     memset(text, 'a', sizeof text - 1);
     for (int t = 0; t < TP_TARGETS; t++) {
@@ -275,23 +260,4 @@ static void nothing_is_cut(void **state)
         assert_non_null(strstr(tp_str_text(&s), text));
         tp_str_drop(&s);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_grows),
-        cmocka_unit_test(items_are_separated),
-        cmocka_unit_test(a_lost_piece_is_remembered),
-        cmocka_unit_test(an_array_is_never_cut_silently),
-        cmocka_unit_test(things_are_counted),
-        cmocka_unit_test(texts_are_escaped),
-        cmocka_unit_test(markdown_reads_as_it_is),
-        cmocka_unit_test(cells_are_no_formulas),
-        cmocka_unit_test(words_survive_a_shell),
-        cmocka_unit_test(names_stay_apart),
-        cmocka_unit_test(nothing_is_cut),
-        cmocka_unit_test(a_format_escapes_its_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

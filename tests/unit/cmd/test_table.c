@@ -1,14 +1,11 @@
 /* Tables from cells made by hand, as text, Markdown and CSV. */
 #include "cmd/ui/table.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define COUNT(list) (int)(sizeof(list) / sizeof *(list))
 
@@ -58,9 +55,8 @@ static struct tp_table example(void)
     return t;
 }
 
-static void columns_line_up_by_characters(void **state)
+TEST(columns_line_up_by_characters)
 {
-    (void)state;
     struct tp_table t = example();
     struct screen s;
     assert_int_equal(tp_table_rows(&t), 2);
@@ -73,9 +69,8 @@ static void columns_line_up_by_characters(void **state)
     tp_table_drop(&t);
 }
 
-static void what_finds_no_room_is_counted_or_stands_below(void **state)
+TEST(what_finds_no_room_is_counted_or_stands_below)
 {
-    (void)state;
     struct tp_table t = example();
     struct screen s;
     /* up to the last character of the third column, and one less */
@@ -108,9 +103,8 @@ static void what_finds_no_room_is_counted_or_stands_below(void **state)
     tp_table_drop(&t);
 }
 
-static void markdown_takes_no_cell_for_markup(void **state)
+TEST(markdown_takes_no_cell_for_markup)
 {
-    (void)state;
     struct tp_table t = example();
     struct screen s;
     assert_int_equal(tp_table_markdown(&t, ":--", "--:", begin(&s, 0)->out, NULL), TP_OK);
@@ -137,9 +131,8 @@ static void markdown_takes_no_cell_for_markup(void **state)
     tp_table_drop(&t);
 }
 
-static void csv_quotes_what_needs_it(void **state)
+TEST(csv_quotes_what_needs_it)
 {
-    (void)state;
     struct tp_table t = {0};
     struct screen s;
     tp_table_columns(&t, NULL, 3);
@@ -156,9 +149,8 @@ static void csv_quotes_what_needs_it(void **state)
     tp_table_drop(&t);
 }
 
-static void an_empty_table_has_its_heads(void **state)
+TEST(an_empty_table_has_its_heads)
 {
-    (void)state;
     static const struct tp_column columns[] = {{.left = true}, {.head = {"", "calls"}}};
     struct tp_table t = {0};
     struct screen s;
@@ -174,9 +166,8 @@ static void an_empty_table_has_its_heads(void **state)
     expect(&s, "");
 }
 
-static void no_cell_is_cut_however_long(void **state)
+TEST(no_cell_is_cut_however_long)
 {
-    (void)state;
     static char name[20001];
     const struct tp_column columns[] = {{.left = true, .width = 3}, {.width = 4}};
     struct tp_table t = {0};
@@ -198,9 +189,8 @@ static void no_cell_is_cut_however_long(void **state)
 }
 
 /* A row beside something else: its line goes on. */
-static void a_row_shares_its_line(void **state)
+TEST(a_row_shares_its_line)
 {
-    (void)state;
     struct tp_table t = example();
     struct screen s;
     begin(&s, 80);
@@ -210,9 +200,8 @@ static void a_row_shares_its_line(void **state)
     tp_table_drop(&t);
 }
 
-static void what_can_be_pasted_is_not_wrapped(void **state)
+TEST(what_can_be_pasted_is_not_wrapped)
 {
-    (void)state;
     static const struct tp_column columns[] = {
         {.head = {"", "what"}}, {.left = true, .gap = 3}, {.name = "set", .unbroken = true}};
     struct tp_table t = {0};
@@ -232,9 +221,8 @@ static void what_can_be_pasted_is_not_wrapped(void **state)
     tp_table_drop(&t);
 }
 
-static void a_page_that_is_html_gets_it_as_html(void **state)
+TEST(a_page_that_is_html_gets_it_as_html)
 {
-    (void)state;
     struct tp_table t = example();
     struct screen s;
     begin(&s, 80);
@@ -251,9 +239,8 @@ static void a_page_that_is_html_gets_it_as_html(void **state)
     tp_table_drop(&t);
 }
 
-static void lost_memory_is_said(void **state)
+TEST(lost_memory_is_said)
 {
-    (void)state;
     struct tp_table t = example();
     struct tp_err err;
     struct screen s;
@@ -271,21 +258,4 @@ static void lost_memory_is_said(void **state)
     assert_non_null(strstr(s.text, "out of memory: a part of this table is missing\n"));
     free(s.text);
     tp_table_drop(&t);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_line_up_by_characters),
-        cmocka_unit_test(what_finds_no_room_is_counted_or_stands_below),
-        cmocka_unit_test(markdown_takes_no_cell_for_markup),
-        cmocka_unit_test(csv_quotes_what_needs_it),
-        cmocka_unit_test(an_empty_table_has_its_heads),
-        cmocka_unit_test(no_cell_is_cut_however_long),
-        cmocka_unit_test(a_row_shares_its_line),
-        cmocka_unit_test(what_can_be_pasted_is_not_wrapped),
-        cmocka_unit_test(a_page_that_is_html_gets_it_as_html),
-        cmocka_unit_test(lost_memory_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,30 +2,25 @@
 #include "cmd/ui/text.h"
 
 #include "cmd/ui/progress.h"
+#include "tests/unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void counts_have_thousands_separators(void **state)
+TEST(counts_have_thousands_separators)
 {
-    (void)state;
     assert_string_equal(tp_count(0).s, "0");
     assert_string_equal(tp_count(999).s, "999");
     assert_string_equal(tp_count(1000).s, "1,000");
     assert_string_equal(tp_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
 }
 
-static void four_digits_and_no_idle_zeros(void **state)
+TEST(four_digits_and_no_idle_zeros)
 {
-    (void)state;
     assert_string_equal(tp_digits(0).s, "0");
     assert_string_equal(tp_digits(4.8712).s, "4.871");
     assert_string_equal(tp_digits(5.0).s, "5");
@@ -37,9 +32,8 @@ static void four_digits_and_no_idle_zeros(void **state)
     assert_string_equal(tp_digits(NAN).s, "-");
 }
 
-static void bytes_are_binary_or_exact(void **state)
+TEST(bytes_are_binary_or_exact)
 {
-    (void)state;
     assert_string_equal(tp_bytes(0, false).s, "0 B");
     assert_string_equal(tp_bytes(1023, false).s, "1,023 B");
     assert_string_equal(tp_bytes(1024, false).s, "1 KiB");
@@ -51,9 +45,8 @@ static void bytes_are_binary_or_exact(void **state)
     assert_string_equal(tp_bytes(UINT64_MAX, false).s, "16 EiB");
 }
 
-static void a_share_of_all_but_a_few_is_not_all(void **state)
+TEST(a_share_of_all_but_a_few_is_not_all)
 {
-    (void)state;
     assert_string_equal(tp_percent(0).s, "0.0 %");
     assert_string_equal(tp_percent(1).s, "100.0 %");
     assert_string_equal(tp_percent(0.999999).s, ">99.9 %");
@@ -62,9 +55,8 @@ static void a_share_of_all_but_a_few_is_not_all(void **state)
     assert_string_equal(tp_percent(NAN).s, "-");
 }
 
-static void durations_choose_their_unit(void **state)
+TEST(durations_choose_their_unit)
 {
-    (void)state;
     assert_string_equal(tp_duration(0).s, "0 ns");
     assert_string_equal(tp_duration(999).s, "999 ns");
     assert_string_equal(tp_duration(3461000).s, "3.461 ms");
@@ -72,9 +64,8 @@ static void durations_choose_their_unit(void **state)
 }
 
 /* UX: up to one step a bound, two to nine steps +-1 step, from ten steps the number. */
-static void latencies_show_the_limits_of_the_clock(void **state)
+TEST(latencies_show_the_limits_of_the_clock)
 {
-    (void)state;
     assert_string_equal(tp_latency_text(0, 10.01).s, "<=10");
     assert_string_equal(tp_latency_text(8, 10.01).s, "<=10");
     assert_string_equal(tp_latency_text(14, 10.01).s, "<=10");
@@ -88,9 +79,8 @@ static void latencies_show_the_limits_of_the_clock(void **state)
     assert_false(tp_latency_is_coarse(100, 10.01));
 }
 
-static void a_page_wraps_words_at_its_width_and_keeps_its_indent(void **state)
+TEST(a_page_wraps_words_at_its_width_and_keeps_its_indent)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     struct tp_page page = {.out = open_memstream(&text, &size), .width = 80};
@@ -108,9 +98,8 @@ static void a_page_wraps_words_at_its_width_and_keeps_its_indent(void **state)
     free(text);
 }
 
-static void a_long_word_is_broken_where_no_line_begins_with_two_colons(void **state)
+TEST(a_long_word_is_broken_where_no_line_begins_with_two_colons)
 {
-    (void)state;
     for (int before = 1; before < 200; before++) {
         char word[256], *text = NULL;
         size_t size = 0;
@@ -127,16 +116,14 @@ static void a_long_word_is_broken_where_no_line_begins_with_two_colons(void **st
     }
 }
 
-static void width_counts_characters_not_bytes(void **state)
+TEST(width_counts_characters_not_bytes)
 {
-    (void)state;
     assert_int_equal(tp_text_width("±95 %"), 5);
     assert_int_equal(tp_text_width("█▅▁"), 3);
 }
 
-static void what_is_left_of_steps_that_are_alike(void **state)
+TEST(what_is_left_of_steps_that_are_alike)
 {
-    (void)state;
     const uint64_t s = UINT64_C(1000000000);
     assert_string_equal(tp_progress_left(9 * s, 0, 12).s, ""); /* nothing to go by */
     assert_string_equal(tp_progress_left(10 * s, 3, 12).s, ", about 30 s left");
@@ -163,9 +150,8 @@ static void capture_steps(struct tp_progress_line *p, char *text, size_t size)
     close(kept);
 }
 
-static void steps_are_shown_with_their_number_and_what_is_left(void **state)
+TEST(steps_are_shown_with_their_number_and_what_is_left)
 {
-    (void)state;
     char text[512];
     struct tp_progress_line p = {0};
     tp_progress_begin(NULL, "nobody looks", 1);
@@ -193,22 +179,4 @@ static void steps_are_shown_with_their_number_and_what_is_left(void **state)
     p.shown_ns = 0;
     capture_steps(&p, text, sizeof text);
     assert_string_equal(text, "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_have_thousands_separators),
-        cmocka_unit_test(four_digits_and_no_idle_zeros),
-        cmocka_unit_test(bytes_are_binary_or_exact),
-        cmocka_unit_test(a_share_of_all_but_a_few_is_not_all),
-        cmocka_unit_test(durations_choose_their_unit),
-        cmocka_unit_test(latencies_show_the_limits_of_the_clock),
-        cmocka_unit_test(a_page_wraps_words_at_its_width_and_keeps_its_indent),
-        cmocka_unit_test(a_long_word_is_broken_where_no_line_begins_with_two_colons),
-        cmocka_unit_test(width_counts_characters_not_bytes),
-        cmocka_unit_test(what_is_left_of_steps_that_are_alike),
-        cmocka_unit_test(steps_are_shown_with_their_number_and_what_is_left),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static const char text[] = "{\"format\": \"tapool-trace\", \"version\": 1}\n"
                            "{\"op\": \"free\", \"id\": 2, \"thread\": 7}\n"
                            "{\"op\": \"alloc\", \"id\": 3, \"size\": 50}\n";
 
-static void values(void **state)
+TEST(values)
 {
     static const struct {
         const char *name;
@@ -39,7 +39,7 @@ static void values(void **state)
     forget(&r);
 }
 
-static void names_are_in_the_help(void **state)
+TEST(names_are_in_the_help)
 {
     const char *help = NULL;
     (void)state;
@@ -54,7 +54,7 @@ static void names_are_in_the_help(void **state)
     }
 }
 
-static void conditions(void **state)
+TEST(conditions)
 {
     struct tp_condition c;
     struct tp_err err;
@@ -73,14 +73,4 @@ static void conditions(void **state)
     assert_int_equal(tp_condition_parse_of("peak_reserved>1", tp_trace_figure_find, "x", &c, &err),
                      TP_EUSAGE);
     assert_string_equal(err.text, "unknown figure of a trace 'peak_reserved'");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),
-        cmocka_unit_test(names_are_in_the_help),
-        cmocka_unit_test(conditions),
-    };
-    return cmocka_run_group_tests_name("trace_figures", tests, NULL, NULL);
 }

@@ -99,9 +99,8 @@ static void check_sample(const char *name, const char *format, uint64_t events, 
     tp_trace_close(&t);
 }
 
-static void test_samples(void **state)
+TEST(test_samples)
 {
-    (void)state;
     check_sample("sqlite", "json", 6170, 315477, 5230, 1);
     check_sample("jq", "json", 12000, 709392, 9631, 1);
     check_sample("python-threads", "json", 9132, 1842381, 4488, 4);
@@ -122,9 +121,8 @@ static void refuse_sample(const char *path, const char *const *dirs, const char 
     assert_string_equal(err.hint, hint);
 }
 
-static void test_unknown_samples(void **state)
+TEST(test_unknown_samples)
 {
-    (void)state;
     static const char *const none[] = {"/nonexistent", NULL};
     static const char list[] = "there are: cc1, git, jq, node, python-threads, redis, sqlite";
     refuse_sample("sample:sqlte", sample_dirs, "unknown sample 'sqlte'",
@@ -137,9 +135,8 @@ static void test_unknown_samples(void **state)
     refuse_sample("sample:jq", none, "unknown sample 'jq'", "no samples are installed here");
 }
 
-static void test_no_trace(void **state)
+TEST(test_no_trace)
 {
-    (void)state;
     static const char pointer[] = "version https://git-lfs.github.com/spec/v1\n"
                                   "oid sha256:0000000000000000000000000000000000000000000000000000"
                                   "000000000000\nsize 12345\n";
@@ -286,9 +283,8 @@ static const struct {
 #undef ROW
 
 /* What is no trace but recognised: by whole, and not by half. */
-static void test_strangers(void **state)
+TEST(test_strangers)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
         for (size_t cut = 0; cut <= strangers[i].size; cut++) {
             struct tp_trace t;
@@ -309,9 +305,8 @@ static void test_strangers(void **state)
                 NULL, "json");
 }
 
-static void test_garbage(void **state)
+TEST(test_garbage)
 {
-    (void)state;
     const uint64_t seed = 7;
     uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15);
     char bytes[3000];
@@ -326,9 +321,8 @@ static void test_garbage(void **state)
     }
 }
 
-static void test_detection(void **state)
+TEST(test_detection)
 {
-    (void)state;
     must_detect(HEAD ",\"events\":[" ALLOC "]}", NULL, "json");
     must_detect("\xef\xbb\xbf \n" HEAD ",\"events\":[" ALLOC "]}", NULL, "json");
     must_detect(HEAD ",\"meta\":{\"events\":\"format\",\"x\":\"\\\"}\"}}\n" ALLOC "\n", NULL,
@@ -344,9 +338,8 @@ static void test_detection(void **state)
 }
 
 /* A header that ends behind what detection sees: both forms, told apart by what follows it. */
-static void test_long_header(void **state)
+TEST(test_long_header)
 {
-    (void)state;
     enum { STREAMS = 6000 };
     static const char *const ends[] = {"}\n" ALLOC "\n" DIRTY "\n",
                                        ",\"events\":[" ALLOC "," DIRTY "]}", "}\n", "} {"};
@@ -379,9 +372,8 @@ static int always_70(const unsigned char *data, size_t size)
     return size ? 70 : 0;
 }
 
-static void test_tie(void **state)
+TEST(test_tie)
 {
-    (void)state;
     static const struct tp_format one = {.name = "one", .probe = always_70};
     static const struct tp_format two = {.name = "two", .probe = always_70};
     static const struct tp_format *const tied[] = {&tp_format_jsonl, &one, &tp_format_json, &two,
@@ -395,9 +387,8 @@ static void test_tie(void **state)
     tp_trace_close(&t);
 }
 
-static void test_strictness(void **state)
+TEST(test_strictness)
 {
-    (void)state;
     static const char text[] = HEAD ",\"events\":[" DIRTY "," ALLOC "]}";
     static const char error[] = "d.json:1: event 1 frees id 1, which is not live";
     struct tp_trace t;
@@ -438,9 +429,8 @@ static struct bytes read_sample(const char *name)
 }
 
 /* The program is the same; what lies there is named and measured as it lies there. */
-static void test_packed(void **state)
+TEST(test_packed)
 {
-    (void)state;
     struct bytes plain = read_sample("jq");
     struct tp_trace expected, t;
     struct tp_err err = {0};
@@ -476,9 +466,8 @@ static void check_name(const char *file, const char *expected)
     tp_trace_close(&t);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     check_name("x", "x");
     check_name("x.json", "x");
     check_name("x.pickle.gz", "x");
@@ -499,9 +488,8 @@ static int read_first(const struct tp_reading *r, struct tp_err *err)
 
 /* What no reader asks for is read all the same: there may be damage, and damage explains more than
  * the nonsense that it makes. */
-static void test_damage(void **state)
+TEST(test_damage)
 {
-    (void)state;
     static const struct tp_format first = {.name = "first", .probe = always_70, .read = read_first};
     static const struct tp_format *const list[] = {&first, NULL};
     const struct tp_trace_cfg cfg = {.formats = list};
@@ -526,9 +514,8 @@ static void test_damage(void **state)
 }
 
 /* The limit arrives where the bytes are unpacked. */
-static void test_limit(void **state)
+TEST(test_limit)
 {
-    (void)state;
     static const char tail[] = "]}";
     struct bytes all = make_bytes(3 << 20);
     memset(all.data, ' ', all.size);
@@ -548,16 +535,4 @@ static void test_limit(void **state)
     free(all.data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples),     cmocka_unit_test(test_unknown_samples),
-        cmocka_unit_test(test_no_trace),    cmocka_unit_test(test_strangers),
-        cmocka_unit_test(test_garbage),     cmocka_unit_test(test_detection),
-        cmocka_unit_test(test_tie),         cmocka_unit_test(test_strictness),
-        cmocka_unit_test(test_packed),      cmocka_unit_test(test_names),
-        cmocka_unit_test(test_damage),      cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_long_header),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+GROUP(make_folder, remove_folder)

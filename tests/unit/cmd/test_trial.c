@@ -33,9 +33,8 @@ static int play(const struct tp_insn *insns, size_t count, uint64_t capacity, si
     return status;
 }
 
-static void each_setting_has_its_own_figures(void **state)
+TEST_WITH(each_setting_has_its_own_figures, setup, release)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 2 * MIB, 0), ALLOC_INSN(1, 19 * MIB, 0)};
     static const char *const confs[] = {"", "large_segment_size_mb:32",
                                         "roundup_power2_divisions:1,max_split_size_mb:64",
@@ -55,9 +54,8 @@ static void each_setting_has_its_own_figures(void **state)
 }
 
 /* 38 MiB find room once the free 30 go back; 4 more than the device has left never do. */
-static void a_small_device_costs_retries_and_requests(void **state)
+TEST_WITH(a_small_device_costs_retries_and_requests, setup, release)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, 30 * MIB, 0), FREE_INSN(0, 30 * MIB, 0),
                                     ALLOC_INSN(0, 38 * MIB, 0), ALLOC_INSN(1, 4 * MIB, 0)};
     trials[0].conf = "";
@@ -73,9 +71,8 @@ static void a_small_device_costs_retries_and_requests(void **state)
     assert_true(d->too_big);
 }
 
-static void what_is_refused_leaves_the_others(void **state)
+TEST_WITH(what_is_refused_leaves_the_others, setup, release)
 {
-    (void)state;
     const struct tp_insn insns[] = {ALLOC_INSN(0, MIB, 0)};
     static const char *const confs[] = {"max_split:40", "", "roundup_power2_divisions:[>:2",
                                         "per_process_memory_fraction:0.5", "max_split_size_mb:20}"};
@@ -92,9 +89,8 @@ static void what_is_refused_leaves_the_others(void **state)
     }
 }
 
-static void an_interrupt_ends_all(void **state)
+TEST_WITH(an_interrupt_ends_all, setup, release)
 {
-    (void)state;
     static const volatile sig_atomic_t asked = 1;
     const struct tp_insn insns[] = {ALLOC_INSN(0, MIB, 0)};
     struct tp_program *p = test_program(insns, COUNT(insns), true);
@@ -102,15 +98,4 @@ static void an_interrupt_ends_all(void **state)
     trials[0].conf = trials[1].conf = "";
     assert_int_equal(tp_trials_play(&cfg, trials, 2, &err), TP_ESTOP);
     tp_program_release(p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_setting_has_its_own_figures, setup, release),
-        cmocka_unit_test_setup_teardown(a_small_device_costs_retries_and_requests, setup, release),
-        cmocka_unit_test_setup_teardown(what_is_refused_leaves_the_others, setup, release),
-        cmocka_unit_test_setup_teardown(an_interrupt_ends_all, setup, release),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

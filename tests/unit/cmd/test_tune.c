@@ -1,13 +1,10 @@
 /* Settings that are tried: reading a grid, the front, and the answer. */
 #include "cmd/pytorch/tune/tune.h"
 #include "cmd/tune/grid.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define GIB          (UINT64_C(1) << 30)
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -33,9 +30,8 @@ static void reads_as(const char *grid, const char *want)
     assert_string_equal(have, want);
 }
 
-static void a_grid_is_every_combination(void **state)
+TEST(a_grid_is_every_combination)
 {
-    (void)state;
     reads_as("", "\n");
     reads_as("max_split_size_mb:64", "max_split_size_mb:64\n");
     reads_as("max_split_size_mb:default|64,roundup_power2_divisions:4|[256:1,>:8]|default",
@@ -60,9 +56,8 @@ static void refused(const char *grid, const char *text, const char *hint)
 }
 
 /* Each device has keys of its own; what it refuses is no usual setting there. */
-static void a_grid_of_another_device(void **state)
+TEST(a_grid_of_another_device)
 {
-    (void)state;
     struct tp_grid_whose npu = cuda();
     struct tp_texts set = {0};
     struct tp_err err = {0};
@@ -84,9 +79,8 @@ static void a_grid_of_another_device(void **state)
     tp_texts_release(&set);
 }
 
-static void a_grid_that_pytorch_refuses_is_refused(void **state)
+TEST(a_grid_that_pytorch_refuses_is_refused)
 {
-    (void)state;
     refused("graph_capture_record_stream_reuse:True", "is not simulated", "");
     char large[4200] = "max_split_size_mb:21";
     refused("max_split_size:64", "no setting 'max_split_size'", "'max_split_size_mb'");
@@ -109,9 +103,8 @@ static void a_grid_that_pytorch_refuses_is_refused(void **state)
     refused(large, "at most 4095 characters", "");
 }
 
-static void the_usual_grid_has_64_settings(void **state)
+TEST(the_usual_grid_has_64_settings)
 {
-    (void)state;
     struct tp_texts set = {0};
     struct tp_err err = {0};
     for (size_t i = 0; tp_grid_default[i]; i++)
@@ -123,9 +116,8 @@ static void the_usual_grid_has_64_settings(void **state)
     tp_texts_release(&set);
 }
 
-static void what_harms_together_is_known(void **state)
+TEST(what_harms_together_is_known)
 {
-    (void)state;
     assert_non_null(tp_grid_danger("max_split_size_mb:64,expandable_segments:True", NULL));
     assert_non_null(
         tp_grid_danger("expandable_segments:True,backend:native,max_split_size_mb:64", NULL));
@@ -187,9 +179,8 @@ static void answers(enum tp_tune_verdict verdict, const char *sentence)
     answers_of((struct tp_tune_case){false}, verdict, sentence);
 }
 
-static void less_memory_is_worth_a_setting(void **state)
+TEST_WITH(less_memory_is_worth_a_setting, setup, NULL)
 {
-    (void)state;
     setting("", 5690, 100, 0, 0);
     setting("max_split_size_mb:64", 5210, 141, 0, 0);
     setting("max_split_size_mb:64,large_segment_size_mb:40", 5200, 300, 0, 0);
@@ -203,9 +194,8 @@ static void less_memory_is_worth_a_setting(void **state)
                          "retries.");
 }
 
-static void a_gain_under_2_percent_is_no_advice(void **state)
+TEST_WITH(a_gain_under_2_percent_is_no_advice, setup, NULL)
 {
-    (void)state;
     setting("", 1000, 20, 0, 0);
     setting("max_split_size_mb:64", 991, 10, 0, 0);
     answers(TP_TUNE_FINE, "Keep the defaults (best of 2 settings: -0.9%).");
@@ -222,9 +212,8 @@ static void a_gain_under_2_percent_is_no_advice(void **state)
 }
 
 /* A replay that needs more than PyTorch really did makes no gain. */
-static void what_was_really_held_counts(void **state)
+TEST_WITH(what_was_really_held_counts, setup, NULL)
 {
-    (void)state;
     setting("", 1000, 20, 0, 0);
     setting("max_split_size_mb:64", 950, 20, 0, 0);
     settings[0].recorded = true;
@@ -238,9 +227,8 @@ static void what_was_really_held_counts(void **state)
 }
 
 /* It is named, but not set. */
-static void memory_is_not_bought_with_many_driver_calls(void **state)
+TEST_WITH(memory_is_not_bought_with_many_driver_calls, setup, NULL)
 {
-    (void)state;
     setting("", 1000, 100, 0, 0);
     setting("max_split_size_mb:32", 930, 1291, 0, 0);
     answers(TP_TUNE_FINE, "Keep the defaults: none of 2 settings needs less without many "
@@ -256,9 +244,8 @@ static void memory_is_not_bought_with_many_driver_calls(void **state)
 }
 
 /* From there the recorded setting needs less too, so that not all of the difference is gained. */
-static void a_compacted_start_is_compared_with_another_one(void **state)
+TEST_WITH(a_compacted_start_is_compared_with_another_one, setup, NULL)
 {
-    (void)state;
     setting("", 1000, 10, 0, 0);
     setting("expandable_segments:True", 600, 57, 0, 0);
     setting("max_split_size_mb:64", 760, 10, 0, 0);
@@ -280,9 +267,8 @@ static void a_compacted_start_is_compared_with_another_one(void **state)
             "without running out of memory; both from a compacted start.");
 }
 
-static void where_it_cannot_tell_it_does_not_say_set(void **state)
+TEST_WITH(where_it_cannot_tell_it_does_not_say_set, setup, NULL)
 {
-    (void)state;
     setting("", 1000, 10, 0, 0);
     setting("max_split_size_mb:64", 500, 10, 0, 0);
     answers_of((struct tp_tune_case){.ran_out = true}, TP_TUNE_UNTOLD,
@@ -296,9 +282,8 @@ static void where_it_cannot_tell_it_does_not_say_set(void **state)
                "explain them.");
 }
 
-static void the_one_that_reaches_farthest_is_named(void **state)
+TEST_WITH(the_one_that_reaches_farthest_is_named, setup, NULL)
 {
-    (void)state;
     setting("", 1000, 10, 0, 2);
     setting("max_split_size_mb:64", 900, 10, 0, 1);
     setting("max_split_size_mb:128", 950, 10, 0, 3);
@@ -309,9 +294,8 @@ static void the_one_that_reaches_farthest_is_named(void **state)
                           "max_split_size_mb:128, reaches event 2,010 instead of 1,844.");
 }
 
-static void fewer_calls_and_retries_count_where_memory_is_the_same(void **state)
+TEST_WITH(fewer_calls_and_retries_count_where_memory_is_the_same, setup, NULL)
 {
-    (void)state;
     setting("max_split_size_mb:64", 1000, 100, 3, 0);
     setting("", 1000, 100, 1, 0);
     answers(TP_TUNE_SET, "Leave PYTORCH_CUDA_ALLOC_CONF unset: about as much reserved, 10 GiB, 1 "
@@ -326,9 +310,8 @@ static void fewer_calls_and_retries_count_where_memory_is_the_same(void **state)
                "Keep what is set: none of 2 settings needs less.");
 }
 
-static void less_memory_is_not_worth_a_retry(void **state)
+TEST_WITH(less_memory_is_not_worth_a_retry, setup, NULL)
 {
-    (void)state;
     setting("", 1000, 20, 0, 0);
     setting("max_split_size_mb:64", 500, 20, 1, 0);
     answers(TP_TUNE_FINE, "Keep the defaults: none of 2 settings needs less without more retries.");
@@ -341,9 +324,8 @@ static void less_memory_is_not_worth_a_retry(void **state)
                              "without running out of memory.");
 }
 
-static void an_out_of_memory_is_avoided_or_not(void **state)
+TEST_WITH(an_out_of_memory_is_avoided_or_not, setup, NULL)
 {
-    (void)state;
     setting("", 7941, 1204, 9, 1);
     setting("max_split_size_mb:64", 7402, 1911, 9, 2);
     answers(TP_TUNE_NONE, "No setting that was tried avoids the out of memory.");
@@ -357,9 +339,8 @@ static void an_out_of_memory_is_avoided_or_not(void **state)
 }
 
 /* One rank has a large device, and needs most; the other one is too small. */
-static void the_device_that_is_too_small_is_named(void **state)
+TEST_WITH(the_device_that_is_too_small_is_named, setup, NULL)
 {
-    (void)state;
     struct tp_tune_file files[] = {{.live = 90 * GIB, .live_event = 5, .capacity = 100 * GIB},
                                    {.live = 50 * GIB, .live_event = 7, .capacity = 40 * GIB}};
     tune.files = files;
@@ -370,9 +351,8 @@ static void the_device_that_is_too_small_is_named(void **state)
                "and the device has 40 GiB.");
 }
 
-static void what_is_dangerous_or_refused_is_not_proposed(void **state)
+TEST_WITH(what_is_dangerous_or_refused_is_not_proposed, setup, NULL)
 {
-    (void)state;
     setting("", 1000, 20, 0, 0);
     setting("max_split_size_mb:64,expandable_segments:True", 500, 20, 0, 0);
     setting("expandable_segments:True", 400, 20, 0, 0);
@@ -382,9 +362,8 @@ static void what_is_dangerous_or_refused_is_not_proposed(void **state)
     answers(TP_TUNE_UNKNOWN, "No setting could be replayed.");
 }
 
-static void older_versions_are_told_what_they_know(void **state)
+TEST_WITH(older_versions_are_told_what_they_know, setup, NULL)
 {
-    (void)state;
     setting("", 1000, 20, 0, 0);
     setting("max_split_size_mb:64,large_segment_size_mb:40", 800, 20, 0, 0);
     setting("max_split_size_mb:64", 900, 20, 0, 0);
@@ -404,9 +383,8 @@ static void older_versions_are_told_what_they_know(void **state)
             "(-10.0%).");
 }
 
-static void the_front_has_what_none_beats(void **state)
+TEST_WITH(the_front_has_what_none_beats, setup, NULL)
 {
-    (void)state;
     setting("max_split_size_mb:64", 1000, 20, 1, 0);
     setting("", 1000, 20, 1, 0);                                  /* equal, and shorter */
     setting("max_split_size_mb:128", 900, 30, 1, 0);              /* less memory, more calls */
@@ -429,9 +407,8 @@ static void the_front_has_what_none_beats(void **state)
 
 /* ---- pinned memory ---- */
 
-static void test_pinned_settings(void **state)
+TEST(test_pinned_settings)
 {
-    (void)state;
     const struct tp_grid_target *pinned = tp_grid_target("PyTorch (pinned)");
     const struct tp_grid_whose whose = {.target = pinned};
     struct tp_texts set = {0};
@@ -460,31 +437,4 @@ static void test_pinned_settings(void **state)
     assert_null(
         pinned->danger("pinned_max_cached_size_mb:64,pinned_max_round_threshold_mb:64", NULL));
     assert_null(pinned->danger("max_split_size_mb:64,expandable_segments:True", NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_grid_is_every_combination),
-        cmocka_unit_test(a_grid_that_pytorch_refuses_is_refused),
-        cmocka_unit_test(a_grid_of_another_device),
-        cmocka_unit_test(the_usual_grid_has_64_settings),
-        cmocka_unit_test(what_harms_together_is_known),
-        cmocka_unit_test_setup(less_memory_is_worth_a_setting, setup),
-        cmocka_unit_test_setup(a_gain_under_2_percent_is_no_advice, setup),
-        cmocka_unit_test_setup(what_was_really_held_counts, setup),
-        cmocka_unit_test_setup(memory_is_not_bought_with_many_driver_calls, setup),
-        cmocka_unit_test_setup(a_compacted_start_is_compared_with_another_one, setup),
-        cmocka_unit_test_setup(where_it_cannot_tell_it_does_not_say_set, setup),
-        cmocka_unit_test_setup(the_one_that_reaches_farthest_is_named, setup),
-        cmocka_unit_test_setup(fewer_calls_and_retries_count_where_memory_is_the_same, setup),
-        cmocka_unit_test_setup(less_memory_is_not_worth_a_retry, setup),
-        cmocka_unit_test_setup(an_out_of_memory_is_avoided_or_not, setup),
-        cmocka_unit_test_setup(the_device_that_is_too_small_is_named, setup),
-        cmocka_unit_test_setup(what_is_dangerous_or_refused_is_not_proposed, setup),
-        cmocka_unit_test_setup(older_versions_are_told_what_they_know, setup),
-        cmocka_unit_test_setup(the_front_has_what_none_beats, setup),
-        cmocka_unit_test(test_pinned_settings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,7 @@
 
 #include "tests/unit/pickle_text.h"
 #include "tests/unit/snapshot_files.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #define MIB UINT64_C(1048576)
 
@@ -76,7 +72,7 @@ static bool open_file(const char *name, struct opened *o)
     return true;
 }
 
-static void every_address_segment_and_block_agrees(void **state)
+TEST(every_address_segment_and_block_agrees)
 {
     size_t seen = 0;
     (void)state;
@@ -106,7 +102,7 @@ static void every_address_segment_and_block_agrees(void **state)
 
 /* Rules that a file depends on: with one broken, so many addresses and segments still agree. The
  * rest are in test_torch.c. */
-static void a_broken_rule_is_seen(void **state)
+TEST(a_broken_rule_is_seen)
 {
     static const struct {
         const char *rule, *file;
@@ -229,9 +225,8 @@ static struct made *make(void)
     return m;
 }
 
-static void a_first_difference_names_the_free_blocks(void **state)
+TEST(a_first_difference_names_the_free_blocks)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_alloc", 100, 20 * MIB);
     event(m, "alloc", 100, 4 * MIB);
@@ -264,9 +259,8 @@ static void a_first_difference_names_the_free_blocks(void **state)
     assert_int_equal(v.first.choices[1].addr, 200 * MIB);
 }
 
-static void segments_that_are_not_needed_are_seen(void **state)
+TEST(segments_that_are_not_needed_are_seen)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_alloc", 100, 20 * MIB);
     event(m, "alloc", 100, 4 * MIB);
@@ -279,9 +273,8 @@ static void segments_that_are_not_needed_are_seen(void **state)
     assert_int_equal(v.taken.all, 2);
 }
 
-static void segments_go_back_only_when_they_are_free(void **state)
+TEST(segments_go_back_only_when_they_are_free)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_alloc", 100, 20 * MIB);
     event(m, "alloc", 100, 4 * MIB);
@@ -300,9 +293,8 @@ static void segments_go_back_only_when_they_are_free(void **state)
     assert_int_equal(v.returned.good, 0);
 }
 
-static void frees_of_what_is_not_live_are_seen(void **state)
+TEST(frees_of_what_is_not_live_are_seen)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_alloc", 100, 20 * MIB);
     event(m, "alloc", 100, 4 * MIB);
@@ -315,9 +307,8 @@ static void frees_of_what_is_not_live_are_seen(void **state)
 }
 
 /* The segment was there at the start, because the first event about it frees it. */
-static void the_start_follows_from_the_events(void **state)
+TEST(the_start_follows_from_the_events)
 {
-    (void)state;
     struct made *m = make();
     event(m, "free_completed", 100, 4 * MIB);
     event(m, "segment_free", 100, 20 * MIB);
@@ -335,9 +326,8 @@ static void the_start_follows_from_the_events(void **state)
 }
 
 /* 4 MiB of 5: the rest of 1 MiB was not split off, because something lay behind it then. */
-static void what_was_not_split_off_shows_in_the_first_address_behind(void **state)
+TEST(what_was_not_split_off_shows_in_the_first_address_behind)
 {
-    (void)state;
     struct made *m = make();
     event(m, "alloc", 105, 8 * MIB);
     event(m, "free_completed", 100, 4 * MIB);
@@ -361,9 +351,8 @@ static void what_was_not_split_off_shows_in_the_first_address_behind(void **stat
     assert_int_equal(v.start_shown, 0);
 }
 
-static void segments_that_overlap_are_seen(void **state)
+TEST(segments_that_overlap_are_seen)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_alloc", 100, 20 * MIB);
     event(m, "segment_alloc", 110, 20 * MIB);
@@ -378,9 +367,8 @@ static void segments_that_overlap_are_seen(void **state)
     assert_int_equal(v.addresses.good, 1);
 }
 
-static void a_start_that_overlaps_is_seen(void **state)
+TEST(a_start_that_overlaps_is_seen)
 {
-    (void)state;
     struct made *m = make();
     event(m, "free_completed", 500, 4 * MIB); /* in no segment */
     segment(m, 400, 30 * MIB, 30 * MIB, "");
@@ -400,7 +388,7 @@ static void a_start_that_overlaps_is_seen(void **state)
 }
 
 /* 16 MiB are free behind the 4, and a whole segment of 30 MiB while it is there. */
-static void a_failed_request_finds_no_room(void **state)
+TEST(a_failed_request_finds_no_room)
 {
     static const struct {
         uint64_t mib;
@@ -430,9 +418,8 @@ static void a_failed_request_finds_no_room(void **state)
     }
 }
 
-static void another_layout_at_the_end_is_seen(void **state)
+TEST(another_layout_at_the_end_is_seen)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_alloc", 100, 20 * MIB);
     event(m, "alloc", 100, 4 * MIB);
@@ -444,9 +431,8 @@ static void another_layout_at_the_end_is_seen(void **state)
     assert_int_equal(v.segments.all, 1);
 }
 
-static void without_completed_frees_the_requested_ones_count(void **state)
+TEST(without_completed_frees_the_requested_ones_count)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_alloc", 100, 20 * MIB);
     event(m, "alloc", 100, 4 * MIB);
@@ -468,9 +454,8 @@ static void pooled(struct made *m, const char *action, uint64_t at, uint64_t siz
 }
 
 /* Two pools and the one of all others: what is free in one serves none of the others. */
-static void private_pools_share_nothing(void **state)
+TEST(private_pools_share_nothing)
 {
-    (void)state;
     struct made *m = make();
     for (unsigned pool = 0; pool < 3; pool++) {
         pooled(m, "segment_alloc", 100 * (pool + 1), 20 * MIB, pool);
@@ -498,9 +483,8 @@ static void private_pools_share_nothing(void **state)
     assert_int_equal(v.first.kind, TP_NEEDS_NONE);
 }
 
-static void segments_of_private_pools_are_placed_there(void **state)
+TEST(segments_of_private_pools_are_placed_there)
 {
-    (void)state;
     struct made *m = make();
     pooled(m, "alloc", 104, 4 * MIB, 7);
     pooled(m, "alloc", 204, 4 * MIB, 0);
@@ -515,9 +499,8 @@ static void segments_of_private_pools_are_placed_there(void **state)
 
 /* The segment says that it is of a private pool, the events do not: they are done as in the file,
  * and are in no figure. */
-static void events_that_do_not_name_their_pool_are_not_compared(void **state)
+TEST(events_that_do_not_name_their_pool_are_not_compared)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_alloc", 100, 20 * MIB);
     event(m, "alloc", 100, 4 * MIB);
@@ -544,9 +527,8 @@ static void stretch(struct made *m, uint64_t at, uint64_t size, uint64_t live)
 
 /* 5 MiB of the first unit; 16 MiB are the 15 that are left and one unit more; the second stream has
  * a segment of its own. Freed, the second unit is not whole: one byte of it is live. */
-static void memory_is_mapped_as_in_the_file(void **state)
+TEST(memory_is_mapped_as_in_the_file)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_map", 100, 20 * MIB);
     event(m, "alloc", 100, 5 * MIB);
@@ -571,9 +553,8 @@ static void memory_is_mapped_as_in_the_file(void **state)
     assert_int_equal(v.segments.good, 1);
 }
 
-static void what_is_mapped_at_the_end_is_compared(void **state)
+TEST(what_is_mapped_at_the_end_is_compared)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_map", 100, 60 * MIB);
     event(m, "alloc", 100, 60 * MIB);
@@ -599,9 +580,8 @@ static void what_is_mapped_at_the_end_is_compared(void **state)
 }
 
 /* The rules would serve it from what is free. */
-static void memory_that_is_not_needed_is_seen(void **state)
+TEST(memory_that_is_not_needed_is_seen)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_map", 100, 20 * MIB);
     event(m, "alloc", 100, 4 * MIB);
@@ -618,7 +598,7 @@ static void memory_that_is_not_needed_is_seen(void **state)
 }
 
 /* Only what is free is unmapped, and all whole units of it. */
-static void what_is_unmapped_is_compared(void **state)
+TEST(what_is_unmapped_is_compared)
 {
     static const struct {
         uint64_t at, mib;
@@ -644,9 +624,8 @@ static void what_is_unmapped_is_compared(void **state)
 
 /* Two stretches are there at the end and one was unmapped at once: all were there at the start.
  * What is mapped later below them shows where the segment begins. */
-static void what_grew_before_the_start_is_placed(void **state)
+TEST(what_grew_before_the_start_is_placed)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_unmap", 140, 20 * MIB);
     event(m, "alloc", 130, 10 * MIB);
@@ -666,9 +645,8 @@ static void what_grew_before_the_start_is_placed(void **state)
 }
 
 /* Nothing tells of which pool a stretch was that went at once. */
-static void a_pool_that_is_not_in_the_file_is_counted(void **state)
+TEST(a_pool_that_is_not_in_the_file_is_counted)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_unmap", 200, 40 * MIB);
     event(m, "segment_map", 300, 2 * MIB);
@@ -688,9 +666,8 @@ static void a_pool_that_is_not_in_the_file_is_counted(void **state)
 }
 
 /* A segment of its own shows that new ones do not grow any more, a mapping that they do again. */
-static void a_setting_that_changes_shows_in_the_events(void **state)
+TEST(a_setting_that_changes_shows_in_the_events)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_map", 100, 20 * MIB);
     event(m, "alloc", 100, 20 * MIB);
@@ -707,9 +684,8 @@ static void a_setting_that_changes_shows_in_the_events(void **state)
 }
 
 /* Large blocks are split to 512 bytes then, which shows that the setting counts. */
-static void the_recorded_setting_counts(void **state)
+TEST(the_recorded_setting_counts)
 {
-    (void)state;
     for (int grows = 0; grows < 2; grows++) {
         struct made *m = make();
         event(m, "snapshot", 0, 0);
@@ -736,9 +712,8 @@ static void the_recorded_setting_counts(void **state)
 }
 
 /* What overlaps, or is mapped at odd places, is a difference and nothing else. */
-static void mappings_that_contradict_themselves_are_seen(void **state)
+TEST(mappings_that_contradict_themselves_are_seen)
 {
-    (void)state;
     struct made *m = make();
     event(m, "segment_map", 100, 20 * MIB);
     event(m, "segment_map", 110, 20 * MIB); /* before the first one serves */
@@ -756,36 +731,4 @@ static void mappings_that_contradict_themselves_are_seen(void **state)
     assert_int_equal(v.addresses.all, 2);
     assert_int_equal(v.addresses.good, 1);
     assert_int_equal(v.not_live, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_address_segment_and_block_agrees),
-        cmocka_unit_test(a_broken_rule_is_seen),
-        cmocka_unit_test(a_first_difference_names_the_free_blocks),
-        cmocka_unit_test(segments_that_are_not_needed_are_seen),
-        cmocka_unit_test(segments_go_back_only_when_they_are_free),
-        cmocka_unit_test(frees_of_what_is_not_live_are_seen),
-        cmocka_unit_test(the_start_follows_from_the_events),
-        cmocka_unit_test(what_was_not_split_off_shows_in_the_first_address_behind),
-        cmocka_unit_test(segments_that_overlap_are_seen),
-        cmocka_unit_test(a_start_that_overlaps_is_seen),
-        cmocka_unit_test(a_failed_request_finds_no_room),
-        cmocka_unit_test(another_layout_at_the_end_is_seen),
-        cmocka_unit_test(without_completed_frees_the_requested_ones_count),
-        cmocka_unit_test(private_pools_share_nothing),
-        cmocka_unit_test(segments_of_private_pools_are_placed_there),
-        cmocka_unit_test(events_that_do_not_name_their_pool_are_not_compared),
-        cmocka_unit_test(memory_is_mapped_as_in_the_file),
-        cmocka_unit_test(what_is_mapped_at_the_end_is_compared),
-        cmocka_unit_test(memory_that_is_not_needed_is_seen),
-        cmocka_unit_test(what_is_unmapped_is_compared),
-        cmocka_unit_test(what_grew_before_the_start_is_placed),
-        cmocka_unit_test(a_pool_that_is_not_in_the_file_is_counted),
-        cmocka_unit_test(a_setting_that_changes_shows_in_the_events),
-        cmocka_unit_test(the_recorded_setting_counts),
-        cmocka_unit_test(mappings_that_contradict_themselves_are_seen),
-    };
-    return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
 }

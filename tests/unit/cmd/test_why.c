@@ -6,11 +6,7 @@
 #include "alloc/base/random.h"
 #include "cmd/pytorch/verify/verify.h"
 #include "tests/unit/snapshot_files.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #define MIB UINT64_C(1048576)
 
@@ -59,9 +55,8 @@ static struct tp_why_room asked(const struct tp_why_layout *l, const struct tp_t
     return room;
 }
 
-static void the_sum_adds_up(void **state)
+TEST(the_sum_adds_up)
 {
-    (void)state;
     struct tp_why_layout l;
     draw(&l, "AAbC|dd|eeeFgg|hhhh");
     struct tp_why_sum s = tp_why_sum(&l);
@@ -79,9 +74,8 @@ static void the_sum_adds_up(void **state)
 }
 
 /* What is asked for: 12 MiB, which get a segment of their own size. */
-static void verdicts(void **state)
+TEST(verdicts)
 {
-    (void)state;
     static const struct {
         const char *heap;
         uint64_t free; /* MiB; UINT64_MAX: not known */
@@ -115,9 +109,8 @@ static void verdicts(void **state)
     }
 }
 
-static void ways_to_room(void **state)
+TEST(ways_to_room)
 {
-    (void)state;
     static const struct {
         const char *heap;
         uint64_t free, ask; /* MiB */
@@ -223,7 +216,7 @@ static void draw_by_chance(struct tp_why_layout *l, uint64_t *seed)
     }
 }
 
-static void the_set_makes_room_and_is_small(void **state)
+TEST(the_set_makes_room_and_is_small)
 {
     uint64_t seed = 20261123;
     size_t sets = 0, blocks = 0, fewest_blocks = 0;
@@ -274,9 +267,8 @@ static void add_event(struct tp_pytorch *s, enum tp_pytorch_action action, uint6
 }
 
 /* A file may claim more bytes than a number holds; its times need not ascend. */
-static void moments_of_a_file_that_lies(void **state)
+TEST(moments_of_a_file_that_lies)
 {
-    (void)state;
     enum { CLAIMS = 1 << 16 };
     struct tp_pytorch *s = calloc(1, sizeof *s);
     struct tp_why_moment m;
@@ -294,9 +286,8 @@ static void moments_of_a_file_that_lies(void **state)
     free(s);
 }
 
-static void times_between_events(void **state)
+TEST(times_between_events)
 {
-    (void)state;
     assert_int_equal(tp_pytorch_ns_between(400, 500), 100000);
     assert_int_equal(tp_pytorch_ns_between(500, 500), 0);
     assert_int_equal(tp_pytorch_ns_between(500, 400), 0);
@@ -310,9 +301,8 @@ static int never(struct tp_err *err)
 }
 
 /* What is known of real files by another reckoning: GiB with three decimals. */
-static void figures_of_a_real_file(void **state)
+TEST(figures_of_a_real_file)
 {
-    (void)state;
     char path[4096];
     struct tp_snapshot_file f;
     struct tp_why w;
@@ -341,18 +331,4 @@ static void figures_of_a_real_file(void **state)
     tp_why_release(&w);
     tp_why_places_close(&places);
     tp_snapshot_close(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_sum_adds_up),
-        cmocka_unit_test(verdicts),
-        cmocka_unit_test(ways_to_room),
-        cmocka_unit_test(the_set_makes_room_and_is_small),
-        cmocka_unit_test(moments_of_a_file_that_lies),
-        cmocka_unit_test(times_between_events),
-        cmocka_unit_test(figures_of_a_real_file),
-    };
-    return cmocka_run_group_tests_name("why", tests, NULL, NULL);
 }

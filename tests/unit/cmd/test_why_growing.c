@@ -3,12 +3,9 @@
 #include "cmd/pytorch/why/why_room.h"
 
 #include "alloc/base/random.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MIB UINT64_C(1048576)
 
@@ -84,9 +81,8 @@ static struct tp_why_room asked(const struct tp_why_layout *l, uint64_t need, ui
 }
 
 /* Of the free bytes of segments that grow those in whole units are idle, others are holes. */
-static void the_sum_knows_units(void **state)
+TEST(the_sum_knows_units)
 {
-    (void)state;
     struct tp_why_layout l;
     draw(&l, "+AAbbbbbbbbbbCCbb....dddd|EEf|gg");
     struct tp_why_sum s = tp_why_sum(&l);
@@ -102,9 +98,8 @@ static void the_sum_knows_units(void **state)
 }
 
 /* In MiB; units of 4. `asked_for`: what is to be mapped. */
-static void verdicts(void **state)
+TEST(verdicts)
 {
-    (void)state;
     static const struct {
         const char *heap;
         uint64_t free, need;
@@ -139,9 +134,8 @@ static void verdicts(void **state)
     }
 }
 
-static void ways_to_room(void **state)
+TEST(ways_to_room)
 {
-    (void)state;
     static const struct {
         const char *heap;
         uint64_t free, need;
@@ -337,7 +331,7 @@ static void check(const struct tp_why_layout *l, uint64_t need, uint64_t free, i
     tp_why_room_release(&r);
 }
 
-static void the_set_makes_room_and_is_small(void **state)
+TEST(the_set_makes_room_and_is_small)
 {
     size_t sums[2] = {0};
     uint64_t seed = 20261124;
@@ -353,7 +347,7 @@ static void the_set_makes_room_and_is_small(void **state)
 }
 
 /* The largest request that fits is the largest that finds room. */
-static void the_largest_is_that_of_trying_all(void **state)
+TEST(the_largest_is_that_of_trying_all)
 {
     static const bool none[BLOCKS_MOST];
     uint64_t seed = 20261125;
@@ -371,16 +365,4 @@ static void the_largest_is_that_of_trying_all(void **state)
         tp_why_room_release(&r);
         tp_why_layout_release(&l);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_sum_knows_units),
-        cmocka_unit_test(verdicts),
-        cmocka_unit_test(ways_to_room),
-        cmocka_unit_test(the_set_makes_room_and_is_small),
-        cmocka_unit_test(the_largest_is_that_of_trying_all),
-    };
-    return cmocka_run_group_tests_name("why: segments that grow", tests, NULL, NULL);
 }

@@ -263,8 +263,9 @@ TEST(test_memory)
         const struct file f = write_records(&call, 1);
         memcpy(bytes + 64 * i, f.bytes, 64);
     }
-    struct reading r = read_bytes_as(&tp_format_malloc_raw, "y", bytes, (size_t)COUNTED * 64, false,
-                                     &(struct tp_read_opts){.device = -1, .max_memory = 900 << 10});
+    struct reading r =
+        read_bytes_as(&tp_format_malloc_raw, "y", bytes, (size_t)COUNTED * 64, false,
+                      &(struct tp_read_opts){.device = -1, .max_memory = 1300 << 10});
     assert_int_equal(r.rc, TP_EINPUT);
     assert_non_null(strstr(r.err.text, "more addresses"));
     assert_non_null(strstr(r.err.text, "the memory for reading holds"));

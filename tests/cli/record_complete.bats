@@ -224,7 +224,7 @@ int fallocate(int fd, int mode, off_t at, off_t bytes)
     static pid_t first;
     first = first ? first : getpid();
     if (getpid() != first)
-        usleep(300000);
+        usleep(1000000);
     return (int)syscall(SYS_fallocate, fd, mode, at, bytes);
 }
 END2

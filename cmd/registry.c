@@ -82,6 +82,7 @@
     ROW(type, of, generate)
 #define TOPICS(ROW, type, of)              \
     ROW(type, of, report)                  \
+    ROW(type, of, terms)                   \
     ROW(type, of, formats)                 \
     ROW(type, of, format)                  \
     ROW(type, of, tpt)                     \

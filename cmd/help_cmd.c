@@ -1,5 +1,5 @@
-/* tapool help [TOPIC]: lists the commands and topics, or shows the page of one. The id of a warning
- * is a topic too. */
+/* tapool help [TOPIC [SECTION]]: lists the commands and topics, or shows the page of one. The id of
+ * a warning is a topic too. */
 #include "cmd/cli/cli.h"
 #include "cmd/cli/commands.h"
 #include "cmd/jobs/catalog.h"
@@ -28,6 +28,18 @@ static void print_commands(FILE *out)
         fprintf(out, "  %-21s%s\n", fact->name, fact->help);
 }
 
+/* The command that a word names or leads to; NULL: none. */
+static const struct tp_command *command_about(const char *word)
+{
+    for (const struct tp_command_word *row = tp_command_words; row->name; row++)
+        if (!strcasecmp(row->name, word))
+            word = row->command;
+    for (size_t i = 0; tp_commands[i]; i++)
+        if (!tp_commands[i]->hidden && !strcmp(tp_commands[i]->name, word))
+            return tp_commands[i];
+    return NULL;
+}
+
 static int fail_topic(const char *name, struct tp_err *err)
 {
     const char *names[64] = {0};
@@ -49,23 +61,42 @@ static int fail_topic(const char *name, struct tp_err *err)
                 : tp_hint(err, status, "'tapool help' lists all");
 }
 
-static int run_help(const struct tp_args *args, FILE *out, struct tp_err *err)
+static int show_section(const char *name, const char *word, FILE *out, struct tp_err *err)
 {
-    if (args->count > 1)
-        return tp_fail(err, TP_EUSAGE, "help takes one topic at most");
-    if (!args->count) {
-        print_commands(out);
+    const char *names[TP_SECTIONS_MAX + 1] = {0};
+    const struct tp_topic_section *section = NULL;
+    const struct tp_topic *topic = command_about(name) ? NULL : tp_find_topic(name, &section);
+    if (!topic || !topic->sections)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "'tapool help %s' has no sections", name),
+                       "'tapool help' lists the topics");
+    section = tp_find_section(topic, word);
+    if (section) {
+        tp_topic_print_section(topic, section, out);
         return TP_OK;
     }
-    const char *name = args->words[0];
+    for (size_t i = 0; i < TP_SECTIONS_MAX && topic->sections[i].name; i++)
+        names[i] = topic->sections[i].name;
+    const char *near = tp_nearest(word, names);
+    int status = tp_fail(err, TP_EUSAGE, "help on '%s' has no section '%s'", topic->name, word);
+    return near ? tp_hint(err, status, "did you mean '%s'? 'tapool help %s' lists all", near,
+                          topic->name)
+                : tp_hint(err, status, "'tapool help %s' lists all", topic->name);
+}
+
+static int show_topic(const char *name, FILE *out, struct tp_err *err)
+{
     /* Before the topics: some of these take words of commands too. */
-    for (size_t i = 0; tp_commands[i]; i++) {
-        if (!tp_commands[i]->hidden && !strcmp(tp_commands[i]->name, name)) {
-            tp_cli_help(tp_commands[i], TP_HELP_USUAL, out);
-            return TP_OK;
-        }
+    const struct tp_command *command = command_about(name);
+    if (command) {
+        tp_cli_help(command, TP_HELP_USUAL, out);
+        return TP_OK;
     }
-    const struct tp_topic *topic = tp_find_topic(name);
+    const struct tp_topic_section *section = NULL;
+    const struct tp_topic *topic = tp_find_topic(name, &section);
+    if (section) {
+        tp_topic_print_section(topic, section, out);
+        return TP_OK;
+    }
     if (topic) {
         tp_topic_print(topic, out);
         return TP_OK;
@@ -78,10 +109,22 @@ static int run_help(const struct tp_args *args, FILE *out, struct tp_err *err)
     return fail_topic(name, err);
 }
 
+static int run_help(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    if (args->count > 2)
+        return tp_fail(err, TP_EUSAGE, "help takes a topic and one of its sections");
+    if (args->count == 2)
+        return show_section(args->words[0], args->words[1], out, err);
+    if (args->count)
+        return show_topic(args->words[0], out, err);
+    print_commands(out);
+    return TP_OK;
+}
+
 const struct tp_command tp_command_help = {
     .name = "help",
-    .usage = "help [TOPIC]",
-    .summary = "this list; with a topic, a command or a warning's id, its page",
+    .usage = "help [TOPIC [SECTION]]",
+    .summary = "list commands and topics, or show the page of a topic, command or warning",
     .about = "",
     .run = run_help,
 };

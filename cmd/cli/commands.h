@@ -43,18 +43,52 @@ extern const struct tp_command *const tp_commands[];
  * and the nearest name as the hint. */
 const struct tp_command *tp_find_command(const char *name, struct tp_err *err);
 
+/* A section of a topic: `tapool help TOPIC NAME`. */
+struct tp_topic_section {
+    const char *name;
+    const char *summary;
+    const char *also;     /* words that lead to the section, separated by blanks; or NULL */
+    const char *texts[4]; /* the section in pieces */
+    /* Prints what follows `texts`; NULL: nothing. */
+    void (*print)(const struct tp_topic_section *section, FILE *out);
+};
+
 /* A help topic: `tapool help NAME`. */
 struct tp_topic {
     const char *name;
     const char *summary;
     const char *also;         /* other names of the topic, separated by blanks */
-    const char *texts[5];     /* the page in pieces; empty if `print` is set */
-    void (*print)(FILE *out); /* prints the page; NULL if `texts` holds it */
+    const char *texts[4];     /* the page in pieces */
+    void (*print)(FILE *out); /* prints what follows `texts`; NULL: nothing */
+    /* Ends at a row without a name. NULL: the topic is one page. */
+    const struct tp_topic_section *sections;
 };
+/* Prints the page of the topic, which ends with the list of its sections. */
 void tp_topic_print(const struct tp_topic *topic, FILE *out);
+/* Prints the page of one of its sections. */
+void tp_topic_print_section(const struct tp_topic *topic, const struct tp_topic_section *section,
+                            FILE *out);
+/* Prints the page of the topic, then its sections. */
+void tp_topic_print_whole(const struct tp_topic *topic, FILE *out);
 extern const struct tp_topic *const tp_topics[];
 
-/* Finds a topic by its name or one of its other names, in any case; NULL: there is none. */
-const struct tp_topic *tp_find_topic(const char *name);
+/* Finds a topic by its name or another word for it, in any case; NULL: there is none. If the word
+ * leads to one of its sections, `*section` is that section, else NULL. */
+const struct tp_topic *tp_find_topic(const char *name, const struct tp_topic_section **section);
+
+/* Finds a section of a topic by its name in any case. NULL: there is none. */
+const struct tp_topic_section *tp_find_section(const struct tp_topic *topic, const char *name);
+
+/* Whether a name is one of several words separated by blanks, in any case. */
+bool tp_is_among(const char *name, const char *words);
+
+/* Words that `tapool help` answers with the page of a command; the last name is NULL. */
+struct tp_command_word {
+    const char *name;
+    const char *command;
+};
+extern const struct tp_command_word tp_command_words[];
+
+enum { TP_SECTIONS_MAX = 15 }; /* sections of a topic */
 
 #endif

@@ -22,7 +22,7 @@ enum tp_list {
     TP_LIST_PROFILE,
     TP_LIST_METRIC, /* metrics that can be compared */
     TP_LIST_COMMAND,
-    TP_LIST_TOPIC, /* topics, commands and ids of warnings */
+    TP_LIST_TOPIC, /* topics, commands, words for commands and ids of warnings */
     TP_LIST_COUNT
 };
 /* Names of the lists in the scripts: "strategy", "trace". */
@@ -33,6 +33,9 @@ bool tp_list_has_words(enum tp_list list);
 
 /* Writes the words of a list, separated by blanks. */
 void tp_list_print(enum tp_list list, FILE *out);
+
+/* Writes the names of the sections of a topic that has some, separated by blanks. */
+void tp_sections_print(const struct tp_topic *topic, FILE *out);
 
 /* The list for the value of an option. TP_LIST_NONE also if the row has choices of its own. */
 enum tp_list tp_list_of_option(const struct tp_opt *row);

@@ -98,6 +98,20 @@ static void print_strategy_options(FILE *out)
     fputs("    *) words= ;;\n    esac\n}\n\n", out);
 }
 
+/* Writes the table of the sections of each topic, which complete "help report ". */
+static void print_sections(FILE *out)
+{
+    fputs("# TOPIC: its sections.\n_tapool_sections() {\n    case $1 in\n", out);
+    for (size_t i = 0; tp_topics[i]; i++) {
+        if (!tp_topics[i]->sections)
+            continue;
+        fprintf(out, "    %s) words='", tp_topics[i]->name);
+        tp_sections_print(tp_topics[i], out);
+        fputs("' ;;\n", out);
+    }
+    fputs("    *) words= ;;\n    esac\n}\n\n", out);
+}
+
 static const char fixed[] =
     "# KIND VALUE: `replies`. `head` is what stands before the part that is completed.\n"
     "_tapool_reply() {\n"
@@ -163,6 +177,10 @@ static const char fixed[] =
     "            _tapool_options \"${joined[1]}\"\n"
     "            kind=\"= $words\"\n"
     "        fi\n"
+    "        if [[ ! $kind && ${joined[1]} == help ]] && ((last > 2)); then\n"
+    "            ((last == 3)) && _tapool_sections \"${joined[2]}\"\n"
+    "            kind=\"= $words\"\n"
+    "        fi\n"
     "        [[ $kind ]] || _tapool_argument \"${joined[1]}\"\n"
     "        _tapool_reply \"$kind\" \"$cur\"\n"
     "    fi\n"
@@ -183,5 +201,6 @@ void tp_completion_bash(FILE *out)
     print_values(out);
     print_arguments(out);
     print_strategy_options(out);
+    print_sections(out);
     fputs(fixed, out);
 }

@@ -104,8 +104,17 @@ static void print_topics(struct words *w)
     for (size_t i = 0; tp_topics[i]; i++)
         add(w, "", tp_topics[i]->name);
     print_commands(w);
+    for (const struct tp_command_word *row = tp_command_words; row->name; row++)
+        add(w, "", row->name);
     for (size_t i = 0; tp_warnings[i]; i++)
         add(w, "", tp_warnings[i]->id);
+}
+
+void tp_sections_print(const struct tp_topic *topic, FILE *out)
+{
+    struct words w = {out, 0};
+    for (const struct tp_topic_section *section = topic->sections; section->name; section++)
+        add(&w, "", section->name);
 }
 
 bool tp_list_has_words(enum tp_list list)

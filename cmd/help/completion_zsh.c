@@ -18,6 +18,20 @@ static void print_list(enum tp_list list, FILE *out)
     fputs(list == TP_LIST_TRACE ? "\n    _files\n}\n" : "\n}\n", out);
 }
 
+/* Writes what completes the word after a topic: `help report ` is followed by a section. */
+static void print_sections(FILE *out)
+{
+    fputs("_tapool_section() {\n    case $words[CURRENT-1] in\n", out);
+    for (size_t i = 0; tp_topics[i]; i++) {
+        if (!tp_topics[i]->sections)
+            continue;
+        fprintf(out, "    %s) compadd -- ", tp_topics[i]->name);
+        tp_sections_print(tp_topics[i], out);
+        fputs(" ;;\n", out);
+    }
+    fputs("    esac\n}\n", out);
+}
+
 /* Writes what completes the value of an option: "_tapool_strategy", "(text json)", "_files" or a
  * blank for nothing. */
 static void print_action(const struct tp_opt *row, FILE *out)
@@ -65,7 +79,9 @@ static void print_command(const struct tp_command *cmd, FILE *out)
     for (const struct tp_opt *row = cmd->options; row && row->name; row++)
         print_option(row, out);
     fputs("        '(- *)'{-h,--help,--help-all}'[this page]'", out);
-    if (list)
+    if (list == TP_LIST_TOPIC)
+        fputs(" \\\n        '1:topic:_tapool_topic' '2:section:_tapool_section'", out);
+    else if (list)
         fprintf(out, " \\\n        '*:%s:_tapool_%s'", tp_list_names[list], tp_list_names[list]);
     fputs("\n        ;;\n", out);
 }
@@ -87,6 +103,7 @@ void tp_completion_zsh(FILE *out)
     for (int i = 0; i < TP_LIST_COUNT; i++)
         if (tp_list_has_words((enum tp_list)i))
             print_list((enum tp_list)i, out);
+    print_sections(out);
     fputs("\n_tapool() {\n    local curcontext=$curcontext state line\n    typeset -A opt_args\n",
           out);
     print_menu(out);

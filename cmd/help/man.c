@@ -181,10 +181,13 @@ static void print_formats(FILE *out)
 static void print_topics(FILE *out)
 {
     tp_man_section(out, "HELP TOPICS");
-    tp_man_text(out, "Pages of 'tapool help TOPIC'; the ids of warnings are topics too.");
+    tp_man_text(out, "Pages of 'tapool help TOPIC [SECTION]'; the ids of warnings are topics too.");
     for (size_t i = 0; tp_topics[i]; i++) {
+        const struct tp_topic_section *section = tp_topics[i]->sections;
         tp_man_entry(out, tp_topics[i]->name, NULL);
-        tp_man_text(out, "%s", tp_topics[i]->summary);
+        tp_man_text(out, "%s%s", tp_topics[i]->summary, section ? "; sections:" : "");
+        for (; section && section->name; section++)
+            tp_man_text(out, "%s%s", section->name, section[1].name ? "," : ".");
     }
     tp_man_subsection(out, "Warnings");
     for (size_t i = 0; tp_warnings[i]; i++) {

@@ -120,7 +120,8 @@ void tp_man_topic(FILE *out, const char *name)
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
     if (memory) {
-        tp_topic_print(tp_find_topic(name), memory);
+        const struct tp_topic_section *section = NULL;
+        tp_topic_print_whole(tp_find_topic(name, &section), memory);
         fclose(memory);
         tp_man_lines(out, text);
     }

@@ -1,61 +1,70 @@
-/* tapool help config: values of options that do not stand on the command line. */
+/* tapool help config: values of options that are not on the command line. */
 #include "cmd/cli/commands.h"
 
-static const char text[] =
-    "Every long option of every command can be given in three more places. The first\n"
-    "of these that has it decides:\n"
+static const char start_text[] =
+    "Every long option of every command can be set in three more places. The first\n"
+    "place that sets it wins:\n"
     "\n"
     "  command line    tapool replay TRACE --min-time 1s\n"
-    "  environment     TAPOOL_MIN_TIME=1s: capitals, '_' for '-'; empty is not set\n"
-    "  .tapool.ini     the nearest one, in this folder or above it\n"
-    "  default         as 'tapool COMMAND --help' says\n"
+    "  environment     TAPOOL_MIN_TIME=1s: capitals, '_' for '-'; empty means not set\n"
+    "  .tapool.ini     the nearest file, in this folder or above it\n"
+    "  default         listed by 'tapool COMMAND --help'\n"
     "\n"
-    "A .tapool.ini holds one option a line. What stands before the first section\n"
-    "applies to every command that has the option; a section is named like its\n"
-    "command and goes before that.\n"
+    "A .tapool.ini has one option per line. Lines before the first section apply to\n"
+    "every command with that option; a section applies to the command of its name and\n"
+    "overrides those lines.\n"
     "\n"
-    "  # a comment, as is what follows ' ;'\n"
+    "  # a comment, as is everything after ' ;'\n"
     "  max-memory = 4GiB\n"
     "\n"
     "  [replay]\n"
-    "  strategy = arena                ; lists: one item a line, the lines add up\n"
+    "  strategy = arena                ; lists: one item per line, lines add up\n"
     "  strategy = big=arena:arena_size=1GiB\n"
     "  min-time = 200ms\n"
     "  verify   = yes                  ; flags: yes or no\n"
     "\n"
-    "  Lists    In a variable blanks or ';' stand between items:\n"
-    "           TAPOOL_STRATEGY='arena lru'. A list replaces that of a lower place;\n"
-    "           it does not add to it.\n"
-    "  Pairs    Of options that exclude each other (such as --json and --format,\n"
-    "           --strict and --repair) the one from the higher place counts. A\n"
-    "           section is higher than the lines before the first. From the same\n"
-    "           place they contradict each other as on the command line.\n"
-    "  Unfit    A variable, and a line before the first section, is for every command\n"
-    "           that takes such a value: TAPOOL_FORMAT=csv is nothing to doctor.\n"
-    "  Off      --verify=no on the command line takes back a 'verify = yes'.\n"
-    "  Traces   and other words without '--' stand on the command line alone.\n"
-    "\n"
-    "An unknown section or option, and a value that an option does not take, are\n"
-    "errors with file and line (exit 2). A variable TAPOOL_... that is no option's is\n"
-    "ignored; 'tapool doctor --config' lists those that are set.\n"
-    "\n"
-    "  TAPOOL_CONFIG=FILE   another file than .tapool.ini; empty: none\n"
-    "\n"
-    "What runs a program, writes, overwrites or names a file (such as --update,\n"
-    "--force, -o, --export-json) is taken from the command line\n"
-    "and the environment, never from a .tapool.ini: that may have come with a folder\n"
-    "that you cloned. So is a strategy that runs code from a file (plugin:PATH,\n"
-    "lib:PATH, lib: with env=). One that sets it is an error. A file that\n"
-    "TAPOOL_CONFIG names is your choice and may set all of these.\n"
-    "\n"
-    "What decides whether 'check' passes ('tapool help ci') has no place but its\n"
-    "command line: a line or a variable that sets it is an error of check.\n"
-    "\n"
-    "A .tapool.ini counts only if it belongs to you, to root or to the owner of the\n"
-    "current folder. A line has 197 bytes at most, the file 64 KiB.\n"
+    "  TAPOOL_CONFIG=FILE   use FILE instead of .tapool.ini; empty: use no file\n"
     "\n"
     "Where each value comes from: tapool doctor --config [COMMAND]\n";
 
+static const char rules_text[] =
+    "  Lists    In a variable, blanks or ';' separate items:\n"
+    "           TAPOOL_STRATEGY='arena lru'. A list replaces the list of a lower\n"
+    "           place; it does not add to it.\n"
+    "  Pairs    Of options that exclude each other (--json and --format, --strict and\n"
+    "           --repair) the one from the higher place counts. A section is higher\n"
+    "           than the lines before the first section. Two from the same place are\n"
+    "           an error, as on the command line.\n"
+    "  Types    A variable, or a line before the first section, applies to the\n"
+    "           commands that accept its value: doctor ignores TAPOOL_FORMAT=csv.\n"
+    "  Off      --verify=no on the command line overrides 'verify = yes'.\n"
+    "  Traces   Traces and other words without '--' come from the command line only.\n"
+    "  Errors   An unknown section or option, or an invalid value, is an error with\n"
+    "           file and line (exit 2). A variable TAPOOL_... of no option is\n"
+    "           ignored; 'tapool doctor --config' lists such variables.\n"
+    "  Limits   A line has at most 197 bytes, the file at most 64 KiB.\n";
+
+static const char safety_text[] =
+    "A .tapool.ini may have come with a folder that you cloned. It therefore cannot\n"
+    "set options that run a program or that write, overwrite or name a file, such as\n"
+    "--update, --force, -o, --export-json. They come from\n"
+    "the command line or the environment, never from a .tapool.ini. The same holds\n"
+    "for strategies that run code from a file (plugin:PATH, lib:PATH, lib: with\n"
+    "env=). A file that sets one is an error.\n"
+    "\n"
+    "A file that TAPOOL_CONFIG names is your choice and may set all of these.\n"
+    "\n"
+    "What decides whether 'check' passes ('tapool help ci') comes from its command\n"
+    "line only: a line or a variable that sets it is an error.\n"
+    "\n"
+    "A .tapool.ini counts only if it belongs to you, to root or to the owner of the\n"
+    "current folder.\n";
+
+static const struct tp_topic_section sections[] = {
+    {"rules", "lists, pairs, types, errors", NULL, .texts = {rules_text}},
+    {"safety", "options that a .tapool.ini cannot set", NULL, .texts = {safety_text}},
+    {.name = NULL}};
+
 const struct tp_topic tp_topic_config = {"config", "options from .tapool.ini and the environment",
                                          "configuration ini .tapool.ini environment",
-                                         .texts = {text}};
+                                         .texts = {start_text}, .sections = sections};

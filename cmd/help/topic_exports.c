@@ -5,25 +5,24 @@
 #include <string.h>
 
 static const char how[] =
-    "--format NAME prints it instead of the screen, --export-NAME FILE writes it to FILE beside "
-    "what\n"
-    "is printed; several may be asked for. Every FILE is looked at before any work: one that "
-    "exists\n"
-    "is refused without -f. It is written whole or not at all. '-' is no FILE: --format is for "
-    "that.\n"
-    "All hold the same figures; what has no place in a format is left out of it.\n"
+    "--format NAME prints a format instead of the screen. --export-NAME FILE writes\n"
+    "it to FILE and still prints the screen; several can be given. All formats hold\n"
+    "the same figures, as far as each has a place for them. Each FILE is checked\n"
+    "before any work, and an existing one is refused without -f. A file is written\n"
+    "completely or not at all. '-' is no FILE: use --format.\n"
     "\n"
-    "This is replay's. compare prints text, markdown, csv, json and html, and has --export-json "
-    "and\n"
-    "--export-html; info and why have text, json, folded and html; tune text, json and html. What\n"
-    "check writes is in 'tapool help ci'.\n"
-    "\n";
+    "Formats of replay:\n";
 
-/* Its paragraph, beside its name. */
+static const char others[] =
+    "\n"
+    "compare has text, markdown, csv, json and html, and --export-json and\n"
+    "--export-html; info and why have text, json, folded and html; tune has text,\n"
+    "json and html. Formats of check: tapool help ci exports.\n";
+
+/* Prints the paragraph of an exporter beside its name. */
 static void print_about(const struct tp_exporter *x, FILE *out)
 {
     const char *name = x->name, *line = x->about;
-    fputc('\n', out);
     for (size_t length; *line; line += length + (line[length] == '\n')) {
         length = strcspn(line, "\n");
         fprintf(out, "%-11s%.*s\n", name, (int)length, line);
@@ -37,12 +36,33 @@ static void print_exports(FILE *out)
     for (size_t i = 1; tp_replay_exporters.list[i]; i++)
         fprintf(out, "  %-11s%s\n", tp_replay_exporters.list[i]->name,
                 tp_replay_exporters.list[i]->summary);
-    for (size_t i = 1; tp_replay_exporters.list[i]; i++)
-        print_about(tp_replay_exporters.list[i], out);
+    fputs(others, out);
 }
 
-const struct tp_topic tp_topic_exports = {
-    "exports", "what can be written for other programs",
-    "export csv markdown junit hgrm perfetto benchfmt svg picture chart image snapshot pickle "
-    "folded flame graph stacks html page browser heap",
-    .print = print_exports};
+/* Prints the exporters that the section is also found by. */
+static void print_section(const struct tp_topic_section *section, FILE *out)
+{
+    const char *between = "";
+    for (size_t i = 1; tp_replay_exporters.list[i]; i++) {
+        const struct tp_exporter *x = tp_replay_exporters.list[i];
+        if (!tp_is_among(x->name, section->also))
+            continue;
+        fputs(between, out);
+        print_about(x, out);
+        between = "\n";
+    }
+}
+
+static const struct tp_topic_section sections[] = {
+    {"tables", "figures of a run: json, markdown, csv, benchfmt", "json markdown csv benchfmt",
+     .print = print_section},
+    {"times", "latency and memory over time: hgrm, perfetto", "hgrm perfetto",
+     .print = print_section},
+    {"pictures", "svg, svg-heap", "svg svg-heap picture chart image", .print = print_section},
+    {"pages", "html", "html page browser", .print = print_section},
+    {"heap", "for PyTorch's memory_viz and flame graphs: snapshot, folded",
+     "snapshot folded flame graph", .print = print_section},
+    {.name = NULL}};
+
+const struct tp_topic tp_topic_exports = {"exports", "files for other programs", "export",
+                                          .print = print_exports, .sections = sections};

@@ -2,6 +2,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/jobs/catalog.h"
 #include "cmd/results/metrics.h"
+#include "cmd/ui/exit.h"
 #include "cmd/ui/text.h"
 
 #include <string.h>
@@ -19,11 +20,14 @@ static void print_meaning(const struct tp_metric *f, FILE *out)
     }
 }
 
+static void print_figures(const struct tp_topic_section *section, FILE *out);
+
 /* Prints the names of the metrics that --metric, --sort and --fail-on accept. */
-static void print_compared(FILE *out)
+static void print_compared(const struct tp_topic_section *section, FILE *out)
 {
     int column = WIDTH;
-    fputs("\nWhat can be compared (--metric, --sort, --fail-on, the baseline):", out);
+    (void)section;
+    fputs("--metric, --sort, --fail-on and the baseline accept:", out);
     for (size_t i = 0; i < tp_metric_count; i++) {
         int width = tp_text_width(tp_metrics[i].name);
         bool fits = column + 1 + width <= WIDTH;
@@ -33,30 +37,70 @@ static void print_compared(FILE *out)
     fputc('\n', out);
 }
 
-static void print_metrics_topic(FILE *out)
+static void print_sources(const struct tp_topic_section *section, FILE *out)
 {
+    (void)section;
+    for (size_t i = 0; tp_sources[i]; i++) {
+        bool wrapper = tp_sources[i]->flags & TP_SRC_DECORATOR;
+        fprintf(out, "  %s%-23s%s\n", wrapper ? "+" : " ", tp_sources[i]->name,
+                tp_sources[i]->summary);
+    }
     fputs(
-        "One name per metric, the same in reports and JSON (there with its unit: _bytes, _ns).\n\n",
+        "\n+ is a source wrapper: --source host+limit. Without --source, host traces use host and\n"
+        "device traces use virtual.\n",
         out);
-    for (size_t i = 0; i < tp_figure_count; i++)
-        print_meaning(tp_figures[i], out);
-    fputs("\nWeighted = over the whole trace, by recorded time where every event has one, else by\n"
-          "events; \"weight\" in the JSON says which. All but times and latencies are exact: a "
-          "replay\n"
-          "by one thread is a pure function of trace, strategy, options and source. For a real\n"
-          "allocator (system) every figure is informative; on a real GPU memory is class R, and\n"
-          "so is resident memory everywhere.\n",
-          out);
-    print_compared(out);
-    fputs(
-        "\nOf several devices, bytes and counts are summed, each device's peak at its own moment; "
-        "a\nshare is that of the sums: reuse = all reused / all allocations.\n",
-        out);
-    fputs("\nSources: where memory comes from (--source)\n", out);
-    for (size_t i = 0; tp_sources[i]; i++)
-        fprintf(out, "  %s%-23s%s\n", tp_sources[i]->flags & TP_SRC_DECORATOR ? "+" : " ",
-                tp_sources[i]->name, tp_sources[i]->summary);
 }
 
-const struct tp_topic tp_topic_metrics = {"metrics", "every metric by name; the sources",
-                                          "metric sources", .print = print_metrics_topic};
+static void print_start(FILE *out)
+{
+    fputs("A metric has one name in reports and in JSON, where its unit is added: _bytes, _ns.\n"
+          "\n"
+          "Memory and counts are exact: a replay by one thread is a pure function of trace,\n"
+          "strategy, options and memory source. Exceptions: all figures of a real allocator\n"
+          "(system) are its own statistics, and memory of a real GPU and resident memory are\n"
+          "measured. Times and latencies are measured too.\n"
+          "\n"
+          "Weighted means over the whole trace: by recorded time if every event has one, else by\n"
+          "events; \"weight\" in the JSON says which.\n"
+          "\n"
+          "With several devices, bytes and counts are sums, and each device's peak is at its own\n"
+          "event. A share is a share of the sums: hit rate = all hits / all allocations.\n",
+          out);
+}
+
+static const struct tp_topic_section sections[] = {
+    {"memory", "requested, allocated, reserved, fragmentation", NULL, .print = print_figures},
+    {"calls", "driver and system calls, hit rate", NULL, .print = print_figures},
+    {"process", "resident and mapped memory of a process", NULL, .print = print_figures},
+    {"failures", "failed allocations, skipped operations", NULL, .print = print_figures},
+    {"times", "ns/op, threads, instructions, latency", NULL, .print = print_figures},
+    {"gpu", "figures of a real GPU", NULL, .print = print_figures},
+    {"compared", "names for --metric, --sort and --fail-on", NULL, .print = print_compared},
+    {"sources", "memory sources and source wrappers", "source", .print = print_sources},
+    {.name = NULL}};
+
+/* The first figure of each section of figures, in the order of the registry. */
+static const struct tp_fact first_figures[] = {{"memory", "trace_peak_requested"},
+                                               {"calls", "library"},
+                                               {"process", "peak_resident"},
+                                               {"failures", "failed_allocations"},
+                                               {"times", "ns_per_op"},
+                                               {"gpu", "measured"},
+                                               {NULL, NULL}};
+
+static void print_figures(const struct tp_topic_section *section, FILE *out)
+{
+    const struct tp_fact *next = first_figures;
+    const char *current = "";
+    for (size_t i = 0; i < tp_figure_count; i++) {
+        if (!tp_figures[i]->meaning)
+            continue;
+        if (next->name && !strcmp(next->help, tp_figures[i]->name))
+            current = next++->name;
+        if (!strcmp(current, section->name))
+            print_meaning(tp_figures[i], out);
+    }
+}
+
+const struct tp_topic tp_topic_metrics = {"metrics", "metrics by name, memory sources", "metric",
+                                          .print = print_start, .sections = sections};

@@ -1,16 +1,16 @@
-/* tapool help plugin: strategies that are shared libraries of somebody else. */
+/* tapool help plugin: strategies in shared libraries of others. */
 #include "cmd/cli/commands.h"
 
 static const char text[] =
-    "A strategy can be a shared library of your own. It is played like any other:\n"
+    "A strategy can be a shared library of your own. It replays like any other:\n"
     "\n"
     "  tapool replay sample:sqlite -s plugin:./mine.so,order=3 -s arena\n"
     "\n"
-    "The path comes first, then the plug-in's own options. A path with a comma stands\n"
-    "in braces: plugin:{./a,b.so}. In reports it is plugin:NAME, NAME being what the\n"
-    "plug-in calls itself, or what you call it: mine=plugin:./mine.so.\n"
+    "The path comes first, then the plug-in's options. A path with a comma needs\n"
+    "braces: plugin:{./a,b.so}. Reports show plugin:NAME, where NAME is the plug-in's\n"
+    "own name or your label: mine=plugin:./mine.so.\n"
     "\n"
-    "To make one, write a 'struct tp_strategy' and end the file with\n"
+    "To write one, define a 'struct tp_strategy' and end the file with\n"
     "\n"
     "  #include <tapool/strategy.h>\n"
     "  ...\n"
@@ -18,28 +18,28 @@ static const char text[] =
     "\n"
     "  cc -shared -fPIC $(pkg-config --cflags tapool) mine.c -o mine.so\n"
     "\n"
-    "The head of tapool/strategy.h has the rules, tapool/memory.h what memory can be\n"
-    "asked for. tapool's sources have a whole one in scripts/plugin-example: a buddy\n"
-    "allocator in under 150 lines.\n"
+    "tapool/strategy.h begins with the rules; tapool/memory.h declares how to get\n"
+    "memory. scripts/plugin-example in tapool's sources is a complete buddy allocator\n"
+    "in under 150 lines.\n"
     "\n"
-    "What looks for mistakes in it:\n"
+    "Test it:\n"
     "\n"
-    "  tapool strategies --conformance plugin:./mine.so    random programs, wrong calls,\n"
-    "                     memory that runs out, each call that fails once, each flag and\n"
-    "                     choice of its options, several threads: a line each\n"
-    "  tapool replay TRACE -s plugin:./mine.so --verify    overlapping, misaligned and\n"
+    "  tapool strategies --conformance plugin:./mine.so    random programs, wrong\n"
+    "                     calls, OOM, one failure of each call, every flag and choice\n"
+    "                     of its options, several threads: one line each\n"
+    "  tapool replay TRACE -s plugin:./mine.so --verify   overlapping, misaligned or\n"
     "                     overwritten blocks in your trace, with the event\n"
     "\n"
-    "It is played in a process of its own, except on a GPU: one that crashes is a\n"
-    "sentence and exit code 4, and the other rows are measured all the same.\n"
+    "A plug-in replays in a process of its own, except on a GPU. If it crashes, the\n"
+    "report says so, the exit code is 4, and other strategies are still measured.\n"
     "\n"
-    "A plug-in is compiled for one TP_ABI. tapool refuses those of another, naming\n"
-    "both: compile it again with the headers of the tapool that shall play it.\n"
+    "tapool refuses a plug-in of another TP_ABI and names both versions: compile it\n"
+    "again with the headers of this tapool.\n"
     "\n"
-    "A plug-in is code, and may do all that you may. So only the command line, the\n"
-    "environment and a file named by TAPOOL_CONFIG name one, never a .tapool.ini that\n"
-    "was found. A baseline may hold one, but 'tapool check' plays it only where -s\n"
-    "names the file: -s mine=plugin:./mine.so.\n";
+    "A plug-in is code with all your rights. Only the command line, the environment\n"
+    "and a file named by TAPOOL_CONFIG can load one, never a .tapool.ini. 'tapool\n"
+    "check' loads a plug-in of the baseline only if -s names the file.\n";
 
-const struct tp_topic tp_topic_plugin = {"plugin", "a strategy of your own, as a shared library",
+const struct tp_topic tp_topic_plugin = {"plugin",
+                                         "write a strategy of your own as a shared library",
                                          "plugins plug-in plug-ins abi", .texts = {text}};

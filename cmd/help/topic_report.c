@@ -1,121 +1,192 @@
-/* tapool help report: how to read the numbers. */
+/* tapool help report: how to read the figures. */
 #include "alloc/base/clock.h"
 #include "cmd/cli/commands.h"
 #include "cmd/report/pick.h"
-#include "cmd/ui/text.h"
+#include "cmd/ui/terms.h"
+
+enum { NUMBER = 2, RULE = 5, WINDOW = 65536 };
 
 static const char memory_text[] =
-    "Memory, at the moment the program needed most (the same event for every policy):\n"
-    "  requested    what the program asked for and had not freed\n"
-    "  rounding     handed out beyond that          internal fragmentation = rounding / handed "
-    "out\n"
-    "  idle         reserved but not handed out     unused = idle / reserved\n"
-    "  largest      biggest idle piece              external fragmentation = 1 - largest / idle,\n"
-    "               over the idle memory that could serve any size\n"
-    "               90 % external of 1 MiB idle is harmless; 90 % of 5 GiB is your OOM.\n"
-    "               Read idle first.\n"
-    "  dead         freed, but of no use before the policy is reset\n"
-    "  reserved     what the policy holds from the system or driver      PyTorch: reserved\n"
-    "               of a GPU in its pages of 2 MiB, as cudaMalloc gives memory: requests below "
-    "that\n"
-    "               share pages, larger ones have whole pages, and what is left of them is idle;\n"
-    "               'fits in' is whole pages too. --source virtual:page=512 counts every request\n"
-    "               by its own size, which no driver does\n"
-    "  ever in use  what of it was ever part of a block; the rest is reserve\n"
-    "  peak         the highest reserved at any event; 'times needed' is peak / needed by program\n"
-    "  best packing what a perfect allocator would need that knew every life in advance and moved\n"
-    "               nothing, as far as --bound-time finds it; regret = peak / best packing\n"
-    "  calls        to the system or driver, both ways; 'reuse' is the share of allocations "
-    "without\n"
-    "  address space  (on host) reserved, which no page stands behind before it is written\n"
-    "  peak resident (on host) most private memory of a process that replays the trace and "
-    "writes\n"
-    "               every block, less its memory before the first event, counted by the kernel:\n"
-    "               pages in swap included, pages given back (MADV_FREE) not. The recorded "
-    "threads\n"
-    "               replay it: a malloc keeps memory for each. Median of three passes, or the "
-    "only\n"
-    "               one where a replay takes over half a second. Transparent huge pages are off;\n"
-    "               --thp leaves them on\n"
-    "  at start     RSS that a preloaded library adds to a process before the first event, its\n"
-    "               code included: a process with it less one with the C library's malloc, each\n"
-    "               the median of three. 'total resident' includes it, and decides\n"
-    "  mapped       (-v and JSON, of a real allocator) what its process could write, written or "
-    "not,\n"
-    "               above what there was before the first event, and its calls for it: the "
-    "process\n"
-    "               is followed from call to call (ptrace), once, with addresses that are not\n"
-    "               randomised. The bytes were the same in every replay of each library that was\n"
-    "               tried; when pages go back may depend on the clock (jemalloc, mimalloc).\n"
-    "               What it maps when it starts, by its constructors and the few calls of tapool\n"
-    "               before the first event, is not in it: a library that begins with a large\n"
-    "               arena (jemalloc, mimalloc, tbbmalloc) has 0 for a trace that fits into it.\n"
-    "               resident tells such libraries apart\n"
-    "What else a real allocator's memory is, its own statistics say: not comparable to the byte.\n"
-    "\n";
+    "Memory at the trace peak, the event with the most requested bytes. It is the\n"
+    "same event for every strategy.\n"
+    "\n"
+    "  requested            bytes the program allocated and has not freed\n"
+    "  rounding             allocated minus requested\n"
+    "                       internal fragmentation = rounding / allocated\n"
+    "  free at peak         reserved minus allocated\n"
+    "                       unused = free / reserved\n"
+    "  largest free block   external fragmentation = 1 - largest / free, over the\n"
+    "                       free memory that can serve any size.\n"
+    "                       Read free first: 90% external fragmentation of 1 MiB is\n"
+    "                       harmless, 90% of 5 GiB causes the OOM.\n"
+    "  dead                 freed, but unusable until the strategy is reset\n"
+    "  reserved             held from the system or the driver. On a GPU in pages\n"
+    "                       of 2 MiB, as cudaMalloc allocates: smaller requests\n"
+    "                       share pages, larger ones take whole pages and the rest\n"
+    "                       of the last page is free. Min capacity is in whole pages\n"
+    "                       too. --source virtual:page=512 counts every request by\n"
+    "                       its own size, which no driver does.\n"
+    "  touched              the part of reserved that blocks have used at some time\n"
+    "  peak                 most reserved memory at any event\n"
+    "  overhead             peak reserved / peak requested\n"
+    "  best packing         smallest offline placement found in --bound-time; every\n"
+    "                       lifetime is known in advance and no block moves\n"
+    "  regret               peak reserved / best packing\n"
+    "  driver calls         allocations and frees that reach the driver or the system\n"
+    "  hit rate             share of allocations without such a call\n";
 
-static const char captures_text[] =
-    "Captures\n"
-    "  mid-run      what was live before the first event; only its sizes and places are known.\n"
-    "               It is placed first, by address, and is in no count of calls and no measured\n"
-    "               time, but in all bytes. --initial-heap=drop leaves it out\n"
-    "  recorded     what the recorded allocator held, from the file: no policy is played. Idle is\n"
-    "               reserved less requested, at the same event, so rounding is in it; its largest\n"
-    "               piece is known where the file says where segments and blocks lay. Calls are\n"
-    "               segments taken and given back during the recording\n"
-    "  not in it    (info) what the format does not say; tapool does not make it up\n"
-    "  space        a file can mix several memory spaces (CPU and GPU, many allocators). The one\n"
-    "               with most bytes is played; --space NAME plays another, --space all every one,\n"
-    "               each as a device\n"
-    "  repaired     events of a dirty capture that were mended or left out, and how many; "
-    "--strict\n"
-    "               stops at the first\n"
-    "\n";
+static const char process_text[] =
+    "These figures exist on the host only.\n"
+    "\n"
+    "  address space   reserved bytes. Pages need RAM only once they are written.\n"
+    "  peak resident   private memory of a process that replays the trace and writes\n"
+    "                  every block, minus its memory before the first event. The\n"
+    "                  kernel counts it: swapped pages included, pages freed with\n"
+    "                  MADV_FREE not. The recorded threads replay the trace, because\n"
+    "                  a malloc keeps memory per thread. The value is the median of\n"
+    "                  three replays, or of one if a replay takes over half a second.\n"
+    "                  Transparent huge pages are off; --thp leaves them on.\n"
+    "  at start        RSS that a preloaded library adds before the first event, code\n"
+    "                  included: a process with it minus one with the C library's\n"
+    "                  malloc, each the median of three. Total resident includes it\n"
+    "                  and decides the Pick.\n"
+    "  mapped          writable mappings of a real allocator above those before the\n"
+    "                  first event, and its calls for them (-v and JSON). ptrace\n"
+    "                  follows one process from call to call, with address\n"
+    "                  randomization off. The bytes were the same in every replay of\n"
+    "                  each tested library; when pages are returned can depend on the\n"
+    "                  clock (jemalloc, mimalloc).\n"
+    "                  Mappings made at startup are left out. A library that starts\n"
+    "                  with a large arena (jemalloc, mimalloc, tbbmalloc) shows 0 for\n"
+    "                  a trace that fits in it; resident tells such libraries apart.\n"
+    "\n"
+    "All other figures of a real allocator are its own statistics. Do not compare\n"
+    "them to the byte.\n";
+
+static const char recordings_text[] =
+    "  initial heap     blocks that were live before the recording began; only size\n"
+    "                   and location are known. They are placed first, by address.\n"
+    "                   Bytes include them; call counts and times do not.\n"
+    "                   --initial-heap=drop leaves them out.\n"
+    "  recorded         memory of the recorded allocator, from the file; nothing is\n"
+    "                   replayed. Free is reserved minus requested at the same event,\n"
+    "                   so it includes rounding. The largest free block is known if\n"
+    "                   the file has addresses of segments and blocks. Calls are\n"
+    "                   segments allocated and freed during the recording.\n"
+    "  not in it        (info) facts that the format does not record\n"
+    "  space            A file can hold several memory spaces (CPU and GPU, several\n"
+    "                   allocators). The one with the most bytes is replayed;\n"
+    "                   --space NAME selects another, --space all replays each as a\n"
+    "                   device.\n"
+    "  repaired         malformed events that were fixed or left out, with counts;\n"
+    "                   --strict stops at the first one\n";
+
+/* Formats: the number of calls between two readings of the clock, or the figures of the clock. */
+static const char calls_text[] =
+    "  ns/op           mean over whole replays; the clock is read once per %d\n"
+    "                  calls. Compare strategies by this figure. Replay overhead,\n"
+    "                  measured with a strategy that does nothing, is subtracted.\n"
+    "                  [low, high] is the 95%% CI of the median on this machine.\n"
+    "  cold ns/op      ns/op of the first replay on a fresh instance, page faults\n"
+    "                  included\n"
+    "  replays         Replays repeat until the timed calls add up to --min-time,\n"
+    "                  once for ns/op and once for single calls, at most 1.5 times\n"
+    "                  that in total. The initial heap is placed again each time,\n"
+    "                  untimed. A replay longer than --min-time runs once. Defaults:\n"
+    "                  0.1 s on virtual, 0.15 s on host, 0.5 s on a GPU.\n"
+    "  no time         The trace has no call to time, or the strategy takes no longer\n"
+    "                  than the replay overhead.\n"
+    "  virtual source  Times are the strategy's own work on this CPU. They include\n"
+    "                  neither GPU time nor cudaMalloc.\n";
+
+static const char latency_text[] =
+    "  p50 ... max     latency of single calls, one clock reading per call. An empty\n"
+    "                  reading is subtracted (a reading costs %s ns here); the\n"
+    "                  clock's steps (%s ns here) remain.\n"
+    "  <=10, ~30       below 1 step, and below 10 steps, of a 10 ns clock: an upper\n"
+    "                  bound, and a value within one step\n"
+    "  10 100 1k 10k   histogram of calls by latency in ns: four bars per decade, bar\n"
+    "                  heights are logarithmic\n";
+
+static const char threads_text[] =
+    "On the host the recorded threads replay the trace, unless --threads 1.\n"
+    "\n"
+    "  ns/op           time a call took the thread that made it, waiting for locks\n"
+    "                  included; latencies are those of all threads\n"
+    "  order           Each object is passed between threads in the order of the\n"
+    "                  trace; nothing else is ordered. Recorded pauses are dropped.\n"
+    "                  All threads meet every %d calls, untimed. Memory and counts\n"
+    "                  are those of a replay by one thread.\n"
+    "  waited          share of thread time spent waiting for an object of another\n"
+    "                  thread, on a core or not; no call's time includes it\n"
+    "  blocked         share of thread time that calls spent without a core: in a\n"
+    "                  lock, in the system, or preempted\n"
+    "  wall time       elapsed time per call of all threads, from the first to the\n"
+    "                  last call of each window, replay overhead included. It is the\n"
+    "                  time users wait, so the Pick uses it.\n"
+    "  calls per second   from the same elapsed time\n"
+    "  1.9x of one thread   speedup in wall time over the same calls by one thread,\n"
+    "                  measured in turns in a process of its own, where malloc takes\n"
+    "                  no locks. Other load on the machine shows here first.\n";
 
 static const char gpu_text[] =
-    "On a real GPU (--source cuda)\n"
-    "  times        the policy's work and the driver's calls, as seen from the CPU. Kernels are "
-    "not\n"
-    "               replayed; --occupy spin keeps the streams as busy as they were recorded, so "
-    "that\n"
-    "               frees are pending when the next allocation comes\n"
-    "  peak         read in every pass, under the same load: where the passes differ, a range\n"
-    "  reserved     counted in pages of 2 MiB by the rule of the virtual GPU, so that both "
-    "compare\n"
-    "  pool         cudaMallocAsync's memory is the high-water mark of the driver's pool; what is\n"
-    "               idle in it and what it reuses, the driver does not say: '-'\n"
-    "  driver calls all of them: for memory, events, pools and orders between streams\n"
-    "  cuMemGetInfo by how much the device's free bytes sank, beside what was reserved: the rest "
-    "is\n"
-    "               the driver's own, or belongs to others who use the device\n"
-    "  fits in      tried on a virtual device, so not known for cudaMallocAsync\n"
-    "\n";
+    "With --source cuda:\n"
+    "\n"
+    "  times           the strategy's work and the driver's calls, as the CPU sees\n"
+    "                  them. Kernels are not replayed. --occupy spin keeps streams as\n"
+    "                  busy as recorded, so that frees are pending when the next\n"
+    "                  allocation comes.\n"
+    "  peak            read in every replay under the same load; a range if replays\n"
+    "                  differ\n"
+    "  reserved        counted in pages of 2 MiB as on the virtual GPU, so that both\n"
+    "                  can be compared\n"
+    "  pool            high-water mark of the driver's pool for cudaMallocAsync. The\n"
+    "                  driver does not report free memory or hits in it: '-'.\n"
+    "  driver calls    all of them: memory, events, pools, and ordering of streams\n"
+    "  cuMemGetInfo    decrease of the device's free bytes, beside reserved. The\n"
+    "                  difference is memory of the driver or of other processes.\n"
+    "  min capacity    found on a virtual device; unknown for cudaMallocAsync\n";
 
 static const char oom_text[] =
-    "Out of memory (--capacity, a real GPU, or what a recording says of its own)\n"
-    "  demand         what the program itself had requested leaves no room for more: no policy\n"
-    "                 can help\n"
-    "  fragmentation  enough was free, but rounded up, kept for other sizes, or not in one "
-    "piece:\n"
-    "                 another policy may serve it\n"
-    "  policy         the policy refused by a rule of its own; the device was not full\n"
-    "  fits in        the smallest memory in which nothing fails; a policy gives back what is "
-    "idle\n"
-    "                 before it fails, so this can be below its peak\n"
-    "\n";
+    "Reasons for an OOM, on a --capacity, a real GPU or in a recording:\n"
+    "\n"
+    "  demand          Requested bytes leave no room; no strategy can help.\n"
+    "  fragmentation   Enough was free, but rounded up, cached for other sizes, or\n"
+    "                  not contiguous; another strategy may serve the request.\n"
+    "  policy          The strategy refused by a rule of its own; the device was not\n"
+    "                  full.\n"
+    "\n"
+    "  min capacity    smallest device without OOM. A strategy returns free memory\n"
+    "                  before it fails, so min capacity can be below its peak.\n"
+    "\n"
+    "A recorded OOM in detail: tapool why SNAPSHOT.\n";
 
-static const char end_text[] =
-    "Bars under 10 100 1k 10k ns: calls by latency, four bars a decade, heights are logarithmic.\n"
-    "Warnings: tapool help warnings.   Every metric by name: tapool help metrics.\n";
+static void print_calls(const struct tp_topic_section *section, FILE *out)
+{
+    (void)section;
+    fprintf(out, calls_text, WINDOW);
+}
 
-enum { NUMBER = 2, RULE = 5 };
+static void print_latency(const struct tp_topic_section *section, FILE *out)
+{
+    (void)section;
+    struct tp_clock clock = {.step_ns = 0, .stamp_ns = 0};
+    tp_clock_calibrate(&clock, NULL);
+    fprintf(out, latency_text, tp_digits(clock.stamp_ns).s, tp_digits(clock.step_ns).s);
+}
+
+static void print_threads(const struct tp_topic_section *section, FILE *out)
+{
+    (void)section;
+    fprintf(out, threads_text, WINDOW);
+}
 
 /* Prints the rule of the Pick in its own words (tp_pick_rule). */
-static void print_pick(FILE *out)
+static void print_pick(const struct tp_topic_section *section, FILE *out)
 {
+    (void)section;
     struct tp_page page;
     tp_page_init(&page, out, 0);
-    tp_page_put(&page, 0, "Pick");
     for (size_t n = 0; tp_pick_rule(n); n++) {
         if (n + 1 == TP_PICK_DECIDING) {
             tp_page_put(&page, NUMBER, "On the host: %s", tp_pick_host_rule);
@@ -124,73 +195,52 @@ static void print_pick(FILE *out)
         tp_page_at(&page, NUMBER, "%zu.", n + 1);
         tp_page_put(&page, RULE, "%s", tp_pick_rule(n));
     }
-    tp_page_put(
-        &page, NUMBER,
-        "The reason is the figure of the last step that removed a strategy, beside the best of "
-        "those removed. No strategy was removed from step %d on: no difference that matters here. "
-        "The other lines name strategies for another goal. The same rule picks in compare.",
-        TP_PICK_DECIDING);
     tp_page_line(&page);
+    tp_page_put(&page, 0,
+                "The Pick's reason is the figure of the last step that removed a strategy, and the "
+                "best of those it removed. If no step from %d on removed one, the strategies do "
+                "not differ in what matters here. The other lines name strategies for other goals. "
+                "compare picks by the same rule.",
+                TP_PICK_DECIDING);
 }
 
-static void print_report_topic(FILE *out)
+/* Prints the terms of the table on the screen of replay. */
+static void print_start(FILE *out)
 {
-    struct tp_clock clock = {.step_ns = 0, .stamp_ns = 0};
-    tp_clock_calibrate(&clock, NULL);
-    fputs(memory_text, out);
-    fputs(captures_text, out);
-    fprintf(
-        out,
-        "Times\n"
-        "  per call     average over whole replays, the clock read once per %d calls: compare\n"
-        "               policies by this. tapool's own share, measured with a policy that does\n"
-        "               nothing, is taken off. [low, high]: where the median lies, 95 %%, on this\n"
-        "               machine in this run\n"
-        "  how long     repeated until the timed calls add up to --min-time, once for this and "
-        "once\n"
-        "               for single calls, but no longer than one and a half times that in all: "
-        "what\n"
-        "               was live before the recording is placed anew each time, untimed. A replay\n"
-        "               longer than --min-time is played once. Without that option: 0.1 s on\n"
-        "               virtual, 0.15 s on host, 0.5 s on a real GPU\n"
-        "  no time      a trace without a call that could be timed has none; nor has a policy "
-        "that\n"
-        "               takes no more than tapool's own share. No call takes 0 ns\n"
-        "  p50 ... max  one clock reading per call; the reading of an empty call is taken off\n"
-        "               (a reading costs %s ns here), the clock's steps (%s ns here) stay\n"
-        "  cold         the first replay on a fresh instance, page faults included; per call is\n"
-        "               the steady state\n"
-        "  <=10, ~30    below 1 and below 10 steps of a 10 ns clock: read as a bound and as +-1\n"
-        "               step\n"
-        "  threads      (on host, unless --threads 1) real ones. per call is what a call took "
-        "the\n"
-        "               thread that made it, in a lock too; single calls are those of all. An\n"
-        "               object goes from thread to thread in the order of the trace, and nothing\n"
-        "               else is ordered; recorded pauses are not kept, and all threads meet every\n"
-        "               %d calls, untimed. Memory and counts are those of one thread\n"
-        "  waited       share of the threads' time in which they waited for such an object, with\n"
-        "               or without a core. It is in no call's time\n"
-        "  blocked      share of it in which a call had no core: it slept in a lock, waited for\n"
-        "               memory from the system, or the scheduler let others run\n"
-        "  wall time    what passed for each call of all threads together, from each window's "
-        "first\n"
-        "               call to its last, tapool's share included: what a user waits for, so the\n"
-        "               Pick judges by it. Calls a second are the same time said otherwise\n"
-        "  one thread   1.9x of one thread: against the same calls by one, by wall time, in turn "
-        "with\n"
-        "               them, in a process of its own, where malloc takes no locks.\n"
-        "               Other work on the machine shows here first\n"
-        "  policy time  on the virtual source: the policy's bookkeeping on this CPU. Not GPU\n"
-        "               time, no cudaMalloc\n\n",
-        65536, tp_digits(clock.stamp_ns).s, tp_digits(clock.step_ns).s, 65536);
-    fputs(gpu_text, out);
-    fputs(oom_text, out);
-    print_pick(out);
-    fputs(end_text, out);
+    static const char *const columns[] = {
+        "requested", "reserved",     "free",     "largest free block",
+        "overhead",  "min capacity", "hit rate", "driver calls",
+        "ns/op",     "OOM"};
+    struct tp_page page;
+    tp_page_init(&page, out, 0);
+    page.width = 80;
+    tp_page_put(&page, 0, "The columns of a report:");
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        tp_term_put(&page, tp_find_term(columns[i]));
+    tp_page_put(&page, 0,
+                "Memory and counts are exact: the same trace, strategy, options and memory source "
+                "give the same figures. Times vary with the machine.");
+    tp_page_put(&page, 0,
+                "More: tapool help terms, tapool help metrics (names), tapool help warnings.");
 }
 
-const struct tp_topic tp_topic_report = {
-    "report", "how to read the numbers",
-    "oom out-of-memory fragmentation peak reserved resident rss address-space idle latency "
-    "percentiles pick capacity fits threads waited",
-    .print = print_report_topic};
+static const struct tp_topic_section sections[] = {
+    {"memory", "memory at the trace peak, fragmentation, peak",
+     "fragmentation peak reserved requested regret overhead", .texts = {memory_text}},
+    {"process", "resident, mapped and address space of a process on the host",
+     "resident rss address-space mapped", .texts = {process_text}},
+    {"times", "ns/op, cold ns/op, how long a replay is repeated", "ns ns/op cold",
+     .print = print_calls},
+    {"latency", "percentiles, the clock, the histogram", "percentiles p50 p99 histogram",
+     .print = print_latency},
+    {"threads", "replays by several threads", "waited blocked speedup wall-time",
+     .print = print_threads},
+    {"gpu", "figures of a real GPU", "device", .texts = {gpu_text}},
+    {"recordings", "initial heap, recorded figures, memory spaces, repairs",
+     "recorded initial-heap space", .texts = {recordings_text}},
+    {"capacity", "reasons for an OOM, min capacity", "demand fits", .texts = {oom_text}},
+    {"pick", "how the Pick is chosen", NULL, .print = print_pick},
+    {.name = NULL}};
+
+const struct tp_topic tp_topic_report = {"report", "how to read the figures", "numbers figures",
+                                         .print = print_start, .sections = sections};

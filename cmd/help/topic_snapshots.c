@@ -1,83 +1,102 @@
-/* tapool help snapshots: how to get a recording out of PyTorch and what tapool makes of it. */
+/* tapool help snapshots: how to record PyTorch and what tapool reads from the recording. */
 #include "cmd/cli/commands.h"
 
-static const char text[] =
-    "Record, in the program that is to be looked at:\n"
+static const char start_text[] =
+    "Record in the program:\n"
     "\n"
-    "  torch.cuda.memory._record_memory_history(max_entries=1000000)   before the model is built\n"
-    "  ...                                                              some steps of training\n"
+    "  torch.cuda.memory._record_memory_history(max_entries=1000000)\n"
+    "                                        before the model is built\n"
+    "  ...                                   some training steps\n"
     "  torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")\n"
     "\n"
-    "or leave the program as it is, and run it by tapool's scripts/record_torch.py, which also\n"
-    "writes what memory looked like when it ran out (installed in share/tapool):\n"
+    "or leave the program as it is and run it with tapool's scripts/record_torch.py\n"
+    "(installed in share/tapool), which also writes a snapshot on OOM:\n"
     "\n"
     "  python3 record_torch.py -o snapshot.pickle train.py --its-options\n"
     "\n"
-    "  tapool info snapshot.pickle       what is in it\n"
-    "  tapool replay snapshot.pickle     every policy on it, beside what PyTorch really reserved\n"
-    "  tapool verify snapshot.pickle     whether the strategy torch does what PyTorch did there\n"
-    "  tapool why rank*.pickle           several ranks at their peaks, the odd one out first\n"
+    "  tapool info snapshot.pickle       contents\n"
+    "  tapool replay snapshot.pickle     all strategies, and what PyTorch reserved\n"
+    "  tapool verify snapshot.pickle     does the strategy torch match PyTorch?\n"
+    "  tapool why snapshot.pickle        who held memory at the OOM or at the peak\n"
+    "  tapool why rank*.pickle           several ranks, the outlier first\n"
     "  tapool info A.pickle B.pickle --by line   which allocation sites grew\n"
-    "  tapool tune snapshot.pickle       which PYTORCH_CUDA_ALLOC_CONF would need less\n"
+    "  tapool tune snapshot.pickle       PYTORCH_CUDA_ALLOC_CONF that needs less\n"
     "\n"
-    "Memory at a size that was not run, from two smaller ones:\n"
+    "Predict memory at another size from two smaller ones:\n"
     "\n"
-    "  python3 record_torch.py --sizes 2,4 -o 'b{size}.pickle' train.py --batch {size}\n"
+    "  python3 record_torch.py --sizes 2,4 -o 'b{size}.pickle' run.py --batch {size}\n"
     "  tapool predict b2.pickle@2 b4.pickle@4 --at 32\n"
     "\n"
-    "  initial heap   what was live before recording began: placed first, by address, and in no\n"
-    "                 count of calls; --initial-heap=drop leaves it out. The strategy torch\n"
-    "                 begins with the recorded segments, and each block where it lay\n"
-    "  empty_cache()  is read from stack frames. Without them, segments that go back and are not\n"
-    "                 needed for a request were asked for: each strategy frees its cache there\n"
-    "                 (trim)\n"
-    "  full device    segments that go back right before a new one: cudaMalloc had failed. That\n"
-    "                 tells what the program could have, the default of --capacity\n"
-    "  ring buffer    beyond max_entries the oldest events are lost: the warning `wrapped`\n"
-    "  several GPUs   each has a list of its own; those with events are played, --device N is one\n"
-    "  pinned memory  of the host, with record_pinned_host_memory=True (PyTorch 2.14): the memory\n"
-    "                 space 'host (pinned)', which --space plays. GPUs are played where there are\n"
-    "                 events of them. Its strategy is torch-pinned\n"
-    "  metadata       what torch.cuda.memory._set_memory_metadata and _annotate_memory said of a\n"
-    "                 block: 'tapool info' and 'tapool why' show it with --by metadata, and\n"
-    "                 --export-snapshot keeps it\n"
-    "  frees          a block is free when PyTorch says free_completed; free_requested is a note\n"
-    "  out of memory  an oom in the file tells that too. The request that failed is played and\n"
-    "                 counts in what the program needs: a strategy that serves it would have kept\n"
-    "                 the program alive\n"
-    "  stacks         events that a report names are shown with file, line and function\n"
-    "  settings       of PYTORCH_CUDA_ALLOC_CONF, as 'tapool info' shows them, are those of\n"
-    "                 torch unless -s torch:conf={...} gives others. With expandable_segments\n"
-    "                 mappings are counted in place of segments. For a program that changes them\n"
-    "                 in its phases: -s 'torch:conf={A;B@PHASE}'. 'tapool verify' finds the event\n"
-    "                 from which other settings explain the addresses\n"
-    "  other devices  snapshots of torch_npu (Ascend), HIP and XPU are known by their stack\n"
-    "                 frames, and torch has the rules of each: -s torch:allocator=npu\n"
-    "  release        inferred from events: without user_metadata PyTorch 2.9, without pool_id\n"
-    "                 2.11. torch plays the rules of that release: -s torch:version=2.9\n"
-    "  safety         a pickle can run code when Python loads it. tapool's reader knows data\n"
-    "                 only and refuses every other opcode.\n"
-    "  sizes          a 2 GB snapshot is read in at most 256 MB of memory; .gz and .zst are fine\n"
-    "\n"
-    "A snapshot is faster to play often as .tpt: tapool convert snapshot.pickle -o snapshot.tpt\n"
-    "\n";
+    "A .tpt loads faster: tapool convert snapshot.pickle -o snapshot.tpt\n";
 
-static const char cuda[] =
-    "Any other program that uses CUDA is recorded as it is, if tapool was built with CUPTI:\n"
+static const char events_text[] =
+    "  initial heap   blocks that were live before recording began. They are placed\n"
+    "                 first, by address, and no call count includes them;\n"
+    "                 --initial-heap=drop leaves them out. The strategy torch starts\n"
+    "                 with the recorded segments and blocks in place.\n"
+    "  empty_cache()  found by stack frames. Without them, segments that were freed\n"
+    "                 without a request that needed them count as empty_cache(): each\n"
+    "                 strategy frees its cache there (trim).\n"
+    "  full device    segments freed right before a new one: cudaMalloc had failed.\n"
+    "                 This gives the program's memory limit, the default of\n"
+    "                 --capacity.\n"
+    "  ring buffer    beyond max_entries the oldest events are lost: the warning\n"
+    "                 `wrapped`\n"
+    "  frees          A block is free at free_completed; free_requested is a note.\n"
+    "  OOM            An oom event gives the limit too. The failed request is\n"
+    "                 replayed and counts as requested: a strategy that serves it\n"
+    "                 would have kept the program running.\n"
+    "  stacks         Reports show events with file, line and function.\n"
+    "  metadata       labels of torch.cuda.memory._set_memory_metadata and\n"
+    "                 _annotate_memory: shown by 'tapool info' and 'tapool why' with\n"
+    "                 --by metadata; --export-snapshot keeps them\n";
+
+static const char devices_text[] =
+    "  several GPUs   Each has its own events; all with events are replayed,\n"
+    "                 --device N selects one.\n"
+    "  pinned memory  of the host, with record_pinned_host_memory=True (PyTorch\n"
+    "                 2.14): the memory space 'host (pinned)', selected by --space.\n"
+    "                 GPUs are replayed if they have events. Its strategy is\n"
+    "                 torch-pinned.\n"
+    "  settings       PYTORCH_CUDA_ALLOC_CONF of the recording, shown by 'tapool\n"
+    "                 info', applies to torch unless -s torch:conf={...} overrides\n"
+    "                 it. With expandable_segments mappings are counted, not\n"
+    "                 segments. For a program that changes settings between phases:\n"
+    "                 -s 'torch:conf={A;B@PHASE}'. 'tapool verify' finds the event\n"
+    "                 from which other settings explain the addresses.\n"
+    "  other devices  tapool recognizes snapshots of torch_npu (Ascend), HIP and XPU\n"
+    "                 by their stack frames, and torch has the rules of each:\n"
+    "                 -s torch:allocator=npu\n"
+    "  release        inferred from events: no user_metadata before PyTorch 2.9, no\n"
+    "                 pool_id before 2.11. torch replays the rules of that release:\n"
+    "                 -s torch:version=2.9\n"
+    "  safety         Loading a pickle in Python can run code. tapool's reader\n"
+    "                 accepts data only and refuses every other opcode.\n"
+    "  sizes          Reading a 2 GB snapshot takes at most 256 MB of memory; .gz and\n"
+    "                 .zst work too.\n";
+
+static const char cuda_text[] =
+    "If tapool was built with CUPTI, it records any other CUDA program as it is:\n"
     "\n"
     "  tapool record --cuda -o model.tpt -- ./model --its-options\n"
     "\n"
-    "  what           cuMemAlloc, cuMemAllocAsync and their kin, with their streams, as the "
-    "driver\n"
-    "                 serves them: of PyTorch these are the segments, not the tensors\n"
-    "  left out       managed memory, arrays, cuMemCreate (expandable segments), allocations in\n"
-    "                 graphs: counted, and named with the trace. What kernels use is not known.\n"
-    "  libcupti.so    of the CUDA Toolkit is looked for when the program begins; "
-    "TAPOOL_CUPTI=FILE\n"
-    "                 names another\n";
+    "  recorded       cuMemAlloc, cuMemAllocAsync and related calls with their\n"
+    "                 streams, as the driver serves them: for PyTorch these are\n"
+    "                 segments, not tensors\n"
+    "  left out       managed memory, arrays, cuMemCreate (expandable segments),\n"
+    "                 allocations in graphs: counted and named with the trace. Memory\n"
+    "                 use by kernels is unknown.\n"
+    "  libcupti.so    of the CUDA Toolkit, found when the program starts;\n"
+    "                 TAPOOL_CUPTI=FILE names another\n";
 
-const struct tp_topic tp_topic_snapshots = {
-    "snapshots", "recording and playing PyTorch snapshots",
-    "pytorch torch snapshot pickle cuda cupti gpu stacks stack "
-    "expandable_segments expandable-segments memory_viz",
-    .texts = {text, cuda}};
+static const struct tp_topic_section sections[] = {
+    {"events", "what each recorded event means", "stacks stack metadata empty_cache",
+     .texts = {events_text}},
+    {"devices", "several GPUs, pinned memory, settings, releases",
+     "expandable_segments expandable-segments npu hip xpu", .texts = {devices_text}},
+    {"cuda", "record other CUDA programs", "cupti", .texts = {cuda_text}},
+    {.name = NULL}};
+
+const struct tp_topic tp_topic_snapshots = {"snapshots", "record and replay PyTorch",
+                                            "pytorch torch snapshot pickle gpu memory_viz",
+                                            .texts = {start_text}, .sections = sections};

@@ -46,7 +46,7 @@ const struct tp_source_ops *tp_find_source(const char *name, bool decorator, str
             return tp_sources[i];
     }
     tp_unknown_name(err, decorator ? "source decorator" : "source", name, names,
-                    "tapool help metrics");
+                    "tapool help metrics sources");
     return NULL;
 }
 

@@ -33,9 +33,9 @@ const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err)
     const char *near = tp_nearest(name, names);
     int status = tp_fail(err, TP_EUSAGE, "unknown metric '%s'", name);
     if (near)
-        tp_hint(err, status, "did you mean '%s'? 'tapool help metrics' lists all", near);
+        tp_hint(err, status, "did you mean '%s'? 'tapool help metrics compared' lists all", near);
     else
-        tp_hint(err, status, "'tapool help metrics' lists all");
+        tp_hint(err, status, "'tapool help metrics compared' lists all");
     return NULL;
 }
 

@@ -185,7 +185,18 @@ fitting() {
     ok "$@" && tool width 100 <"$out"
 }
 
-# shown NAME CMD...: the same, and the screen is golden/NAME.txt. One a screen: what else a screen can say is
+# The names of the sections of a help topic, as its page lists them.
+sections() { "$TAPOOL" help "$1" | sed -n '/^Sections: /,$s/^  \([a-z-]*\) .*/\1/p'; }
+
+# whole_topic TOPIC: its page and those of its sections.
+whole_topic() {
+    "$TAPOOL" help "$1"
+    for section in $(sections "$1"); do
+        "$TAPOOL" help "$1" "$section"
+    done
+}
+
+# shown NAME CMD...: the same as `fitting`, and the screen is golden/NAME.txt. One a screen: what else a screen can say is
 # matched where it is made, and figures are those of the JSON (agree.py) and of tests/data/class_e.
 shown() {
     local name=$1

@@ -89,8 +89,11 @@ for command in commands:
             expect(word, command + " in man", section)
 assert options > 60, options
 names = re.findall(r"^  ([\w-]+) ", say("strategies"), re.M)
-names += re.findall(r"^  [ +](\w+) ", say("help", "metrics").split("Sources:")[1], re.M)
+names += re.findall(r"^  [ +](\w+) ", say("help", "metrics", "sources"), re.M)
 names += [m for m in re.findall(r"^  ([\w-]+)  ", say("gen"), re.M)]
+for topic in topics:
+    listed = say("help", topic).split("Sections: tapool help %s SECTION\n" % topic)[1:]
+    names += re.findall(r"^  ([\w-]+)  ", "".join(listed), re.M)
 names += topics + re.findall(r"^  ([\w-]+) ", say("help", "warnings"), re.M)
 formats = re.findall(r"^  ([\w-]+)  ", say("help", "formats").split("\n\n")[0], re.M)
 assert len(names) > 35 and len(formats) >= 12 and "web-server" in names and "limit" in names, names
@@ -101,21 +104,29 @@ assert not missing, missing
 END
 }
 
+# stands_in TEXT PAGE: the page holds the text, which is escaped but for a few characters.
+stands_in() {
+    python3 - "$@" <<'END'
+import sys
+text, page = (open(name).read() for name in sys.argv[1:])
+for c, name in (("'", "aq"), ("`", "ga"), ("^", "ha"), ("~", "ti")):
+    text = text.replace(c, "\\(" + name)
+text = "".join(("\\&" if line.startswith(".") else "") + line + "\n" for line in text.splitlines())
+assert text.rstrip() in page, text[:300]
+END
+}
+
 @test "man pages: clean roff, the sections, both tapool's own formats" {
     for section in NAME SYNOPSIS DESCRIPTION COMMANDS STRATEGIES SOURCES ENVIRONMENT FILES 'EXIT STATUS' EXAMPLES 'SEE ALSO'; do
         grep -qx "\.SH $section" "$SCRATCH/man" || fail "no section $section"
     done
     # the texts of the help stand in it to the letter
     for topic in format tpt; do
-        "$TAPOOL" help "$topic" | sed 's/\\/\\e/g; s/-/\\-/g; s/"/\\(dq/g' >text
-        python3 - text "$SCRATCH/man-trace" <<'END'
-import sys
-text, page = (open(name).read() for name in sys.argv[1:])
-for c, name in (("'", "aq"), ("`", "ga"), ("^", "ha"), ("~", "ti")):
-    text = text.replace(c, "\\(" + name)
-text = "".join(("\\&" if line.startswith(".") else "") + line + "\n" for line in text.splitlines())
-assert text in page, text[:300]
-END
+        for section in '' $(sections "$topic"); do
+            "$TAPOOL" help "$topic" ${section:+"$section"} |
+                sed '/^Sections: /,$d; s/\\/\\e/g; s/-/\\-/g; s/"/\\(dq/g' >text
+            stands_in text "$SCRATCH/man-trace"
+        done
     done
     SOURCE_DATE_EPOCH=86400 "$TAPOOL" __generate man >dated
     grep -qF '.TH TAPOOL 1 1970-01-02 ' dated
@@ -160,6 +171,11 @@ END
     offers 'web.tpt' tapool replay --json w # a flag takes no value
     offers 'web-server' tapool gen web
     offers 'config' tapool help conf
+    offers 'oom' tapool help oo
+    offers 'times threads' tapool help report t
+    offers 'safety' tapool help config saf
+    offers '' tapool help report times ''
+    offers '' tapool help terms ''
     offers 'fits_in' tapool compare a.json --metric fits
     among reuse alloc.p99 -- tapool compare a.json --sort ''
     offers 'replay' tapool doctor --config rep

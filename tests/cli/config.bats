@@ -202,8 +202,8 @@ tries() {
     ok bare "$TAPOOL" doctor --config check --json
     is "$out" '{o["name"]: o["file_may_set"] for o in d["commands"][0]["options"] if o["name"] in ("bin", "pairs")}' \
         "{'bin': False, 'pairs': True}"
-    ok "$TAPOOL" help config
-    matches "$out" 'never from a \.tapool\.ini: that may have come with a folder$'
+    ok "$TAPOOL" help config safety
+    matches "$out" 'never from a \.tapool\.ini\.'
     ok "$TAPOOL" check --help
     matches "$out" 'tapool help config'
 }

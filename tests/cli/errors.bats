@@ -502,7 +502,14 @@ END
     matches "$err" "^hint: did you mean 'report'"
     refused 2 "^tapool: no help on 'lru'$" "$TAPOOL" help lru
     matches "$err" "^hint: 'tapool strategies lru' is its page$"
-    refused 2 "^tapool: help takes one topic at most$" "$TAPOOL" help report metrics
+    refused 2 "^tapool: help takes a topic and one of its sections$" "$TAPOOL" help report times gpu
+    refused 2 "^tapool: help on 'report' has no section 'tmes'$" "$TAPOOL" help report tmes
+    matches "$err" "^hint: did you mean 'times'\? 'tapool help report' lists all$"
+    refused 2 "^tapool: help on 'report' has no section '%%%'$" "$TAPOOL" help report %%%
+    matches "$err" "^hint: 'tapool help report' lists all$"
+    for page in terms replay oom no-such-page; do
+        refused 2 "^tapool: 'tapool help $page' has no sections$" "$TAPOOL" help "$page" times
+    done
     refused 2 "^tapool: strategies takes one name at most$" "$TAPOOL" strategies arena bump
     refused 2 "^tapool: unknown source 'hots'$" play sample:sqlite --source hots
     refused 2 "^tapool: unknown source decorator 'shufle'$" play sample:sqlite --source host+shufle

@@ -563,7 +563,7 @@ umpire_log() {
 }
 
 @test "help format: its example is a trace, with every op; kinds of notes, and what no stream means" {
-    "$TAPOOL" help format >topic
+    whole_topic format >topic
     sed -n '/^  { "format"/,/] }$/p' topic >example.json
     ok info example.json --json
     cp "$out" figures
@@ -579,7 +579,8 @@ umpire_log() {
     matches topic '"op": "note", +"name": "segment_alloc"'
     matches topic 'name +of a mark: the phase'
     # without a stream they are of every device, as it says
-    matches topic 'sync, reset and trim without a stream are of every device'
+    tr -s ' \n' ' ' <topic >line
+    matches line 'sync, reset and trim without a stream apply to every device'
     head='{"format":"tapool-trace","version":1,"meta":{"kind":"device"},"streams":[{"id":0,"device":0},{"id":1,"device":1}]}'
     for stream in '' ', "stream": 1'; do
         printf '%s\n' "$head" '{"op":"alloc","id":1,"size":8}' '{"op":"alloc","id":2,"size":8,"stream":1}' \

@@ -82,7 +82,7 @@ END
 
 @test "every metric of the JSON is in 'tapool help metrics', by the same name" {
     json r.json sample:sqlite -s arena
-    "$TAPOOL" help metrics >topic
+    whole_topic metrics >topic
     for name in $(query r.json '" ".join(list(r["memory"]) + list(r["source_calls"]) + list(r["throughput"]) + list(r["latency"]["alloc"]))'); do
         case $name in # told by a neighbour's row, or no metric
         *_weighted | weight | informative | *_event | low_* | high_* | runs_ns* | replays* | coarse) continue ;;

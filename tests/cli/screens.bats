@@ -27,6 +27,8 @@ strategies() { "$TAPOOL" strategies | sed -n 's/^  \([A-Za-z-]*\)  .*/\1/p'; }
     done
 }
 
+is_one_screen() { [ "$(wc -l <"$out")" -le 40 ] || fail "more than 40 lines:" "$(cat "$out")"; }
+
 @test "help: the list, every topic, every warning, every command" {
     shown help "$TAPOOL" help
     ok "$TAPOOL" --help
@@ -36,7 +38,15 @@ strategies() { "$TAPOOL" strategies | sed -n 's/^  \([A-Za-z-]*\)  .*/\1/p'; }
     for name in $(topics); do
         fitting "$TAPOOL" help "$name"
         [ "$(wc -l <"$out")" -ge 5 ]
+        is_one_screen
+        for section in $(sections "$name"); do
+            fitting "$TAPOOL" help "$name" "$section"
+            head -n 1 "$out" | grep -q "^$name $section: "
+            [ "$(wc -l <"$out")" -ge 4 ]
+            is_one_screen
+        done
     done
+    [ "$(sections report | wc -l)" -ge 5 ]
     for name in $(warnings); do
         fitting "$TAPOOL" help "$name"
         head -n 1 "$out" | grep -qx "warning $name"
@@ -52,20 +62,28 @@ strategies() { "$TAPOOL" strategies | sed -n 's/^  \([A-Za-z-]*\)  .*/\1/p'; }
     done
 }
 
-# leads WORD TOPIC: both print the same page, in which more than the word's place in a list is found.
+# leads WORD TOPIC [SECTION]: both print the same page, in which more than the word's place in a list is found.
 leads() {
-    ok "$TAPOOL" help "$2"
+    ok "$TAPOOL" help "${@:2}"
     tool mask <"$out" >"$SCRATCH/page"
     ok "$TAPOOL" help "$1"
     tool mask <"$out" | cmp - "$SCRATCH/page"
 }
 
 @test "help: other words lead to the page that is about them" {
-    for word in oom fragmentation peak OOM; do leads "$word" report; done
-    for word in pytorch PyTorch stacks expandable_segments; do leads "$word" snapshots; done
+    for word in oom OOM out-of-memory; do leads "$word" why; done
+    leads settings tune
+    for word in fragmentation peak; do leads "$word" report memory; done
+    leads p99 report latency
+    for word in pytorch PyTorch; do leads "$word" snapshots; done
+    leads stacks snapshots events
+    leads expandable_segments snapshots devices
     for word in jemalloc mimalloc; do leads "$word" malloc; done
-    for word in capture rmm kineto; do leads "$word" formats; done
-    for word in oom:demand fragmentation:'internal fragmentation' peak:'^  peak' stacks:'^  stacks' \
+    for word in rmm kineto; do leads "$word" formats; done
+    leads capture formats recording
+    leads svg exports pictures
+    leads vocabulary terms
+    for word in oom:failed fragmentation:'internal fragmentation' peak:'^  peak' stacks:'^  stacks' \
         expandable_segments:expandable capture:record jemalloc:jemalloc pytorch:torch; do
         ok "$TAPOOL" help "${word%%:*}"
         matches "$out" "${word#*:}"
@@ -73,7 +91,7 @@ leads() {
 }
 
 @test "help formats: how each format is recorded that a program records" {
-    ok "$TAPOOL" help formats
+    ok "$TAPOOL" help formats recording
     for command in 'torch.cuda.memory._record_memory_history' 'profile_memory=True' 'rmm.enable_logging' \
         UMPIRE_REPLAY=On MALLOC_TRACE= MTRACE_CTL_FILE= 'valgrind --trace-malloc=yes PROGRAM'; do
         grep -qF -- "$command" "$out" || fail "'$command' is not there"
@@ -161,6 +179,11 @@ pages() {
     "$@" "$TAPOOL" help
     for name in $(topics) $(warnings); do
         "$@" "$TAPOOL" help "$name"
+    done
+    for name in $(topics); do
+        for section in $(sections "$name"); do
+            "$@" "$TAPOOL" help "$name" "$section"
+        done
     done
 }
 

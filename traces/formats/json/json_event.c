@@ -44,8 +44,8 @@ static int unknown_op(const struct tp_json_scan *s, struct tp_span name, struct 
     tp_clean_text(raw, shown, sizeof shown);
     const char *near = tp_nearest(shown, names);
     int rc = tp_json_fail(s, s->line, err, ": unknown op '%s'", shown);
-    return near ? tp_hint(err, rc, "did you mean '%s'? 'tapool help format' lists all", near)
-                : tp_hint(err, rc, "'tapool help format' lists all");
+    return near ? tp_hint(err, rc, "did you mean '%s'? 'tapool help format ops' lists all", near)
+                : tp_hint(err, rc, "'tapool help format ops' lists all");
 }
 
 /* Keeps a text of an event, without its escapes. The buffer has room for all texts, because

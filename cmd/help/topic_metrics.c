@@ -3,7 +3,7 @@
 #include "cmd/jobs/catalog.h"
 #include "cmd/results/metrics.h"
 #include "cmd/ui/exit.h"
-#include "cmd/ui/text.h"
+#include "cmd/ui/terms.h"
 
 #include <string.h>
 
@@ -13,7 +13,8 @@ enum { WIDTH = 98, NAME_WIDTH = 24 };
 static void print_meaning(const struct tp_metric *f, FILE *out)
 {
     const char *dot = strrchr(f->name, '.'), *name = dot ? dot + 1 : f->name;
-    for (const char *at = f->meaning; at; name = "") {
+    const char *meaning = f->term ? tp_find_term(f->term)->meaning : f->meaning;
+    for (const char *at = meaning; at; name = "") {
         const char *end = strchr(at, '\n');
         fprintf(out, "  %-*s%.*s\n", NAME_WIDTH, name, end ? (int)(end - at) : WIDTH, at);
         at = end ? end + 1 : NULL;
@@ -93,7 +94,7 @@ static void print_figures(const struct tp_topic_section *section, FILE *out)
     const struct tp_fact *next = first_figures;
     const char *current = "";
     for (size_t i = 0; i < tp_figure_count; i++) {
-        if (!tp_figures[i]->meaning)
+        if (!tp_figures[i]->meaning && !tp_figures[i]->term)
             continue;
         if (next->name && !strcmp(next->help, tp_figures[i]->name))
             current = next++->name;

@@ -158,6 +158,7 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
 #define GET_TEXT(function) .type = TP_FIGURE_TEXT, .get = (function)
 
 #define MEANS(words) .meaning = (words)
+#define TERM(word) .term = (word)
 #define HEAD(upper, lower) .head = {upper, lower}
 #define COLUMN(words) .column = (words)
 #define BENCHMARK(words) .benchmark = (words)

@@ -7,6 +7,7 @@
  *                           `rank` is its index in tp_metrics, which fixes its place in tables and
  *                           the random seed of its tests; a new metric takes the next free rank
  *     REPORTED(...)         a figure of the documents only
+ *     TERM(word)            the meaning of a figure is that of this term (cmd/ui/terms.h)
  *     LINE(name, meaning)   a line of `help metrics` only: for what is no single value, or is
  *                           explained at another place than its row
  *
@@ -20,51 +21,50 @@
 /* ---- memory, by device ---- */
 
 REPORTED(BYTES(trace_peak_requested), BENCHMARK("trace-peak-requested-B"),
-         MEANS("the most the program needed at once, whatever a policy fails"))
-COMPARED(1, EXACT_BYTES(peak_requested), MEANS("the same for what the policy served"))
+         MEANS("most requested bytes, whether or not the strategy served them"))
+COMPARED(1, EXACT_BYTES(peak_requested),
+         MEANS("most requested bytes among those that the strategy served"))
 REPORTED(DEVICE("memory.", peak_requested_event, COUNT), FIELD(peak_requested_event))
 COMPARED(2, EXACT_BYTES(peak_granted), BENCHMARK("peak-granted-B"),
-         MEANS("most handed out at once: requested and rounding"))
+         MEANS("most allocated bytes: requested and rounding"))
 COMPARED(0, EXACT_BYTES(peak_reserved), BENCHMARK("peak-reserved-B"),
-         MEANS("most held from the system or driver"))
+         MEANS("most reserved bytes"))
 REPORTED(DEVICE("memory.", peak_reserved_event, COUNT), FIELD(peak_reserved_event))
 REPORTED(RANGE(peak_reserved_bytes, 0), COLUMN("measured_peak_reserved_low_bytes"))
 REPORTED(RANGE(peak_reserved_bytes, 1), COLUMN("measured_peak_reserved_high_bytes"))
 COMPARED(3, EXACT_BYTES(peak_carved),
-         MEANS("most that was ever part of a block, span or table: ever in use"))
+         MEANS("most bytes of reserved memory that blocks, spans or tables have used"))
 COMPARED(4, EXACT_BYTES(peak_metadata),
-         MEANS("most of the policy's own bookkeeping, outside the memory it manages"))
+         MEANS("most bytes of the strategy's bookkeeping outside the memory it manages"))
 COMPARED(5, EXACT_BYTES(end_reserved), BENCHMARK("end-reserved-B"),
-         MEANS("held after the last event"))
-REPORTED(BYTES(capacity), MEANS("what the device has, where that is known (--capacity)"))
+         MEANS("reserved bytes after the last event"))
+REPORTED(BYTES(capacity), MEANS("memory of the device, if known (--capacity)"))
 COMPARED(6, EXACT(MEMORY), MEMORY_BYTES(fits_in), GET_WHOLE(fits_in),
-         BENCHMARK("fits-in-B"), MEANS("smallest device on which no allocation fails (--fits)"))
+         BENCHMARK("fits-in-B"), TERM("min capacity"))
 COMPARED(7, EXACT(MEMORY), DEVICE("memory.", overhead, RATIO), FIELD(overhead),
          SHARE_OF("memory.trace_peak_requested_bytes"),
-         MEANS("peak of (reserved + metadata) / trace_peak_requested; 1 is the floor"))
+         MEANS("peak of (reserved + metadata) / trace_peak_requested; 1 is the minimum"))
 REPORTED(MEMORY_BYTES(least_packing), GET_WHOLE(least_packing),
-         MEANS("no allocator that moves nothing can need less: most live at once, or\n"
-               "more where a search has shown it (--bound-time)"))
+         TERM("lower bound"))
 REPORTED(MEMORY_BYTES(best_packing), GET_WHOLE(best_packing),
-         MEANS("the best packing found in --bound-time: what an allocator would need\n"
-               "that knew every life in advance and moved nothing"))
+         TERM("best packing"))
 COMPARED(57, EXACT(MEMORY), DEVICE("memory.", regret, RATIO), GET_REAL(regret),
          SHARE_OF("memory.best_packing_bytes"),
-         MEANS("peak_reserved / best_packing (--bound-time)"))
-LINE("at_peak_demand", "all of these and idle at the event of trace_peak_requested")
-LINE("class", "of memory figures: E exact, R reported only (real device, real allocator)")
+         TERM("regret"))
+LINE("at_peak_demand", "all of these, and free bytes (idle), at the event of trace_peak_requested")
+LINE("class", "class of memory figures: E exact, R report only (real GPU or allocator)")
 COMPARED(8, UNUSED(internal_fragmentation, "at_peak_demand.granted"),
-         MEANS("1 - requested / handed out, at peak demand and weighted"))
+         MEANS("1 - requested / allocated, at the trace peak and weighted"))
 COMPARED(9, UNUSED(internal_fragmentation_weighted, "mean_granted"))
 COMPARED(12, UNUSED(external_fragmentation, "at_peak_demand.span"))
 COMPARED(10, UNUSED(unused_reserved, "at_peak_demand.reserved"),
-         MEANS("1 - handed out / reserved, at peak demand and weighted"))
+         MEANS("1 - allocated / reserved, at the trace peak and weighted"))
 COMPARED(11, UNUSED(unused_reserved_weighted, "mean_reserved"))
 REPORTED(BYTES(mean_granted),
-         MEANS("handed out over the whole trace; mean_reserved likewise: what the weighted\n"
-               "shares are shares of"))
+         MEANS("allocated bytes, weighted; mean_reserved: reserved bytes, weighted. The\n"
+               "weighted shares refer to these."))
 REPORTED(BYTES(mean_reserved))
-LINE("external_fragmentation", "1 - largest / all over idle spans that could serve any size")
+LINE("external_fragmentation", "1 - largest / all free spans that can serve any size")
 REPORTED(MEMORY_WORD("weight"), GET_TEXT(weight), COLUMN("memory_weight"))
 REPORTED(MEMORY_WORD("class"), GET_TEXT(memory_class), COLUMN("memory_class"))
 REPORTED(MEMORY_WORD("informative"), GET_FLAG(is_informative), COLUMN("memory_informative"))
@@ -84,8 +84,8 @@ REPORTED(AT_PEAK(page_rest_bytes, BYTES, page_rest), NO_COLUMN)
 
 /* ---- calls to the source, by device ---- */
 
-LINE("library", "of a real allocator: the one that really answered malloc")
-LINE("source_calls", "get, put, wait: calls to the system or driver, mappings too; their bytes")
+LINE("library", "the library that served malloc, for a real allocator")
+LINE("source_calls", "get, put, wait: driver or system calls, mappings included; their bytes")
 COMPARED(13, CALLS(get, COUNT), FIELD(gets), HEAD("gets from", NULL),
          BENCHMARK("source-get-calls"))
 COMPARED(14, CALLS(put, COUNT), FIELD(puts), HEAD("returns to", NULL),
@@ -100,13 +100,13 @@ REPORTED(DEVICE("source_calls.", fallback, COUNT), GET_WHOLE(fallbacks))
 REPORTED(DEVICE("source_calls.", retry, COUNT), GET_WHOLE(retries))
 COMPARED(19, CALLS(next_pass, COUNT), FIELD(next_calls), .metric_class = TP_CLASS_REPORT,
          HEAD("calls of", "the next pass"),
-         MEANS("calls of a next pass on the same instance: what a loop costs once warm"))
+         TERM("warm driver calls"))
 REPORTED(DEVICE("source_calls.", allocations, COUNT), FIELD(allocations))
 COMPARED(18, EXACT(CALLS), DEVICE("source_calls.", reuse, SHARE), .better = TP_BETTER_MORE,
          .allowed = SHARE_ALLOWED, SHARE_OF("source_calls.allocations"), GET_REAL(share_reused),
-         MEANS("share of allocations that needed no source call"))
-LINE("fallback", "allocations that a policy passes straight to the source by its own rules")
-LINE("retry", "refused requests, made again after all idle memory was given back")
+         TERM("hit rate"))
+LINE("fallback", "allocations that the strategy's rules pass directly to the source")
+LINE("retry", "refused requests that were repeated after all free memory was returned")
 REPORTED(MEASURED(missing_at_peak_bytes, BYTES, missing_at_peak), NO_COLUMN)
 REPORTED(MEASURED(reserved_then_bytes, BYTES, reserved_then), NO_COLUMN)
 REPORTED(MEASURED(free_at_start_bytes, BYTES, free_at_start), NO_COLUMN)
@@ -125,16 +125,16 @@ REPORTED(MEASURED(driver.busy_spent_ns, NS, driver.busy_spent_ns), NO_COLUMN)
 /* ---- memory of the process, by the kernel ---- */
 
 COMPARED(45, RESIDENT_METRIC("peak_resident", peak), HEAD("peak", "resident"),
-         MEANS("on host: most private memory of the process, counted by the kernel, every\n"
-               "block written, read whenever requested bytes have changed by 1 %; median\n"
-               "of three passes; low, high: lowest and highest"))
+         MEANS("on host: most private memory of the process, counted by the kernel, with\n"
+               "every block written, read each time requested bytes changed by 1%; median\n"
+               "of three replays; low, high: minimum and maximum"))
 REPORTED(RESIDENT(peak, low))
 REPORTED(RESIDENT(peak, high))
 COMPARED(46, RESIDENT_METRIC("resident_at_peak", at_peak), HEAD("resident", "at peak"),
-         MEANS("the same at peak demand"))
+         MEANS("resident bytes at the trace peak"))
 REPORTED(RESIDENT(at_peak, low))
 REPORTED(RESIDENT(at_peak, high))
-COMPARED(47, RESIDENT_METRIC("end_resident", end), MEANS("of it after the last event"))
+COMPARED(47, RESIDENT_METRIC("end_resident", end), MEANS("resident bytes after the last event"))
 REPORTED(RESIDENT(end, low))
 REPORTED(RESIDENT(end, high))
 COMPARED(58, RESIDENT_BYTES("start_resident", start, 0), RUN_FIELD(resident.start),
@@ -149,16 +149,16 @@ REPORTED(RUN("resident.", huge_pages, COUNT), GET_FLAG(has_huge_pages))
 /* ---- what a real allocator has mapped, by its calls of the kernel ---- */
 
 COMPARED(51, MAPPED_METRIC("peak_mapped", "peak_bytes", BYTES, peak_mapped, MEMORY),
-         MEANS("most that a real allocator had mapped and could write, above what there\n"
-               "was before the first event: exact for one build of it on one machine. What\n"
-               "it maps when it starts is not in it: 0 says that this was enough for all"))
+         MEANS("most writable bytes that a real allocator had mapped above those before\n"
+               "the first event: exact for one build on one machine. Mappings at startup\n"
+               "are left out: 0 means that they were enough."))
 COMPARED(52, MAPPED_METRIC("mapped_at_peak", "at_peak_bytes", BYTES, mapped_at_peak, MEMORY),
-         MEANS("the same at peak demand; mapped.end: after the last event"))
+         MEANS("mapped bytes at the trace peak; mapped.end: after the last event"))
 REPORTED(MAPPED("mapped.end_bytes", "end_bytes", BYTES, end_mapped))
 COMPARED(53, MAPPED_METRIC("mapped_gets", "get", COUNT, mapped_gets, CALLS),
          HEAD("gets", "mapped"),
-         MEANS("its calls of mmap, mremap and brk that get memory; mapped_puts: of munmap,\n"
-               "mremap, brk and madvise (DONTNEED, FREE) that give it back"))
+         MEANS("calls of mmap, mremap and brk that get memory; mapped_puts: of munmap,\n"
+               "mremap, brk and madvise (DONTNEED, FREE) that return it"))
 COMPARED(54, MAPPED("mapped_puts", "put", COUNT, mapped_puts), .metric_class = TP_CLASS_REPORT,
          .family = TP_FAMILY_CALLS,
          HEAD("returns", "mapped"))
@@ -177,74 +177,73 @@ REPORTED(FAILED_BY(policy, POLICY))
 REPORTED(FAILED_BY(unknown, UNKNOWN))
 REPORTED(FAILED_BY(guard, GUARD))
 COMPARED(20, COUNT_OF(failed_allocations), GET_WHOLE(failed), NO_COLUMN,
-         MEANS("refused for want of memory; first_failed_event is the first"))
+         MEANS("allocations that failed; first_failed_event is the first one"))
 REPORTED(RUN("", failed_initial_blocks, COUNT), GET_WHOLE(failed_initial), NO_COLUMN)
-LINE("failed_by", "demand: the program needs more than there is; fragmentation: what it asked\n"
-     "for would fit; policy: refused by the policy's own rules; unknown; guard:\n"
-     "tapool stopped it on the host, over 16 times what the program needs")
-LINE("first_failure", "the first of them: what was asked for, what was free then")
-LINE("phases", "peaks between the marks of the trace, by their names")
-LINE("curve", "requested, handed out, reserved by event; at most 4,096 points")
+LINE("failed_by", "demand: requested bytes exceed the device; fragmentation: they would fit;\n"
+     "policy: the strategy refused by a rule of its own; unknown; guard: tapool\n"
+     "stopped a host replay at over 16 times the requested bytes")
+LINE("first_failure", "the first failed request, and free bytes at that event")
+LINE("phases", "peaks between the marks of the trace, by name of the mark")
+LINE("curve", "requested, allocated, reserved by event; at most 4,096 points")
 REPORTED(RUN("", first_failed_event, COUNT), GET_WHOLE(first_failed_event))
 COMPARED(21, COUNT_OF(skipped_operations), RUN_FIELD(skipped_operations),
-         MEANS("calls on objects whose allocation failed: not played, not timed"))
+         MEANS("operations on objects whose allocation failed: not replayed, not timed"))
 COMPARED(22, COUNT_OF(skipped_trims), RUN_FIELD(skipped_trims),
-         MEANS("trims that a policy does not offer"))
+         MEANS("trims that the strategy does not support"))
 
 /* ---- times ---- */
 
 COMPARED(24, THROUGHPUT(ns_per_op, NOISY, 0.05), GET_SPEED(ns), HEAD("", "ns per call"),
-         MEANS("steady time per call, engine share taken off; null: nothing was timed, or\n"
-               "nothing is left of it then; low, high: 95 % interval"))
+         MEANS("steady time of an operation, replay overhead subtracted; null: nothing was\n"
+               "timed, or nothing remains; low, high: 95% CI"))
 REPORTED(RUN("throughput.", low_ns_per_op, NS), GET_SPEED(low))
 REPORTED(RUN("throughput.", high_ns_per_op, NS), GET_SPEED(high))
 COMPARED(43, THROUGHPUT(cold_ns_per_op, REPORT, 0), GET_SPEED(cold),
          HEAD("cold,", "ns per call"),
-         MEANS("the same for the first replay on a fresh instance"))
+         TERM("cold ns/op"))
 COMPARED(44, THROUGHPUT(engine_ns_per_op, REPORT, 0), GET_SPEED(engine),
          HEAD("tapool's,", "ns per call"),
-         MEANS("tapool's own share, by a policy (or malloc) that does nothing; same run"))
+         MEANS("replay overhead, measured with a strategy (or malloc) that does nothing"))
 REPORTED(RUN("throughput.", threads_played, COUNT), GET_WHOLE(threads_played),
-         MEANS("threads that played the timed passes (--threads); of several, ns_per_op is\n"
-               "what a call took the thread that made it, waiting in a lock included"))
+         MEANS("threads of the timed replays (--threads); with several, ns_per_op is the\n"
+               "time a call took its thread, waiting for locks included"))
 COMPARED(56, THROUGHPUT_OF_THREADS(wall_ns_per_op), GET_REAL(wall_ns),
          HEAD("wall time,", "ns per call"),
-         MEANS("time that passed for each call of all threads together, tapool's share\n"
-               "included: from each window's first call to its last; low, high: its\n"
-               "95 % interval"))
+         MEANS("elapsed time per call of all threads, from the first to the last call of\n"
+               "each window, replay overhead included; low, high: 95% CI"))
 REPORTED(RUN("throughput.", low_wall_ns_per_op, NS), GET_REAL(wall_low), .of_threads = true)
 REPORTED(RUN("throughput.", high_wall_ns_per_op, NS), GET_REAL(wall_high), .of_threads = true)
 REPORTED(RUN("throughput.", window_ns, NS), GET_REAL(window_ns), .of_threads = true,
-         MEANS("the same time of a whole window, at whose end all threads meet: the\n"
-               "median; low, high: its 95 % interval"))
+         MEANS("elapsed time of a whole window, at whose end all threads meet: the median;\n"
+               "low, high: 95% CI"))
 REPORTED(RUN("throughput.", low_window_ns, NS), GET_REAL(window_low), .of_threads = true)
 REPORTED(RUN("throughput.", high_window_ns, NS), GET_REAL(window_high), .of_threads = true)
 COMPARED(48, OF_THREADS(calls_per_second, COUNT), .better = TP_BETTER_MORE,
          GET_WHOLE(calls_per_second), HEAD("calls", "per second"),
-         MEANS("of several threads, by that time"))
+         MEANS("calls per second of several threads, by elapsed time"))
 COMPARED(49, OF_THREADS(speedup, RATIO), .better = TP_BETTER_MORE, GET_REAL(speedup),
          HEAD("against", "one thread"),
-         MEANS("one thread's time for the same calls, in a process of its own, by that\n"
-               "time; 2 threads: at best 2. null: a library that has threads of its own,\n"
-               "because a fork, in which the one would play, lacks them"))
+         MEANS("one thread's elapsed time for the same calls in a process of its own /\n"
+               "theirs; 2 threads: at best 2. null: a library with threads of its own,\n"
+               "which a fork lacks"))
 COMPARED(50, OF_THREADS(waited, SHARE), GET_REAL(waited), HEAD("", "waited"),
-         MEANS("share of the threads' time spent waiting for an object of another\n"
-               "thread: it slows the three above, and is not in ns_per_op"))
+         MEANS("share of thread time spent waiting for an object of another thread; part\n"
+               "of wall_ns_per_op, not of ns_per_op"))
 COMPARED(55, OF_THREADS(blocked, SHARE), GET_REAL(blocked), HEAD("", "blocked"),
-         MEANS("share of it that calls spent without a core: in a lock, a page fault, or\n"
-               "because others ran. It is in ns_per_op"))
+         MEANS("share of thread time that calls spent without a core: in a lock, a page\n"
+               "fault, or preempted; part of ns_per_op"))
 REPORTED(RUN("throughput.", one_lock, COUNT), GET_FLAG(one_lock),
-         MEANS("several threads, and one lock held through every call: the policy's\n"
-               "own, or tapool's around a policy that has none"))
+         MEANS("several threads share one lock around every call: the strategy's own, or\n"
+               "tapool's if the strategy has none"))
 REPORTED(RUN("instructions.", total, COUNT), RUN_FIELD(instructions), NO_COLUMN)
 COMPARED(23, .name = "instructions", .path = "instructions.per_op",
          .unit = TP_UNIT_INSTRUCTIONS, TIME(INSTRUCTIONS, 0.01), GET_REAL(instructions_per_op),
          NO_COLUMN,
-         MEANS("of one replay, counted where the machine can (--passes count); per_op: for\n"
-               "each call of the trace. Reading it and the kernel's work are not in it"))
+         MEANS("instructions of one replay, if the machine can count (--passes count);\n"
+               "per_op: per operation. Reading the trace and the kernel are left out."))
 REPORTED(RUN("instructions.", counter, COUNT), GET_TEXT(counter), NO_COLUMN)
 REPORTED(RUN("throughput.", played_once, COUNT), GET_FLAG(is_played_once),
-         MEANS("the trace took longer than --min-time: each time is a cold one"))
+         MEANS("the trace takes longer than --min-time: all times are cold"))
 REPORTED(RUN("throughput.", replays, COUNT), RUN_FIELD(throughput.replays))
 REPORTED(RUN("throughput.", replays_per_run, COUNT), GET_WHOLE(replays_per_run), NO_COLUMN)
 REPORTED(.name = "latency_sampled_operations", .path = "latency_sampled_operations",
@@ -255,22 +254,24 @@ LATENCIES(realloc, REALLOC, COMPARED, 37)
 LATENCIES(sync, SYNC, NOT_COMPARED, 0)
 LATENCIES(other, OTHER, NOT_COMPARED, 0)
 LINE("latency", "alloc, free, realloc, sync, other: count, mean, min, p50, p90, p99, p99_9,\n"
-                "max, buckets. sync of a real GPU: the driver's call, once the work is done")
+     "max, buckets. sync of a real GPU: the driver's call after the work is done")
 
 /* ---- what a real device answered ---- */
 
-LINE("measured", "what a real GPU answered; ranges are [lowest, highest] over the passes")
-LINE("pool_used", "the most requested of the driver's pool at once, by its own mark: what it\n"
-     "rounds up it does not say, so peak_granted is null")
-LINE("missing_at_peak", "by how much cuMemGetInfo's free bytes had sunk; reserved_then: held then")
-LINE("free_at_start", "free on the device before the replay; free_at_failure: at the first one")
-LINE("pool_unused_at_failure", "what the driver's pool had reserved then and no block used")
-LINE("driver", "of one replay: calls into it, ns inside them; of these syncs, event_waits;\n"
-     "works: what --occupy queued beside them; held_back: how often it waited,\n"
-     "untimed, for room in a stream's queue")
-LINE("busy_asked_ns", "how long --occupy spin was to keep the busiest stream busy; busy_spent_ns:\n"
-     "how long it took, launching kernels and waiting included")
-LINE("occupy", "what the GPU does with each block (--occupy); occupy_scale: its factor")
-LINE("empty_ns", "what a call that does nothing reads: taken off every latency")
+LINE("measured", "figures of a real GPU; ranges are [minimum, maximum] over the replays")
+LINE("pool_used", "most requested bytes of the driver's pool, by its high-water mark; its\n"
+     "rounding is unknown, so peak_granted is null")
+LINE("missing_at_peak",
+     "decrease of cuMemGetInfo's free bytes; reserved_then: reserved bytes then")
+LINE("free_at_start", "free bytes of the device before the replay; free_at_failure: at the first\n"
+     "failure")
+LINE("pool_unused_at_failure", "bytes that the driver's pool had reserved then without a block")
+LINE("driver", "calls into the driver in one replay, ns inside them; of these syncs,\n"
+     "event_waits; works: kernels queued by --occupy; held_back: untimed waits\n"
+     "for room in a stream's queue")
+LINE("busy_asked_ns", "busy time that --occupy spin planned for the busiest stream;\n"
+     "busy_spent_ns: time it took, launches and waits included")
+LINE("occupy", "simulated GPU work per allocation (--occupy); occupy_scale: its factor")
+LINE("empty_ns", "reading of a call that does nothing: subtracted from every latency")
 /* clang-format on */
 #endif

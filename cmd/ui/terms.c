@@ -7,13 +7,15 @@
 
 enum { WORD = 2, MEANING = 26 };
 
-const char *const tp_term_group_names[TP_TERM_GROUPS] = {
-    [TP_TERMS_MEMORY] = "Memory",
-    [TP_TERMS_TIME] = "Time and calls",
-    [TP_TERMS_REPLAY] = "Traces and replays",
-    [TP_TERMS_CHECK] = "Regression checks"};
+const char *const tp_term_group_names[TP_TERM_GROUPS] = {[TP_TERMS_MEMORY] = "Memory",
+                                                         [TP_TERMS_TIME] = "Time and calls",
+                                                         [TP_TERMS_REPLAY] = "Traces and replays",
+                                                         [TP_TERMS_CHECK] = "Regression checks"};
 
-#define TERM(in, name, ...)    {.group = TP_TERMS_##in, .word = (name), .meaning = __VA_ARGS__}
+#define TERM(in, name, ...)                                                                        \
+    {                                                                                              \
+        .group = TP_TERMS_##in, .word = (name), .meaning = __VA_ARGS__                             \
+    }
 #define SAID_BY(name)      .origin = (name)
 #define FOUND_BY(patterns) .forms = (patterns)
 /* clang-format off */
@@ -86,7 +88,8 @@ const struct tp_term *tp_find_term(const char *word)
 void tp_term_put(struct tp_page *page, const struct tp_term *term)
 {
     tp_page_row(page, WORD, term->word, MEANING, "%s%s%s%s", term->meaning,
-                term->origin ? " (" : "", term->origin ? term->origin : "", term->origin ? ")" : "");
+                term->origin ? " (" : "", term->origin ? term->origin : "",
+                term->origin ? ")" : "");
 }
 
 static bool is_letter(char c)

@@ -1,6 +1,8 @@
 /* The vocabulary: every term is found by its word, and a page names the terms that it uses. */
 #include "cmd/ui/terms.h"
 
+#include "cmd/results/metrics.h"
+
 #include "tests/unit/test.h"
 
 #include <stdlib.h>
@@ -21,6 +23,19 @@ TEST(each_word_is_one_row)
         assert_true(i == 0 || tp_terms[i].group >= tp_terms[i - 1].group);
     }
     assert_null(tp_find_term("idle"));
+}
+
+TEST(figures_point_to_terms_of_the_table)
+{
+    size_t pointing = 0;
+    for (size_t i = 0; i < tp_figure_count; i++) {
+        pointing += tp_figures[i]->term != NULL;
+        if (tp_figures[i]->term) {
+            assert_non_null(tp_find_term(tp_figures[i]->term));
+            assert_null(tp_figures[i]->meaning);
+        }
+    }
+    assert_true(pointing >= 5);
 }
 
 TEST(a_term_is_used_as_whole_words_in_any_case)

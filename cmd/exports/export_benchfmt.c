@@ -185,19 +185,21 @@ static int write_benchfmt(const void *of, FILE *out, struct tp_err *err)
 }
 
 static const char about[] =
-    "Go's benchmark format: benchstat old.txt new.txt, or benchstat -col /strategy x.txt.\n"
-    "Each repetition is a line of ns/op. Memory and counts have a line of their own and\n"
-    "are declared exact where a second replay would say the same. What differs between\n"
-    "results that cannot be compared (trace hash, source, touch, what is in the times,\n"
-    "machine) is configuration, by which benchstat parts its tables. Percentiles below\n"
-    "ten steps of the clock are left out. In names a character other than a letter, a\n"
-    "digit or one of . _ + : , = # - is %XX.\n"
-    "The repetitions follow each other in one process: they share its layout, so a\n"
-    "difference between two files can be real and still not be the policy's.";
+    "Go's benchmark format: benchstat old.txt new.txt, or benchstat -col\n"
+    "/strategy x.txt.\n"
+    "Each repetition is a line of ns/op. Memory and counts have a line of\n"
+    "their own and are declared exact if a second replay gives the same\n"
+    "values. Facts that make results incomparable (trace hash, source,\n"
+    "touch, contents of times, machine) are configuration, by which\n"
+    "benchstat splits its tables. Percentiles below ten steps of the clock\n"
+    "are left out. In names, characters other than letters, digits and . _\n"
+    "+ : , = # - are written as %XX.\n"
+    "All repetitions run in one process and share its memory layout, so a\n"
+    "real difference between two files can come from the layout.";
 
 const struct tp_exporter tp_replay_benchfmt = {
     .name = "benchfmt",
-    .summary = "Go's benchmark format, a line for each repetition, for benchstat",
+    .summary = "Go's benchmark format for benchstat, one line per repetition",
     .about = about,
     .write = write_benchfmt,
 };

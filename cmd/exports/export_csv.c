@@ -209,17 +209,19 @@ static int write_csv(const void *of, FILE *out, struct tp_err *err)
 }
 
 static const char about[] =
-    "RFC 4180, lines end in LF, UTF-8. A row is a result on one device: what belongs to\n"
-    "the whole run, such as its times, stands in the row of every device. A column is\n"
-    "called by its path in the JSON result without memory, throughput and latency:\n"
-    "at_peak_demand_idle_bytes, ns_per_op, alloc_p99_ns. Empty: not known. Several things\n"
-    "in a cell are parted by ';', options by ','. Left out: curves, buckets, phases and\n"
-    "single repetitions. A name that begins with = + - or @ stands in quotes as it is,\n"
-    "which does not keep a spreadsheet from taking it for a formula: import as text.";
+    "RFC 4180 with LF line ends, UTF-8. A row is a result on one device;\n"
+    "values of the whole run, such as times, are repeated in the row of\n"
+    "each device. Columns are named by their path in the JSON result\n"
+    "without memory, throughput and latency: at_peak_demand_idle_bytes,\n"
+    "ns_per_op, alloc_p99_ns. Empty means unknown. ';' separates several\n"
+    "values in a cell, ',' separates options. Left out: curves, buckets,\n"
+    "phases and single repetitions. A name that begins with = + - or @ is\n"
+    "only quoted, and a spreadsheet may read it as a formula: import it as\n"
+    "text.";
 
 const struct tp_exporter tp_replay_csv = {
     .name = "csv",
-    .summary = "one table: a row for each trace, strategy and device",
+    .summary = "one table with a row per trace, strategy and device",
     .about = about,
     .write = write_csv,
 };

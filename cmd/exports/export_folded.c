@@ -39,15 +39,16 @@ static int write_folded(const void *of, FILE *out, struct tp_err *err)
 }
 
 static const char about[] =
-    "Who holds the memory at the peak, or after --at EVENT: a line is a call stack, the\n"
-    "outermost function first, and its bytes. For flamegraph.pl, speedscope and others.\n"
-    "It is of the trace, the same for every strategy; of several traces each stands under\n"
-    "its name. What has no stack is 'not known'. A trace without stacks is refused. info and\n"
-    "why write it too.";
+    "Live memory by site at the trace peak, or after --at EVENT: each line\n"
+    "is a call stack, outermost function first, and its bytes, for\n"
+    "flamegraph.pl, speedscope and others. It describes the trace, so it\n"
+    "is the same for every strategy; several traces are listed under their\n"
+    "names. Memory without a stack is 'not known'. A trace without stacks\n"
+    "is refused. info and why write it too.";
 
 const struct tp_exporter tp_replay_folded = {
     .name = "folded",
-    .summary = "who holds the memory at the peak, as call stacks for flame graphs",
+    .summary = "live memory by site at the peak, as call stacks for flame graphs",
     .about = about,
     .write = write_folded,
     .check = check,

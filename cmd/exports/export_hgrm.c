@@ -177,16 +177,18 @@ static int write_part(const void *of, size_t index, FILE *out, struct tp_err *er
 }
 
 static const char about[] =
-    "Percentiles as HdrHistogram prints them, in nanoseconds, for its plotter. A file is\n"
-    "one histogram. With one result FILE is that of all calls, FILE-alloc and so on those\n"
-    "of each kind; with several they are FILE-LABEL-all, FILE-LABEL-alloc, ..., and where\n"
-    "there are several traces FILE-TRACE-LABEL-...: what is added goes before the suffix.\n"
-    "--format hgrm prints the histogram of all calls of one result. Values below ten\n"
-    "steps of the clock are good to one step; the first lines say how long that is.";
+    "Percentiles in nanoseconds in HdrHistogram's text form, for its\n"
+    "plotter. A file is one histogram. With one result FILE has all calls,\n"
+    "and FILE-alloc etc. have those of each kind. Several results give\n"
+    "FILE-LABEL-all, FILE-LABEL-alloc, ..., and several traces\n"
+    "FILE-TRACE-LABEL-...; the addition precedes the suffix. --format hgrm\n"
+    "prints the histogram of all calls of one result. Values below ten\n"
+    "steps of the clock have an error of one step; the first lines give\n"
+    "its length.";
 
 const struct tp_exporter tp_replay_hgrm = {
     .name = "hgrm",
-    .summary = "latencies by percentile, for HdrHistogram's plotters",
+    .summary = "latencies by percentile, for HdrHistogram's plotter",
     .about = about,
     .part = name_part,
     .write_part = write_part,

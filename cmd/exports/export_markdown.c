@@ -95,13 +95,13 @@ static int write_markdown(const void *of, FILE *out, struct tp_err *err)
     return status;
 }
 
-static const char about[] =
-    "For a comment on a pull request: the table of the screen, Pick, warnings, and folded\n"
-    "away how everything was set. No name in it can become a link or call somebody.";
+static const char about[] = "For a comment on a pull request: the table of the screen, Pick,\n"
+                            "warnings, and all settings in a folded section. Names are escaped:\n"
+                            "none can become a link or mention a user.";
 
 const struct tp_exporter tp_replay_markdown = {
     .name = "markdown",
-    .summary = "a table for each trace, for a comment on a pull request",
+    .summary = "a table per trace, for a comment on a pull request",
     .about = about,
     .write = write_markdown,
 };

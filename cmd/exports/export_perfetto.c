@@ -176,10 +176,10 @@ static int write_perfetto(const void *of, FILE *out, struct tp_err *err)
     return status;
 }
 
-static const char about[] =
-    "Chrome's trace-event JSON for ui.perfetto.dev: requested, granted, reserved and idle\n"
-    "bytes over recorded time, a process for each result, the trace's marks as phases.\n"
-    "In a trace without times an event is a microsecond.";
+static const char about[] = "Chrome's trace-event JSON for ui.perfetto.dev: requested, allocated,\n"
+                            "reserved and free bytes over recorded time, one process per result,\n"
+                            "the trace's marks as phases. In a trace without times each event\n"
+                            "takes a microsecond.";
 
 const struct tp_exporter tp_replay_perfetto = {
     .name = "perfetto",

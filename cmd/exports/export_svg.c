@@ -89,19 +89,20 @@ static int write_svg(const void *of, FILE *out, struct tp_err *err)
     return status;
 }
 
-static const char about[] =
-    "Memory over time as a picture: what the program requested and what each strategy\n"
-    "reserved, on one axis; where they are known also what the recorded allocator reserved,\n"
-    "the capacity, and the first request that failed. A chart for each trace and device, at\n"
-    "most 8, and 16 lines in each. Each line goes to the highest and the lowest value of its\n"
-    "column of pixels. Plain SVG: no script, no font, no link, below 200 KB.\n"
-    "By default one file has light and dark colours and shows those that its reader prefers,\n"
-    "on paper of its own, so it can be read wherever it is put, as in a comment on a pull\n"
-    "request. A theme that was chosen on GitHub itself may not reach into a picture, so a\n"
-    "README takes two files, of --svg-theme light and --svg-theme dark, between which GitHub\n"
-    "chooses:\n"
-    "  <picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"dark.svg\">\n"
-    "  <img alt=\"memory over time\" src=\"light.svg\"></picture>";
+static const char about[] = "Memory over time as a picture: bytes requested by the program and\n"
+                            "reserved by each strategy on one axis, and if known those of the\n"
+                            "recorded allocator, the capacity, and the first failed request. One\n"
+                            "chart per trace and device, at most 8, with at most 16 lines each.\n"
+                            "Each line covers the minimum and maximum of its pixel column. Plain\n"
+                            "SVG without scripts, fonts or links, below 200 KB.\n"
+                            "By default one file has light and dark colors, follows the reader's\n"
+                            "preference and has its own background, so it works in a comment on a\n"
+                            "pull request. A theme set on GitHub itself does not reach into a\n"
+                            "picture: for a README write two files with --svg-theme light and\n"
+                            "--svg-theme dark and let GitHub choose:\n"
+                            "  <picture><source media=\"(prefers-color-scheme: dark)\"\n"
+                            "  srcset=\"dark.svg\"><img alt=\"memory over time\"\n"
+                            "  src=\"light.svg\"></picture>";
 
 const struct tp_exporter tp_replay_svg = {
     .name = "svg",

@@ -87,9 +87,10 @@ static int write_svg_heap(const void *of, FILE *out, struct tp_err *err)
 }
 
 static const char about[] =
-    "What each strategy held when the program needed most, as a picture like those of svg:\n"
-    "its ranges in the order of getting, with what is live, cached, idle or dead in them.\n"
-    "Each heap has its own scale; 8 charts at most, of 8 strategies each.";
+    "The heap of each strategy at the trace peak, in the style of svg: its\n"
+    "ranges in the order they were reserved, with live, cached, free and\n"
+    "dead parts. Each heap has its own scale. At most 8 charts of 8\n"
+    "strategies.";
 
 const struct tp_exporter tp_replay_svg_heap = {
     .name = "svg-heap",

@@ -464,20 +464,20 @@ static int write_html(const void *of, FILE *out, struct tp_err *err)
     return rc;
 }
 
-static const char about[] =
-    "A page in one file, for a browser: the answer and its table, memory over time of all\n"
-    "strategies with the capacity and the first requests that failed, a map of the heap at\n"
-    "--frames moments, who holds the memory, fragmentation and calls to the source over\n"
-    "time, latencies, the trace, every setting. It loads nothing, so it can be sent by\n"
-    "mail; light and dark; tables and texts can be read without JavaScript. Below 3 MB:\n"
-    "what does not fit of the map is left out, the moments that are missed least first,\n"
-    "then devices, rows or findings; the page says how many, and json has them.\n"
-    "The data is the JSON result, in the element 'data'. It needs dygraphs\n"
-    "(libjs-dygraphs) where tapool is built.\n"
-    "compare's has each change with its interval, the values, memory over time and every\n"
-    "round; check's the verdict, its causes, and all that was compared or was not; info's\n"
-    "what is in a trace, or what differs between two; why's why a GPU ran out of\n"
-    "memory; tune's which setting of PyTorch would need less.";
+static const char about[] = "A page in one file: the Pick and its table, memory over time of all\n"
+                            "strategies with the capacity and the first failed requests, a map of\n"
+                            "the heap at --frames moments, live memory by site, fragmentation and\n"
+                            "driver calls over time, latencies, the trace, and all settings. It\n"
+                            "loads nothing, so it can be mailed, has light and dark colors, and\n"
+                            "its tables and texts work without JavaScript. It is below 3 MB: the\n"
+                            "page states how many moments of the map, devices, rows or findings\n"
+                            "did not fit, and json has them.\n"
+                            "The element 'data' holds the JSON result. Building tapool with html\n"
+                            "needs dygraphs (libjs-dygraphs).\n"
+                            "compare: each change with its 95% CI, values, memory over time,\n"
+                            "rounds. check: the result, its causes, everything compared or left\n"
+                            "out. info: the contents of a trace, or the differences of two. why:\n"
+                            "why a GPU ran out of memory. tune: PyTorch settings that need less.";
 
 const struct tp_exporter tp_replay_html = {
     .name = "html",

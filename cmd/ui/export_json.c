@@ -4,7 +4,7 @@
 
 const struct tp_exporter tp_export_json = {
     .name = "json",
-    .summary = "everything that was measured, for programs; its schema is shipped",
-    .about = "Everything, under fixed names; share/tapool/result.schema.json describes each.",
+    .summary = "all figures, for programs; share/tapool has the schema",
+    .about = "All figures; share/tapool/result.schema.json describes each name.",
     .write_tree = tp_json_print,
 };

@@ -29,7 +29,8 @@ struct tp_page;
 struct tp_exporter {
     const char *name;    /* as in --format */
     const char *summary; /* one line of `tapool help exports` */
-    const char *about;   /* and its paragraph, in lines of at most 88 characters */
+    const char *about;   /* and its paragraph, in lines of at most 69 characters: 80 with the
+                            name */
 
     /* One of these four is set. Prints the screen; */
     void (*print)(const void *of, struct tp_page *page);

@@ -597,17 +597,18 @@ static int check(const void *of, struct tp_err *err)
     return TP_OK;
 }
 
-static const char about[] =
-    "A PyTorch memory snapshot of what the strategy did, for docs.pytorch.org/memory_viz and\n"
-    "other tools that read such files, tapool too: every segment taken and given back, every\n"
-    "block, every out of memory, and what is held at the end. A file is one strategy; with\n"
-    "several they are FILE-LABEL and FILE-TRACE-LABEL, as above. The trace is played once\n"
-    "more for it. Addresses are made up: segments follow each other in the order in which\n"
-    "they were taken. Times count from the first event; the marks of the trace are\n"
-    "annotations. Frames are those of the trace, as 'tapool info' shows them: the lines of\n"
-    "the program, without folders. What a failure left is 0 where the source does not say it.\n"
-    "Not for real allocators (system, lib) and the driver's pool, which do not say where\n"
-    "their memory comes from.";
+static const char about[] = "A PyTorch memory snapshot of what the strategy did, for\n"
+                            "docs.pytorch.org/memory_viz, tapool and other readers: each segment\n"
+                            "reserved and returned, each block, each OOM, and the final state. A\n"
+                            "file holds one strategy; several give FILE-LABEL and\n"
+                            "FILE-TRACE-LABEL. The trace is replayed once more for it. Addresses\n"
+                            "are invented: segments follow each other in the order they were\n"
+                            "reserved. Times start at the first event; marks of the trace are\n"
+                            "annotations. Frames are those of the trace, as in 'tapool info':\n"
+                            "lines of the program, without folders. Free memory at a failure is 0\n"
+                            "if the source does not report it.\n"
+                            "Not available for real allocators (system, lib) and the driver's\n"
+                            "pool, which do not report where their memory comes from.";
 
 const struct tp_exporter tp_replay_snapshot = {
     .name = "snapshot",

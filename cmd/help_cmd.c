@@ -131,8 +131,7 @@ const struct tp_command tp_command_help = {
 
 static void print_warning_list(FILE *out)
 {
-    fputs("Warnings say when tapool's own numbers are doubtful. 'tapool help ID' explains one.\n\n",
-          out);
+    fputs("Warnings mark figures that can mislead. 'tapool help ID' explains one.\n\n", out);
     for (size_t i = 0; tp_warnings[i]; i++) {
         fprintf(out, "  %-22s%s\n", tp_warnings[i]->id, tp_warnings[i]->summary);
     }

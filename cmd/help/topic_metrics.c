@@ -7,18 +7,14 @@
 
 #include <string.h>
 
-enum { WIDTH = 98, NAME_WIDTH = 24 };
+enum { WIDTH = 80, NAME = 2, MEANING = 26 };
 
 /* Prints the meaning of a figure next to the last part of its name, such as "next_pass". */
-static void print_meaning(const struct tp_metric *f, FILE *out)
+static void print_meaning(struct tp_page *page, const struct tp_metric *f)
 {
     const char *dot = strrchr(f->name, '.'), *name = dot ? dot + 1 : f->name;
-    const char *meaning = f->term ? tp_find_term(f->term)->meaning : f->meaning;
-    for (const char *at = meaning; at; name = "") {
-        const char *end = strchr(at, '\n');
-        fprintf(out, "  %-*s%.*s\n", NAME_WIDTH, name, end ? (int)(end - at) : WIDTH, at);
-        at = end ? end + 1 : NULL;
-    }
+    tp_page_row(page, NAME, name, MEANING, "%s",
+                f->term ? tp_find_term(f->term)->meaning : f->meaning);
 }
 
 static void print_figures(const struct tp_topic_section *section, FILE *out);
@@ -40,32 +36,35 @@ static void print_compared(const struct tp_topic_section *section, FILE *out)
 
 static void print_sources(const struct tp_topic_section *section, FILE *out)
 {
+    struct tp_page page;
     (void)section;
+    tp_page_init(&page, out, 0);
     for (size_t i = 0; tp_sources[i]; i++) {
+        char name[32];
         bool wrapper = tp_sources[i]->flags & TP_SRC_DECORATOR;
-        fprintf(out, "  %s%-23s%s\n", wrapper ? "+" : " ", tp_sources[i]->name,
-                tp_sources[i]->summary);
+        snprintf(name, sizeof name, "%s%s", wrapper ? "+" : "", tp_sources[i]->name);
+        tp_page_row(&page, wrapper ? NAME : NAME + 1, name, MEANING, "%s", tp_sources[i]->summary);
     }
-    fputs(
-        "\n+ is a source wrapper: --source host+limit. Without --source, host traces use host and\n"
-        "device traces use virtual.\n",
-        out);
+    fputs("\n+ is a source wrapper: --source host+limit. Without --source, host traces use\n"
+          "host and device traces use virtual.\n",
+          out);
 }
 
 static void print_start(FILE *out)
 {
-    fputs("A metric has one name in reports and in JSON, where its unit is added: _bytes, _ns.\n"
+    fputs("A metric has one name in reports and in JSON, where its unit is added: _bytes,\n"
+          "_ns.\n"
           "\n"
           "Memory and counts are exact: a replay by one thread is a pure function of trace,\n"
           "strategy, options and memory source. Exceptions: all figures of a real allocator\n"
-          "(system) are its own statistics, and memory of a real GPU and resident memory are\n"
-          "measured. Times and latencies are measured too.\n"
+          "(system) are its own statistics; memory of a real GPU and resident memory are\n"
+          "measured, as are times and latencies.\n"
           "\n"
-          "Weighted means over the whole trace: by recorded time if every event has one, else by\n"
-          "events; \"weight\" in the JSON says which.\n"
+          "Weighted means over the whole trace: by recorded time if every event has one,\n"
+          "else by events; \"weight\" in the JSON says which.\n"
           "\n"
-          "With several devices, bytes and counts are sums, and each device's peak is at its own\n"
-          "event. A share is a share of the sums: hit rate = all hits / all allocations.\n",
+          "With several devices, bytes and counts are sums; each device's peak is at its\n"
+          "own event. A share is a share of the sums: hit rate = all hits / all allocations.\n",
           out);
 }
 
@@ -93,13 +92,15 @@ static void print_figures(const struct tp_topic_section *section, FILE *out)
 {
     const struct tp_fact *next = first_figures;
     const char *current = "";
+    struct tp_page page;
+    tp_page_init(&page, out, 0);
     for (size_t i = 0; i < tp_figure_count; i++) {
         if (!tp_figures[i]->meaning && !tp_figures[i]->term)
             continue;
         if (next->name && !strcmp(next->help, tp_figures[i]->name))
             current = next++->name;
         if (!strcmp(current, section->name))
-            print_meaning(tp_figures[i], out);
+            print_meaning(&page, tp_figures[i]);
     }
 }
 

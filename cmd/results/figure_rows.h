@@ -61,7 +61,7 @@ COMPARED(10, UNUSED(unused_reserved, "at_peak_demand.reserved"),
          MEANS("1 - allocated / reserved, at the trace peak and weighted"))
 COMPARED(11, UNUSED(unused_reserved_weighted, "mean_reserved"))
 REPORTED(BYTES(mean_granted),
-         MEANS("allocated bytes, weighted; mean_reserved: reserved bytes, weighted. The\n"
+         MEANS("allocated bytes, weighted; mean_reserved: reserved bytes, weighted. The "
                "weighted shares refer to these."))
 REPORTED(BYTES(mean_reserved))
 LINE("external_fragmentation", "1 - largest / all free spans that can serve any size")
@@ -125,8 +125,8 @@ REPORTED(MEASURED(driver.busy_spent_ns, NS, driver.busy_spent_ns), NO_COLUMN)
 /* ---- memory of the process, by the kernel ---- */
 
 COMPARED(45, RESIDENT_METRIC("peak_resident", peak), HEAD("peak", "resident"),
-         MEANS("on host: most private memory of the process, counted by the kernel, with\n"
-               "every block written, read each time requested bytes changed by 1%; median\n"
+         MEANS("on host: most private memory of the process, counted by the kernel, with "
+               "every block written, read each time requested bytes changed by 1%; median "
                "of three replays; low, high: minimum and maximum"))
 REPORTED(RESIDENT(peak, low))
 REPORTED(RESIDENT(peak, high))
@@ -149,15 +149,15 @@ REPORTED(RUN("resident.", huge_pages, COUNT), GET_FLAG(has_huge_pages))
 /* ---- what a real allocator has mapped, by its calls of the kernel ---- */
 
 COMPARED(51, MAPPED_METRIC("peak_mapped", "peak_bytes", BYTES, peak_mapped, MEMORY),
-         MEANS("most writable bytes that a real allocator had mapped above those before\n"
-               "the first event: exact for one build on one machine. Mappings at startup\n"
+         MEANS("most writable bytes that a real allocator had mapped above those before "
+               "the first event: exact for one build on one machine. Mappings at startup "
                "are left out: 0 means that they were enough."))
 COMPARED(52, MAPPED_METRIC("mapped_at_peak", "at_peak_bytes", BYTES, mapped_at_peak, MEMORY),
          MEANS("mapped bytes at the trace peak; mapped.end: after the last event"))
 REPORTED(MAPPED("mapped.end_bytes", "end_bytes", BYTES, end_mapped))
 COMPARED(53, MAPPED_METRIC("mapped_gets", "get", COUNT, mapped_gets, CALLS),
          HEAD("gets", "mapped"),
-         MEANS("calls of mmap, mremap and brk that get memory; mapped_puts: of munmap,\n"
+         MEANS("calls of mmap, mremap and brk that get memory; mapped_puts: of munmap, "
                "mremap, brk and madvise (DONTNEED, FREE) that return it"))
 COMPARED(54, MAPPED("mapped_puts", "put", COUNT, mapped_puts), .metric_class = TP_CLASS_REPORT,
          .family = TP_FAMILY_CALLS,
@@ -179,8 +179,8 @@ REPORTED(FAILED_BY(guard, GUARD))
 COMPARED(20, COUNT_OF(failed_allocations), GET_WHOLE(failed), NO_COLUMN,
          MEANS("allocations that failed; first_failed_event is the first one"))
 REPORTED(RUN("", failed_initial_blocks, COUNT), GET_WHOLE(failed_initial), NO_COLUMN)
-LINE("failed_by", "demand: requested bytes exceed the device; fragmentation: they would fit;\n"
-     "policy: the strategy refused by a rule of its own; unknown; guard: tapool\n"
+LINE("failed_by", "demand: requested bytes exceed the device; fragmentation: they would fit; "
+     "policy: the strategy refused by a rule of its own; unknown; guard: tapool "
      "stopped a host replay at over 16 times the requested bytes")
 LINE("first_failure", "the first failed request, and free bytes at that event")
 LINE("phases", "peaks between the marks of the trace, by name of the mark")
@@ -194,7 +194,7 @@ COMPARED(22, COUNT_OF(skipped_trims), RUN_FIELD(skipped_trims),
 /* ---- times ---- */
 
 COMPARED(24, THROUGHPUT(ns_per_op, NOISY, 0.05), GET_SPEED(ns), HEAD("", "ns per call"),
-         MEANS("steady time of an operation, replay overhead subtracted; null: nothing was\n"
+         MEANS("steady time of an operation, replay overhead subtracted; null: nothing was "
                "timed, or nothing remains; low, high: 95% CI"))
 REPORTED(RUN("throughput.", low_ns_per_op, NS), GET_SPEED(low))
 REPORTED(RUN("throughput.", high_ns_per_op, NS), GET_SPEED(high))
@@ -205,16 +205,16 @@ COMPARED(44, THROUGHPUT(engine_ns_per_op, REPORT, 0), GET_SPEED(engine),
          HEAD("tapool's,", "ns per call"),
          MEANS("replay overhead, measured with a strategy (or malloc) that does nothing"))
 REPORTED(RUN("throughput.", threads_played, COUNT), GET_WHOLE(threads_played),
-         MEANS("threads of the timed replays (--threads); with several, ns_per_op is the\n"
+         MEANS("threads of the timed replays (--threads); with several, ns_per_op is the "
                "time a call took its thread, waiting for locks included"))
 COMPARED(56, THROUGHPUT_OF_THREADS(wall_ns_per_op), GET_REAL(wall_ns),
          HEAD("wall time,", "ns per call"),
-         MEANS("elapsed time per call of all threads, from the first to the last call of\n"
+         MEANS("elapsed time per call of all threads, from the first to the last call of "
                "each window, replay overhead included; low, high: 95% CI"))
 REPORTED(RUN("throughput.", low_wall_ns_per_op, NS), GET_REAL(wall_low), .of_threads = true)
 REPORTED(RUN("throughput.", high_wall_ns_per_op, NS), GET_REAL(wall_high), .of_threads = true)
 REPORTED(RUN("throughput.", window_ns, NS), GET_REAL(window_ns), .of_threads = true,
-         MEANS("elapsed time of a whole window, at whose end all threads meet: the median;\n"
+         MEANS("elapsed time of a whole window, at whose end all threads meet: the median; "
                "low, high: 95% CI"))
 REPORTED(RUN("throughput.", low_window_ns, NS), GET_REAL(window_low), .of_threads = true)
 REPORTED(RUN("throughput.", high_window_ns, NS), GET_REAL(window_high), .of_threads = true)
@@ -223,23 +223,23 @@ COMPARED(48, OF_THREADS(calls_per_second, COUNT), .better = TP_BETTER_MORE,
          MEANS("calls per second of several threads, by elapsed time"))
 COMPARED(49, OF_THREADS(speedup, RATIO), .better = TP_BETTER_MORE, GET_REAL(speedup),
          HEAD("against", "one thread"),
-         MEANS("one thread's elapsed time for the same calls in a process of its own /\n"
-               "theirs; 2 threads: at best 2. null: a library with threads of its own,\n"
+         MEANS("one thread's elapsed time for the same calls in a process of its own / "
+               "theirs; 2 threads: at best 2. null: a library with threads of its own, "
                "which a fork lacks"))
 COMPARED(50, OF_THREADS(waited, SHARE), GET_REAL(waited), HEAD("", "waited"),
-         MEANS("share of thread time spent waiting for an object of another thread; part\n"
+         MEANS("share of thread time spent waiting for an object of another thread; part "
                "of wall_ns_per_op, not of ns_per_op"))
 COMPARED(55, OF_THREADS(blocked, SHARE), GET_REAL(blocked), HEAD("", "blocked"),
-         MEANS("share of thread time that calls spent without a core: in a lock, a page\n"
+         MEANS("share of thread time that calls spent without a core: in a lock, a page "
                "fault, or preempted; part of ns_per_op"))
 REPORTED(RUN("throughput.", one_lock, COUNT), GET_FLAG(one_lock),
-         MEANS("several threads share one lock around every call: the strategy's own, or\n"
+         MEANS("several threads share one lock around every call: the strategy's own, or "
                "tapool's if the strategy has none"))
 REPORTED(RUN("instructions.", total, COUNT), RUN_FIELD(instructions), NO_COLUMN)
 COMPARED(23, .name = "instructions", .path = "instructions.per_op",
          .unit = TP_UNIT_INSTRUCTIONS, TIME(INSTRUCTIONS, 0.01), GET_REAL(instructions_per_op),
          NO_COLUMN,
-         MEANS("instructions of one replay, if the machine can count (--passes count);\n"
+         MEANS("instructions of one replay, if the machine can count (--passes count); "
                "per_op: per operation. Reading the trace and the kernel are left out."))
 REPORTED(RUN("instructions.", counter, COUNT), GET_TEXT(counter), NO_COLUMN)
 REPORTED(RUN("throughput.", played_once, COUNT), GET_FLAG(is_played_once),
@@ -253,23 +253,23 @@ LATENCIES(free, FREE, COMPARED, 31)
 LATENCIES(realloc, REALLOC, COMPARED, 37)
 LATENCIES(sync, SYNC, NOT_COMPARED, 0)
 LATENCIES(other, OTHER, NOT_COMPARED, 0)
-LINE("latency", "alloc, free, realloc, sync, other: count, mean, min, p50, p90, p99, p99_9,\n"
+LINE("latency", "alloc, free, realloc, sync, other: count, mean, min, p50, p90, p99, p99_9, "
      "max, buckets. sync of a real GPU: the driver's call after the work is done")
 
 /* ---- what a real device answered ---- */
 
 LINE("measured", "figures of a real GPU; ranges are [minimum, maximum] over the replays")
-LINE("pool_used", "most requested bytes of the driver's pool, by its high-water mark; its\n"
+LINE("pool_used", "most requested bytes of the driver's pool, by its high-water mark; its "
      "rounding is unknown, so peak_granted is null")
 LINE("missing_at_peak",
      "decrease of cuMemGetInfo's free bytes; reserved_then: reserved bytes then")
-LINE("free_at_start", "free bytes of the device before the replay; free_at_failure: at the first\n"
+LINE("free_at_start", "free bytes of the device before the replay; free_at_failure: at the first "
      "failure")
 LINE("pool_unused_at_failure", "bytes that the driver's pool had reserved then without a block")
-LINE("driver", "calls into the driver in one replay, ns inside them; of these syncs,\n"
-     "event_waits; works: kernels queued by --occupy; held_back: untimed waits\n"
+LINE("driver", "calls into the driver in one replay, ns inside them; of these syncs, "
+     "event_waits; works: kernels queued by --occupy; held_back: untimed waits "
      "for room in a stream's queue")
-LINE("busy_asked_ns", "busy time that --occupy spin planned for the busiest stream;\n"
+LINE("busy_asked_ns", "busy time that --occupy spin planned for the busiest stream; "
      "busy_spent_ns: time it took, launches and waits included")
 LINE("occupy", "simulated GPU work per allocation (--occupy); occupy_scale: its factor")
 LINE("empty_ns", "reading of a call that does nothing: subtracted from every latency")

@@ -90,7 +90,7 @@ struct tp_metric {
      * a share of the base for other classes. */
     double allowed;
 
-    const char *meaning; /* text in `help metrics`, lines end in '\n'; NULL: explained elsewhere */
+    const char *meaning; /* text in `help metrics`; NULL: explained elsewhere */
     const char *term;    /* the term (cmd/ui/terms.h) that is its meaning; NULL: `meaning` is */
     /* Two lines over the column in a comparison. Both NULL: made from the name. Only the second is
      * NULL: "system" or "driver", whichever answers the source. */

@@ -163,7 +163,7 @@ static int read_memory_replay(const struct tp_reading *reading, struct tp_err *e
 
 const struct tp_format tp_format_memory_replay = {
     .name = "memory-replay",
-    .summary = "the text of Android's memory_replay (unzip -p FILE.zip | tapool info -)",
+    .summary = "text of Android's memory_replay (unzip -p FILE.zip | tapool info -)",
     .record = "on Android: setprop libc.debug.malloc.options record_allocs; kill -46 PID",
     .probe = probe_memory_replay,
     .read = read_memory_replay,

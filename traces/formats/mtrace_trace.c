@@ -191,7 +191,7 @@ static int read_mtrace(const struct tp_reading *reading, struct tp_err *err)
 
 const struct tp_format tp_format_mtrace = {
     .name = "mtrace",
-    .summary = "glibc's mtrace(3): what MALLOC_TRACE names",
+    .summary = "output of glibc's mtrace(3), the file named by MALLOC_TRACE",
     .record = "MALLOC_TRACE=FILE LD_PRELOAD=libc_malloc_debug.so.0 PROGRAM, which calls mtrace()",
     .probe = probe_mtrace,
     .read = read_mtrace,

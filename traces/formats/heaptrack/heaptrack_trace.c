@@ -337,7 +337,7 @@ static int read_heaptrack(const struct tp_reading *reading, struct tp_err *err)
 
 const struct tp_format tp_format_heaptrack = {
     .name = "heaptrack",
-    .summary = "heaptrack's recordings, raw or interpreted (.zst, .gz)",
+    .summary = "recordings of heaptrack, raw or interpreted (.zst, .gz)",
     .record = "heaptrack PROGRAM",
     .probe = probe_heaptrack,
     .read = read_heaptrack,

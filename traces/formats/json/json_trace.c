@@ -72,7 +72,7 @@ static int read_document(const struct tp_reading *r, struct tp_err *err)
 
 const struct tp_format tp_format_json = {
     .name = "json",
-    .summary = "tapool's own, one JSON document: written by hand or by a script",
+    .summary = "tapool's JSON, one document: for people and scripts",
     .own = true,
     .probe = probe_json,
     .read = read_document,

@@ -80,7 +80,7 @@ static int write_lines(const struct tp_writing *w, FILE *out, struct tp_err *err
 const struct tp_trace_writer tp_writer_json = {
     .name = "json",
     .suffix = ".json",
-    .summary = "tapool's own JSON, one document: for people and scripts",
+    .summary = "tapool's JSON, one document: for people and scripts",
     .whole = true,
     .write = write_document,
 };
@@ -88,7 +88,7 @@ const struct tp_trace_writer tp_writer_json = {
 const struct tp_trace_writer tp_writer_jsonl = {
     .name = "jsonl",
     .suffix = ".jsonl",
-    .summary = "tapool's own JSON, a header line and one event a line: for pipes",
+    .summary = "tapool's JSON Lines, one event per line: for pipes",
     .whole = true,
     .write = write_lines,
 };

@@ -33,7 +33,7 @@ static int read_lines(const struct tp_reading *r, struct tp_err *err)
 
 const struct tp_format tp_format_jsonl = {
     .name = "jsonl",
-    .summary = "tapool's own, JSON Lines: a header line, then one event a line",
+    .summary = "tapool's JSON Lines: a header line, then one event per line",
     .own = true,
     .probe = probe_jsonl,
     .read = read_lines,

@@ -214,7 +214,7 @@ static int read_malloc_bench(const struct tp_reading *r, struct tp_err *err)
 
 const struct tp_format tp_format_malloc_bench = {
     .name = "malloc-bench",
-    .summary = "malloc-bench's traces (.trace), in Protocol Buffers",
+    .summary = "traces of malloc-bench (.trace), Protocol Buffers",
     .probe = probe_malloc_bench,
     .read = read_malloc_bench,
 };

@@ -555,7 +555,7 @@ static int read_buffers(const struct tp_reading *r, struct tp_err *err)
 
 const struct tp_format tp_format_minimalloc = {
     .name = "minimalloc",
-    .summary = "CSV of buffers with lifetimes, as minimalloc reads it",
+    .summary = "minimalloc CSV: buffers with lifetimes",
     .record = "tapool convert FILE -o FILE.csv",
     .probe = probe_minimalloc,
     .read = read_buffers,

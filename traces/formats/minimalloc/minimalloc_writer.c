@@ -100,7 +100,7 @@ static int write_trace(const struct tp_writing *cfg, FILE *out, struct tp_err *e
 const struct tp_trace_writer tp_writer_minimalloc = {
     .name = "minimalloc",
     .suffix = ".csv",
-    .summary = "a list of lifetimes (minimalloc CSV) for offline packing: sizes and order, no more",
+    .summary = "minimalloc CSV for offline packing: sizes and lifetimes only",
     .one_device = true,
     .write = write_trace,
 };

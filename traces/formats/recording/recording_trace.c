@@ -188,7 +188,7 @@ static int read_recording(const struct tp_reading *r, struct tp_err *err)
 
 const struct tp_format tp_format_recording = {
     .name = "recording",
-    .summary = "what `tapool record` writes while the program runs",
+    .summary = "output of `tapool record` while the program runs",
     .record = "tapool record -o OUT.tpt -- PROGRAM",
     .probe = probe_recording,
     .read = read_recording,

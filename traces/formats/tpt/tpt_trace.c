@@ -342,7 +342,7 @@ static int probe_tpt(const unsigned char *data, size_t size)
 
 const struct tp_format tp_format_tpt = {
     .name = "tpt",
-    .summary = "tapool's own, binary: small, checked, played in place",
+    .summary = "tapool's binary form: small, checksummed, fast to load",
     .record = "tapool convert FILE -o FILE.tpt",
     .own = true,
     .probe = probe_tpt,

@@ -353,7 +353,7 @@ static int write_trace(const struct tp_writing *cfg, FILE *out, struct tp_err *e
 const struct tp_trace_writer tp_writer_tpt = {
     .name = "tpt",
     .suffix = ".tpt",
-    .summary = "tapool's own binary form: small, checked, played in place",
+    .summary = "tapool's binary form: small, checksummed, fast to load",
     .whole = true,
     .callers = true,
     .write = write_trace,

@@ -330,7 +330,7 @@ static int read_valgrind(const struct tp_reading *reading, struct tp_err *err)
 const struct tp_format tp_format_valgrind = {
     .name = "valgrind",
     .has_spaces = true,
-    .summary = "valgrind --trace-malloc=yes: what it prints",
+    .summary = "output of valgrind --trace-malloc=yes",
     .record = "valgrind --trace-malloc=yes PROGRAM 2>FILE",
     .probe = probe_valgrind,
     .read = read_valgrind,

@@ -191,6 +191,31 @@ rm tests/unit/words.c
 echo '    *(newer ? &newer->older : &first) = older; /* class */' >alloc/engine/words.c
 caught 'alloc/engine/words.c:1: stores into a choice' layers words
 
+# Puts text into a file of a tree that allows none, and requires the words.
+TEXTS=$WORK/texts.txt
+export TEXTS
+text_at() { # PATH TEXT WORDS
+    fresh_tree
+    mkdir -p -- "${1%/*}"
+    printf '%s\n' "$2" >"$1"
+    { grep '^word ' "$HERE/texts.txt"; echo "allow cmd/ui | 1"; } >"$TEXTS"
+    caught "$1:$3" layers texts
+}
+text_at alloc/engine/texts.c 'const char *a = "a good policy";' "1: 'policy': strategy"
+text_at cuda/texts.c $'const char *a = "it is "\n                "no device";' "1: 'is no': is not a"
+text_at traces/texts.h '#define A "Read it. What follows is lost."' '1: a sentence begins with a relative clause'
+text_at cmd/page/assets/texts.js $'// is no text\nsay("who holds memory");' "2: 'who holds': allocation site"
+text_at scripts/texts.sh 'echo "and so on"' '1: a sentence begins with a relative clause or with "and"'
+text_at cmd/ui/texts.c 'const char *a[] = {"which is no a", "that is no b"};' "1: 'is no': is not a"
+caught 'cmd/ui: 2 texts against texts.txt, above 1' layers texts
+echo 'const char *a[] = {"is no a", "policy", "there is no b"}; /* "no policy here" */' >cmd/ui/texts.c
+clean 'as many texts as are allowed, and names' layers texts
+echo 'except cmd/ui/texts.c that is no b | it is quoted' >>"$TEXTS"
+caught 'cmd/ui/texts.c: the exception for "that is no b" is not needed' layers texts
+echo 'const char *a[] = {"which is no a", "that is no b"};' >cmd/ui/texts.c
+clean 'a text that is excepted' layers texts
+unset TEXTS
+
 within='a conditional within a conditional'
 # Puts lines into a file of a fresh tree: the check must report the conditional at this line.
 nested_at() { # PATH LINE TEXT...

@@ -2,10 +2,10 @@
 # usage: check_layers.sh [ROOT [CHECK...]]
 #
 # Checks the tree: which room includes which (rooms.txt), circles of files, calls that only cmd/ may
-# make, unique names of files and tags of types, words, nested conditionals, lengths, branches of a function
+# make, unique names of files and tags of types, words, texts, nested conditionals, lengths, branches of a function
 # (where pmccabe is installed), headers that compile alone, and what lies in the top folder. Prints one line per
-# finding, `path:line: what`, and exits 1 when there is any. CHECK: includes, calls, names, tags, words, nested,
-# lengths, branches, headers or top; all of them where none is named.
+# finding, `path:line: what`, and exits 1 when there is any. CHECK: includes, calls, names, tags, words, texts,
+# nested, lengths, branches, headers or top; all of them where none is named.
 # check_checks.sh proves each check.
 #
 # How: c_text.awk takes comments away; the rest are regular expressions.
@@ -103,6 +103,17 @@ check_words() {
             if (text ~ /^(static|INLINE|OUT_OF_LINE)[ ].*[ *](take|step|set|need|probe)[(]/)
                 print place ": a name that does not say of what"
         }' >>"$FINDINGS"
+}
+
+# Texts that a person reads: those of the product, its pages and its scripts. TEXTS names another texts.txt.
+check_texts() {
+    local others
+    mapfile -t others < <(find "${FOLDERS[@]}" -type f \
+        \( -path 'cmd/page/assets/*.js' -o -path 'scripts/*.sh' \) | sort)
+    {
+        grep -E '^(alloc|cmd|cuda|traces)/' "$TEXT" || true
+        [ ${#others[@]} -eq 0 ] || awk '!/^[ \t]*(#|\/\/|\/?[*])/ { print FILENAME ":" FNR ":" $0 }' "${others[@]}"
+    } | awk -f "$HERE/texts.awk" "${TEXTS:-$HERE/texts.txt}" /dev/stdin >>"$FINDINGS"
 }
 
 # A choice between three is an if, a function or a table. In these rooms, and what lies below them:
@@ -209,7 +220,7 @@ check_top() {
 }
 
 [ "${#SOURCES[@]}" -gt 0 ] || report "$PWD: no *.c or *.h found"
-[ $# -gt 0 ] || set -- includes calls names tags words nested lengths branches headers top
+[ $# -gt 0 ] || set -- includes calls names tags words texts nested lengths branches headers top
 for check; do "check_$check"; done
 
 if [ -s "$FINDINGS" ]; then

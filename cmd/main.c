@@ -2,6 +2,7 @@
 #include "cmd/cli/cli.h"
 
 #include "cmd/jobs/child.h"
+#include "cmd/ui/text.h"
 
 #include <string.h>
 
@@ -12,5 +13,6 @@ int main(int argc, char **argv)
     struct tp_err err;
     if (argc == 2 && !strcmp(argv[1], "__child") && tp_child_serve(&err) == TP_OK)
         return 0;
+    tp_commit = tp_commit_built;
     return tp_cli_main(argc, argv);
 }

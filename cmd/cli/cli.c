@@ -8,6 +8,7 @@
 #include "cmd/ui/exit.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
+#include "cmd/ui/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -175,7 +176,8 @@ static int parse_words(struct parse *p, struct tp_err *err)
 
 static void print_version(void)
 {
-    fprintf(stdout, "tapool %s (%s, %s)\n", TAPOOL_VERSION, TAPOOL_BUILD, TAPOOL_COMPILER);
+    fprintf(stdout, "tapool %s (%s, %s%s%s)\n", TAPOOL_VERSION, TAPOOL_BUILD, TAPOOL_COMPILER,
+            *tp_commit ? ", " : "", tp_commit);
 }
 
 /* Adds a hint if options were set outside the command line: the wrong value may come from a file or

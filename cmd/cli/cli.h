@@ -12,4 +12,8 @@ int tp_cli_main(int argc, char **argv);
 enum tp_help_page { TP_HELP_NONE, TP_HELP_SHORT, TP_HELP_USUAL, TP_HELP_ALL };
 void tp_cli_help(const struct tp_command *cmd, enum tp_help_page which, FILE *out);
 
+/* The commit of the source tree, or "". The build writes it for the program alone
+ * (scripts/commit.cmake), so only main() has it. */
+extern const char tp_commit_built[];
+
 #endif

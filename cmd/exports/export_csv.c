@@ -64,6 +64,7 @@ static const struct csv_column last[] = {
     {OF_RESULT, "clock.name", NULL},
     {OF_RESULT, "clock.step_ns", NULL},
     {OF_RESULT, "tool.version", "tapool_version"},
+    {OF_RESULT, "tool.commit", "tapool_commit"},
     {OF_RESULT, "tool.build", "tapool_build"},
     {OF_RESULT, "tool.compiler", "tapool_compiler"},
     {OF_RESULT, "tool.flags", "tapool_flags"},

@@ -2,6 +2,7 @@
 #include "cmd/ui/json_out.h"
 
 #include "alloc/base/units.h"
+#include "cmd/ui/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -133,6 +134,7 @@ void tp_json_tool(struct tp_json *j, cJSON *in)
 {
     cJSON *tool = tp_json_object(j, in, "tool");
     tp_json_text(j, tool, "version", TAPOOL_VERSION);
+    tp_json_text(j, tool, "commit", *tp_commit ? tp_commit : NULL);
     tp_json_text(j, tool, "build", TAPOOL_BUILD);
     tp_json_text(j, tool, "compiler", TAPOOL_COMPILER);
     tp_json_text(j, tool, "flags", TAPOOL_FLAGS);

@@ -96,9 +96,12 @@ struct tp_text tp_latency_text(uint64_t ns, double step_ns)
     return steps <= 1 ? tp_text_of("<=%.0f", step_ns) : tp_text_of("~%.0f", steps * step_ns);
 }
 
+const char *tp_commit = "";
+
 void tp_put_tool(FILE *out)
 {
-    fprintf(out, "tapool %s (%s)", TAPOOL_VERSION, TAPOOL_BUILD);
+    fprintf(out, "tapool %s (%s%s%s)", TAPOOL_VERSION, TAPOOL_BUILD, *tp_commit ? ", " : "",
+            tp_commit);
 }
 
 void tp_unknown_name(struct tp_err *err, const char *what, const char *name,

@@ -97,7 +97,11 @@ int tp_text_width(const char *text);
 /* The number of bytes in the first `columns` columns of a text. Characters are not cut. */
 size_t tp_text_bytes(const char *text, int columns);
 
-/* Writes "tapool 0.1.0 (release)". */
+/* The commit that tapool was built from, as `git describe` names it, with "-dirty" where files
+ * differed from it; "": not known. main() sets it. */
+extern const char *tp_commit;
+
+/* Writes "tapool 0.1.0 (release)", with a commit "tapool 0.1.0 (release, 4f2a91c)". */
 void tp_put_tool(FILE *out);
 
 /* Names that nothing has. */

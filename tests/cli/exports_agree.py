@@ -27,7 +27,7 @@ def same(what, got, expected):
 
 # ---- CSV -----------------------------------------------------------------------------------------
 
-RENAMED = {"index": "device", "tool_version": "tapool_version", "tool_build": "tapool_build",
+RENAMED = {"index": "device", "tool_version": "tapool_version", "tool_build": "tapool_build", "tool_commit": "tapool_commit",
            "tool_compiler": "tapool_compiler", "tool_flags": "tapool_flags",
            "weight": "memory_weight", "class": "memory_class",
            "informative": "memory_informative"}

@@ -14,6 +14,28 @@ strategies() { "$TAPOOL" strategies | sed -n 's/^  \([A-Za-z-]*\)  .*/\1/p'; }
     shown first "$TAPOOL"
     ok "$TAPOOL" --version
     grep -qxE 'tapool [0-9]+\.[0-9]+\.[0-9]+ \([^()]+\)' "$out"
+    for name in $(commands); do
+        "$TAPOOL" "$name" --version | diff "$out" -
+    done
+}
+
+@test "the commit: of the checkout, with a mark where files differ, and none outside of one" {
+    made() { cmake -DSOURCE="$PWD/tree" -DOUT="$PWD/commit.c" -P "$TAPOOL_ROOT/scripts/commit.cmake"; }
+    said() { made && grep -qE "= \"$1\";$" commit.c || fail "$(cat commit.c)"; }
+    mkdir tree
+    said ''
+    git -C tree init --quiet
+    said ''
+    echo 1 >tree/a
+    git -C tree add a
+    git -C tree -c user.name=a -c user.email=a@b commit --quiet --message a
+    said '[0-9a-f]+'
+    touch -d 2020-01-01 commit.c
+    before=$(stat -c %Y commit.c)
+    made
+    [ "$(stat -c %Y commit.c)" = "$before" ]
+    echo 2 >tree/a
+    said '[0-9a-f]+-dirty'
 }
 
 @test "strategies: the list and a page for each" {

@@ -116,10 +116,12 @@ static const struct tp_opt rows[] = {
     TP_BOUND_ROW(ROW(bound_time), "auto", .choices = auto_words,
                  .help = TP_BOUND_HELP " auto: 100ms for device traces under 1,000,000 events, "
                                        "else 0, no search"),
-    TP_SET_AT("passes", ROW(passes), .choices = pass_words, .needs = "format json",
-              .excludes = "fits no-fits verify" TP_REPLAY_FILES(TP_EXPORT_EXCLUDED, ),
+    TP_SET_AT("passes", ROW(passes), .choices = pass_words, .excludes = "fits no-fits verify",
               TP_LAST(MEASURING),
-              .help = "passes to run, separated by commas, with --format json\n"
+              .help = "passes to run, separated by commas, with --json or --format csv\n"
+                      "The JSON and the CSV leave out what was not measured, and so does benchfmt; "
+                      "hgrm needs latency, pictures and perfetto need usage, the screen, markdown "
+                      "and html need all. "
                       "usage (memory and counts), fits (needs usage), throughput, latency, verify, "
                       "count (instructions), resident (on host), mapped (of a real allocator) "
                       "(default: usage,throughput,latency,resident,mapped and those of --fits and "
@@ -156,6 +158,8 @@ static const struct tp_opt rows[] = {
     TP_UINT_AT("frames", ROW(frames), .def = "64", .max = TP_FRAMES_MOST, TP_LAST(OUTPUT),
                .help = "moments per device at which an export draws the heap\n"
                        "0: none; 1 to 4 count as 5: begin, end, both peaks, first failure"),
+    TP_FLAG_AT("no-curves", ROW(no_curves), TP_LAST(OUTPUT),
+               .help = "omit memory over time from the JSON, which is most of it"),
     TP_BYTES_ROW(ROW(exports.bytes)),
     TP_COLOR_ROW(ROW(exports.color)),
     TP_VERBOSE_ROW(ROW(verbose), "print all: options, memory over time, latencies by size, ..."),
@@ -609,6 +613,26 @@ static int check_options(const struct tp_replay_opts *o, struct tp_err *err)
     return status ? status : tp_exports_look(&o->exports, &tp_replay_exporters, err);
 }
 
+/* Passes that the command line names count, and an export that another level asks for does without
+ * its file. Passes of another level are for calls that they fit. */
+static int settle_passes(const struct tp_args *args, struct tp_replay_opts *o, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; o->passes && !status && i < tp_replay_index_end; i++) {
+        char option[48];
+        if (!tp_exports_asked(&o->exports, i) || tp_replay_export_serves(i, o->passes))
+            continue;
+        snprintf(option, sizeof option, "export-%s", tp_replay_exporters.list[i]->name);
+        if (!tp_config_typed(args, rows, "passes"))
+            o->passes = 0;
+        else if (i != o->exports.format && !tp_config_typed(args, rows, option))
+            o->exports.files[i] = NULL;
+        else
+            status = tp_replay_export_lacks(&o->exports, i, err);
+    }
+    return status;
+}
+
 static void release(struct replay *r)
 {
     for (size_t i = 0; i < r->report.planned; i++)
@@ -624,17 +648,20 @@ static void release(struct replay *r)
 
 static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
-    const struct tp_replay_opts *o = args->opts;
+    struct tp_replay_opts settled = *(const struct tp_replay_opts *)args->opts, *o = &settled;
     struct replay r = {.o = o,
                        .report = {.rows = rows,
                                   .opts = o,
                                   .seed = o->seed,
                                   .theme = o->exports.theme,
-                                  .verbose = o->verbose}};
+                                  .verbose = o->verbose,
+                                  .no_curves = o->no_curves}};
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "replay needs a trace"),
                        "tapool replay sample:sqlite plays a shipped one");
-    int status = check_options(o, err);
+    int status = settle_passes(args, o, err);
+    if (!status)
+        status = check_options(o, err);
     if (status)
         return status;
     r.jobs = calloc((size_t)args->count, sizeof *r.jobs);

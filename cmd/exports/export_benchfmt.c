@@ -137,7 +137,8 @@ static void write_speed(const struct tp_result *r, FILE *out)
 /* Writes memory and counts in one line per device, because they are the same in each repetition. */
 static void write_amounts(const struct tp_result *r, FILE *out)
 {
-    for (uint32_t d = 0; d < r->run->device_count; d++) {
+    bool usage = r->run->passes & TP_PASS_USAGE;
+    for (uint32_t d = 0; usage && d < r->run->device_count; d++) {
         const struct tp_figure_of of = {r, &r->run->devices[d]};
         write_name(r, r->run->device_count > 1 ? (int)d : -1, 1, out);
         for (size_t i = 0; i < tp_figure_count; i++) {

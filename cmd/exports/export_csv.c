@@ -174,15 +174,23 @@ static void add_value(const cJSON *value, struct tp_table *t)
     tp_str_drop(&cell);
 }
 
+static void add_row(const struct columns *columns, const cJSON *const bases[BASES],
+                    struct tp_table *t)
+{
+    for (size_t i = 0; i < columns->count; i++)
+        add_value(find(bases[columns->items[i].base], columns->items[i].path), t);
+}
+
+/* Without the pass usage nothing is known of the devices one by one: the run has one row. */
 static void add_rows(const struct columns *columns, const cJSON *head, const cJSON *run,
                      struct tp_table *t)
 {
-    const cJSON *device;
-    cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(run, "devices"))
+    const cJSON *devices = cJSON_GetObjectItemCaseSensitive(run, "devices"), *device;
+    if (!devices)
+        add_row(columns, (const cJSON *const[BASES]){head, run, NULL}, t);
+    cJSON_ArrayForEach(device, devices)
     {
-        const cJSON *const bases[BASES] = {head, run, device};
-        for (size_t i = 0; i < columns->count; i++)
-            add_value(find(bases[columns->items[i].base], columns->items[i].path), t);
+        add_row(columns, (const cJSON *const[BASES]){head, run, device}, t);
     }
 }
 
@@ -214,9 +222,10 @@ static const char about[] =
     "values of the whole run, such as times, are repeated in the row of\n"
     "each device. Columns are named by their path in the JSON result\n"
     "without memory, throughput and latency: at_peak_demand_idle_bytes,\n"
-    "ns_per_op, alloc_p99_ns. Empty means unknown. ';' separates several\n"
-    "values in a cell, ',' separates options. Left out: curves, buckets,\n"
-    "phases and single repetitions. A name that begins with = + - or @ is\n"
+    "ns_per_op, alloc_p99_ns. Empty means unknown, or of a pass that\n"
+    "--passes leaves out. ';' separates several values in a cell, ','\n"
+    "separates options. Left out: curves, buckets, phases and single\n"
+    "repetitions. A name that begins with = + - or @ is\n"
     "only quoted, and a spreadsheet may read it as a formula: import it as\n"
     "text.";
 

@@ -38,7 +38,8 @@ void tp_export_source(const struct tp_result *r, FILE *out)
 int tp_export_warnings(const struct tp_result *r, FILE *out)
 {
     int count = 0;
-    for (size_t i = 0; tp_warnings[i]; i++) {
+    bool known = r->run->passes & TP_PASS_USAGE; /* most warnings need the memory figures */
+    for (size_t i = 0; known && tp_warnings[i]; i++) {
         char text[TP_WARNING_TEXT];
         if (!tp_warnings[i]->applies(r, text, sizeof text))
             continue;

@@ -9,7 +9,6 @@
 #include "cmd/results/result.h"
 #include "cmd/ui/exporter.h"
 
-/* Those that are refused where passes are chosen. */
 #define TP_REPLAY_FILES(X, of)                                                                     \
     X(of, markdown, of, "markdown", "write the table as Markdown to FILE, for a pull request",     \
       LAST)                                                                                        \
@@ -33,5 +32,9 @@ extern const struct tp_exporter tp_replay_text;
 struct cJSON *tp_replay_tree(struct tp_json *j, const void *of); /* tapool.result/1 */
 extern const struct tp_exporters tp_replay_exporters;
 enum { TP_EXPORT_INDEXES(tp_replay, TP_REPLAY_EXPORTS) };
+
+/* Whether these passes of --passes measure all that an export shows; TP_EUSAGE: what it lacks. */
+bool tp_replay_export_serves(size_t index, unsigned passes);
+int tp_replay_export_lacks(const struct tp_exports *e, size_t index, struct tp_err *err);
 
 #endif

@@ -23,7 +23,7 @@ struct tp_replay_opts {
     uint32_t touch, on_oom, occupy, goal;
     uint32_t passes; /* bits of enum tp_pass; 0: not given */
     uint64_t min_time, repeat, seed, capacity, threads, timeout, bound_time, frames;
-    bool verbose, fits, no_fits, verify, thp;
+    bool verbose, fits, no_fits, verify, thp, no_curves;
     double occupy_scale;
 };
 

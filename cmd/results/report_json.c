@@ -417,14 +417,16 @@ static void write_measured(struct tp_json *j, cJSON *in, const struct tp_figure_
     write_figures(j, tp_json_object(j, o, "driver"), "measured.driver.", of);
 }
 
-static void write_memory(struct tp_json *j, cJSON *in, const struct tp_figure_of *of)
+/* `curve`: with memory over time, which is most of a document. */
+static void write_memory(struct tp_json *j, cJSON *in, const struct tp_figure_of *of, bool curve)
 {
     const struct tp_program *program = of->r->trace->program;
     cJSON *m = tp_json_object(j, in, "memory");
     write_figures(j, m, "memory.", of);
     write_at_peak(j, m, "at_peak_demand", &of->d->at_peak);
     write_phases(j, m, program, of->d);
-    write_curve(j, m, &of->d->curve);
+    if (curve)
+        write_curve(j, m, &of->d->curve);
     write_figures(j, tp_json_object(j, in, "source_calls"), "source_calls.", of);
 }
 
@@ -474,14 +476,16 @@ static void write_latency(struct tp_json *j, cJSON *in, const struct tp_figure_o
     }
 }
 
-static void write_devices(struct tp_json *j, cJSON *o, const struct tp_result *r)
+/* The only device has the curve in the memory of the run. */
+static void write_devices(struct tp_json *j, cJSON *o, const struct tp_report *rep,
+                          const struct tp_result *r)
 {
     cJSON *devices = tp_json_array(j, o, "devices");
     for (uint32_t d = 0; d < r->run->device_count; d++) {
         const struct tp_figure_of of = {r, &r->run->devices[d]};
         cJSON *device = tp_json_item(j, devices);
         tp_json_uint(j, device, "index", d);
-        write_memory(j, device, &of);
+        write_memory(j, device, &of, r->run->device_count > 1 && !rep->no_curves);
         write_failures(j, device, &of);
         if (r->run->flags & TP_RUN_DEVICE)
             write_measured(j, device, &of);
@@ -534,7 +538,7 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
     write_passes(j, o, run);
     bool usage = run->passes & TP_PASS_USAGE;
     if (usage && run->device_count == 1) /* several devices have no common byte values */
-        write_memory(j, o, &(struct tp_figure_of){r, &run->devices[0]});
+        write_memory(j, o, &(struct tp_figure_of){r, &run->devices[0]}, !rep->no_curves);
     tp_json_bool(j, o, "verified", (run->flags & TP_RUN_VERIFIED) != 0);
     if (r->fidelity) {
         cJSON *f = tp_json_object(j, o, "fidelity");
@@ -558,7 +562,7 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
     if (run->passes & TP_PASS_LATENCY)
         write_latencies(j, o, &whole, rep->clock.step_ns);
     if (usage)
-        write_devices(j, o, r);
+        write_devices(j, o, rep, r);
     write_warnings(j, o, r);
     return o;
 }

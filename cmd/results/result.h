@@ -71,8 +71,9 @@ struct tp_report {
     uint32_t devices; /* how many of each result are shown one by one; 0: all */
     uint32_t theme;   /* of a picture, enum tp_chart_theme */
     bool verbose;
-    bool partial; /* interrupted: some results are missing */
-    bool lost;    /* so because a device failed, which is reported as the error */
+    bool no_curves; /* the JSON leaves out memory over time */
+    bool partial;   /* interrupted: some results are missing */
+    bool lost;      /* so because a device failed, which is reported as the error */
 };
 
 #endif

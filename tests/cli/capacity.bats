@@ -140,6 +140,9 @@ holes() {
     holes >holes.jsonl
     ok play_once holes.jsonl -s direct --json
     is "$out" 'r["memory"]["curve"][:4]' '[[0, 0, 0, 0], [2, 2097152, 2097152, 2097152], [3, 4194304, 4194304, 4194304], [4, 6291456, 6291456, 6291456]]'
+    is "$out" '"curve" in r["devices"][0]["memory"]' False # once
+    ok play_once holes.jsonl -s direct --json --no-curves
+    is "$out" '"curve" in r["memory"], "curve" in r["devices"][0]["memory"]' '(False, False)'
     for name in sqlite jq python-threads; do
         ok play_once "sample:$name" -s arena --json
         is "$out" 'len(r["memory"]["curve"]) <= 4096' True

@@ -241,7 +241,7 @@ tries() {
     ok bare "$TAPOOL" replay t.json -s bump --min-time 0
     matches "$out" 'per call'
     ok bare TAPOOL_FORMAT=csv "$TAPOOL" replay t.json -s bump --passes usage --json
-    ok bare TAPOOL_EXPORT_CSV=x "$TAPOOL" replay t.json -s bump --passes usage --json
+    ok bare TAPOOL_EXPORT_MARKDOWN=x "$TAPOOL" replay t.json -s bump --passes usage --json
     [ ! -e x ]
     ok bare "$TAPOOL" convert t.json -o t2.json
     ok bare TAPOOL_LAYERS=4 "$TAPOOL" gen pair -o pair.json

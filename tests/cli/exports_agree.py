@@ -245,14 +245,19 @@ def check_perfetto(path, document):
             name = "memory" if len(run["devices"]) == 1 else "memory of device %d" % device["index"]
             points = counters.pop((pid, name), [])
             same("perfetto points", [[p[n] for n in ("requested", "granted", "reserved")] for _, p in points],
-                 [point[1:] for point in device["memory"]["curve"]])
+                 [point[1:] for point in curve_of(run, device)])
             same("perfetto idle", all(p["idle"] == max(0, p["reserved"] - p["granted"]) for _, p in points), True)
-            for (ts, _), point in zip(points, device["memory"]["curve"]):
+            for (ts, _), point in zip(points, curve_of(run, device)):
                 if known:
                     same("perfetto time", ts, point[0])
                 elif point[0] == device["memory"]["at_peak_demand"]["event"]:
                     same("perfetto time", round(ts * 1000), device["memory"]["at_peak_demand"]["time_ns"])
     same("perfetto tracks of nobody", (names, counters), ({}, {}))
+
+
+def curve_of(run, device):
+    """The only device has it in the memory of the run."""
+    return (run if len(run["devices"]) == 1 else device)["memory"]["curve"]
 
 
 def place_of(event, time_ns, run, chart):
@@ -275,7 +280,7 @@ def check_svg_device(chart, runs, index):
                    place_of(demand["event"], demand["time_ns"], runs[0], chart) if demand["event"] else None)
     failed = 0
     for run, device in zip(runs, devices):
-        label, curve = run["strategy"]["label"], device["memory"]["curve"]
+        label, curve = run["strategy"]["label"], curve_of(run, device)
         if not curve:
             same("svg leaves out " + label, any(t.startswith("Not drawn") and label in t for t in chart.texts), True)
             continue

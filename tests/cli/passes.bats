@@ -99,7 +99,45 @@ EOF
     refused 2 "^tapool: option 'passes' is '', which is none of usage," "${replay[@]}" --json --passes usage,,latency
     refused 2 "^tapool: the pass 'fits' needs the pass 'usage'$" "${replay[@]}" --json --passes fits
     refused 2 "^tapool: option 'passes' is '', which is none of usage," "${replay[@]}" --json --passes ""
-    refused 2 "^tapool: --passes goes with --format json$" "${replay[@]}" --passes usage
+    refused 2 "^tapool: --passes: the screen shows figures of all passes$" "${replay[@]}" --passes usage
+    refused 2 "^tapool: --passes: --format markdown shows figures of all passes$" \
+        "${replay[@]}" --passes usage --format markdown
+    refused 2 "^tapool: --export-hgrm needs the pass 'latency'$" \
+        "${replay[@]}" --json --passes usage --export-hgrm x.hgrm
+    refused 2 "^tapool: --export-svg needs the pass 'usage'$" \
+        "${replay[@]}" --json --passes latency --export-svg x.svg
     refused 2 "^tapool: --passes and --verify exclude each other$" \
         "${replay[@]}" --json --passes usage --verify
+}
+
+@test "exports have what the passes measured: a CSV the columns of it, and the others empty" {
+    cd "$BATS_TEST_TMPDIR"
+    local replay=("$TAPOOL" replay sample:sqlite -s arena -s bump --min-time 0 --json)
+    "${replay[@]}" --passes usage --export-csv usage.csv --export-json usage.json --export-benchfmt usage.txt \
+        --export-perfetto usage.perfetto --export-svg usage.svg --export-svg-heap heap.svg --export-snapshot heap.pickle \
+        >/dev/null
+    "${replay[@]}" --passes throughput,latency --export-csv times.csv --export-hgrm times.hgrm \
+        --export-benchfmt times.txt >/dev/null
+    "$TAPOOL" replay sample:sqlite -s arena -s bump --passes count --format csv >count.csv
+    python3 - <<'EOF'
+import csv
+def rows(name):
+    with open(name) as file:
+        return list(csv.DictReader(file))
+for name, full, empty in (("usage", "peak_reserved_bytes device source_name", "ns_per_op alloc_p50_ns"),
+                          ("times", "ns_per_op alloc_p50_ns", "peak_reserved_bytes device"),
+                          ("count", "trace_name strategy_label", "peak_reserved_bytes ns_per_op alloc_p50_ns device")):
+    found = rows(name + ".csv")
+    assert [row["strategy_label"] for row in found] == ["arena", "bump"], name
+    assert set(found[0]) == set(rows("usage.csv")[0]), name
+    for row in found:
+        full_ones = [column for column in full.split() if not row[column]]
+        assert not full_ones, (name, full_ones)
+        assert not any(row[column] for column in empty.split()), (name, row)
+lines = [line for line in open("usage.txt") if line.startswith("Benchmark")]
+assert len(lines) == 2 and not any(" ns/op" in line or "-p50-" in line for line in lines), lines
+lines = [line for line in open("times.txt") if line.startswith("Benchmark")]
+assert lines and all(" ns/op" in line or "-mean-ns" in line for line in lines), lines
+EOF
+    [ -s usage.svg ] && [ -s heap.svg ] && [ -s usage.perfetto ] && [ -s heap-arena.pickle ] && [ -s times-arena-all.hgrm ]
 }

@@ -1,13 +1,15 @@
 /* tapool verify: does the strategy `torch` do what PyTorch did, address by address? */
 #include "cmd/cli/commands.h"
 #include "cmd/pytorch/verify/verify.h"
+#include "cmd/ui/json_out.h"
 #include "cmd/ui/option_words.h"
 
 struct verify_opts {
     char *conf, *mutate, *pytorch;
     uint32_t allocator; /* index of allocators */
     uint64_t max_memory;
-    bool rules;
+    uint32_t color;
+    bool rules, json;
 };
 
 /* Behind the first, the names of tp_torch_devices. */
@@ -30,40 +32,57 @@ static const struct tp_opt rows[] = {
     TP_FLAG_AT("rules", ROW(rules), .help = "list the rules that --mutate can break"),
     TP_SIZE_AT("max-memory", ROW(max_memory), .def = "1GiB", .min = 1 << 20,
                .max = UINT64_C(1) << 60, .help = "memory for reading a snapshot"),
+    TP_FLAG_AT("json", ROW(json), .excludes = "rules", .help = "print JSON", TP_FIRST(OUTPUT)),
+    TP_COLOR_ROW(ROW(color)),
     {.name = NULL}};
 
-static void print_rules(FILE *out)
+static void print_rules(const struct verify_opts *o, FILE *out)
 {
     struct tp_page page;
-    tp_page_init(&page, out, 0);
+    tp_page_init(&page, out, o->color);
     for (const struct tp_torch_mutation *m = tp_torch_mutations; m->name; m++)
         tp_page_row(&page, 0, m->name, 18, "%s", m->what);
 }
 
-static int verify_devices(const struct verify_opts *o, const struct tp_pytorch *s, FILE *out,
-                          struct tp_err *err)
-{
+/* Where the devices of a file are reported: on the page, or in `devices` with --json. */
+struct report {
     struct tp_page page;
-    struct tp_torch_rules rules;
-    uint32_t compared = 0, devices = 0, differ = 0;
-    int rc = tp_verify_rules_of(s, o->allocator ? allocators[o->allocator] : NULL, o->pytorch,
-                                o->conf, &rules, err);
-    tp_page_init(&page, out, 0);
+    struct tp_json json;
+    cJSON *devices; /* NULL: the page is printed */
+    bool several;
+};
+
+static int verify_device(const struct verify_opts *o, const struct tp_pytorch *s,
+                         const struct tp_torch_rules *rules, uint32_t device, struct report *r,
+                         bool *agrees, struct tp_err *err)
+{
+    struct tp_verified v;
+    int rc = tp_verify(s, device, rules, o->mutate, &v, err);
+    if (rc == TP_OK && !o->mutate)
+        rc = tp_verify_changes(s, rules, o->conf ? o->conf : tp_pytorch_conf(s), &v, err);
+    *agrees = rc != TP_OK || tp_agrees(&v);
+    if (rc == TP_OK && r->devices)
+        tp_verify_json(&r->json, r->devices, &v);
+    else if (rc == TP_OK)
+        tp_verify_text(&v, &tp_torch_devices[rules->device], r->several, &r->page);
+    return rc;
+}
+
+static int verify_devices(const struct verify_opts *o, const struct tp_pytorch *s,
+                          const struct tp_torch_rules *rules, struct report *r, struct tp_err *err)
+{
+    uint32_t devices = 0, differ = 0;
+    int rc = TP_OK;
     for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
         devices += tp_pytorch_has_events(&s->devices[i]);
+    r->several = devices > 1;
     for (uint32_t i = 0; rc == TP_OK && i < TP_PYTORCH_DEVICES; i++) {
-        struct tp_verified v;
-        if (!tp_pytorch_has_events(&s->devices[i]))
-            continue;
-        rc = tp_verify(s, i, &rules, o->mutate, &v, err);
-        if (rc == TP_OK && !o->mutate)
-            rc = tp_verify_changes(s, &rules, o->conf ? o->conf : tp_pytorch_conf(s), &v, err);
-        if (rc == TP_OK)
-            tp_verify_text(&v, &tp_torch_devices[rules.device], devices > 1, &page);
-        differ += rc == TP_OK && !tp_agrees(&v);
-        compared++;
+        bool agrees = true;
+        if (tp_pytorch_has_events(&s->devices[i]))
+            rc = verify_device(o, s, rules, i, r, &agrees, err);
+        differ += !agrees;
     }
-    if (rc == TP_OK && !compared)
+    if (rc == TP_OK && !devices)
         rc = tp_snapshot_silent(s, err);
     if (rc == TP_OK && differ)
         rc = tp_fail(err, TP_EFOUND, "%s: the rules and the recording differ",
@@ -71,12 +90,39 @@ static int verify_devices(const struct verify_opts *o, const struct tp_pytorch *
     return rc;
 }
 
+/* The document is printed where all devices were played, whether they agree or not. */
+static int verify_snapshot(const struct verify_opts *o, const struct tp_pytorch *s, FILE *out,
+                           struct tp_err *err)
+{
+    struct tp_torch_rules rules;
+    struct report r = {.devices = NULL};
+    struct tp_err lost = {0};
+    int rc = tp_verify_rules_of(s, o->allocator ? allocators[o->allocator] : NULL, o->pytorch,
+                                o->conf, &rules, err);
+    if (rc != TP_OK)
+        return rc;
+    tp_page_init(&r.page, out, o->color);
+    if (!o->json)
+        return verify_devices(o, s, &rules, &r, err);
+    cJSON *root = tp_verify_tree(&r.json, tp_input_name(s->reading->in),
+                                 &tp_torch_devices[rules.device], &r.devices);
+    rc = verify_devices(o, s, &rules, &r, err);
+    if (rc != TP_OK && rc != TP_EFOUND) {
+        cJSON_Delete(root);
+        return rc;
+    }
+    int printed = tp_json_print(&r.json, root, out, &lost);
+    if (printed != TP_OK)
+        *err = lost;
+    return printed != TP_OK ? printed : rc;
+}
+
 static int verify_file(const struct verify_opts *o, const char *path, FILE *out, struct tp_err *err)
 {
     struct tp_snapshot_file file;
     int rc = tp_snapshot_open(&file, path, o->max_memory, err);
     if (rc == TP_OK)
-        rc = verify_devices(o, file.snapshot, out, err);
+        rc = verify_snapshot(o, file.snapshot, out, err);
     tp_snapshot_close(&file);
     return rc;
 }
@@ -86,7 +132,7 @@ static int run_verify(const struct tp_args *args, FILE *out, struct tp_err *err)
     const struct verify_opts *o = args->opts;
     struct tp_torch_rules tried = tp_torch_defaults;
     if (o->rules) {
-        print_rules(out);
+        print_rules(o, out);
         return TP_OK;
     }
     if (args->count != 1)

@@ -10,6 +10,7 @@ INFO=$TAPOOL_ROOT/cmd/info/info.schema.json
 PAIR=$TAPOOL_ROOT/cmd/info/info-pair.schema.json
 WHY=$TAPOOL_ROOT/cmd/pytorch/why/why.schema.json
 RANKS=$TAPOOL_ROOT/cmd/pytorch/why/ranks.schema.json
+VERIFY=$TAPOOL_ROOT/cmd/pytorch/verify/verify.schema.json
 PREDICT=$TAPOOL_ROOT/cmd/predict/predict.schema.json
 
 # replayed NAME ARGS...: the result in NAME.json; `schema valid` looks at many of them at once.
@@ -45,11 +46,13 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     schema shape "$PAIR"
     schema shape "$WHY"
     schema shape "$RANKS"
+    schema shape "$VERIFY"
     schema shape "$PREDICT"
     schema shared "$RESULT" "$INFO"
     schema shared "$RESULT" "$PAIR"
     schema shared "$INFO" "$WHY"
     schema shared "$INFO" "$RANKS"
+    schema shared "$INFO" "$VERIFY"
     schema shared "$INFO" "$PREDICT"
     schema shared "$PAIR" "$RANKS"
 }
@@ -283,6 +286,7 @@ END
     [ "$rc" -eq 0 ] || fail "$(cat "$out" "$err")"
     cmp "$SCRATCH/prefix/share/tapool/result.schema.json" "$RESULT"
     cmp "$SCRATCH/prefix/share/tapool/info.schema.json" "$INFO"
+    cmp "$SCRATCH/prefix/share/tapool/verify.schema.json" "$VERIFY"
     cmp "$SCRATCH/prefix/share/tapool/baseline.schema.json" "$TAPOOL_ROOT/cmd/baseline/baseline.schema.json"
 }
 
@@ -299,6 +303,34 @@ END
     is peak.json 'd["devices"][0]["holders"]["rests"][0]["why"]' "from before the recording"
     schema valid "$WHY" ./*.json
     schema covered "$WHY" ./*.json
+}
+
+@test "what verify writes follows its schema, and holds every member of it" {
+    verified() {
+        local name=$1
+        shift
+        capture "$TAPOOL" verify "$@" --json
+        [ "$rc" -le 1 ] || fail "$(cat "$err")"
+        cp "$out" "$name.json"
+    }
+    data=$TAPOOL_ROOT/tests/data/pytorch
+    verified small "$data/complete-small.pickle"
+    verified step "$data/training-step.pickle.gz"
+    verified broken "$data/complete-small.pickle" --mutate first-fit
+    python3 "$CLI/rules_snapshot.py" changes >changes.pickle
+    verified changes changes.pickle
+    python3 - <<'END'
+import json
+def device(name):
+    return json.load(open(name + ".json"))["devices"][0]
+assert device("step")["agrees"] and device("step")["addresses"] == {"total": 2162, "as_recorded": 2162}
+assert "first_difference" not in device("step") and device("step")["settings_search"] is None
+assert not device("broken")["agrees"] and device("broken")["first_difference"]["free_blocks"]
+assert device("changes")["settings_search"] == "found" and len(device("changes")["settings"]) == 2
+END
+    refused 2 'json and --rules exclude each other' "$TAPOOL" verify --rules --json
+    schema valid "$VERIFY" ./*.json
+    schema covered "$VERIFY" ./*.json
 }
 
 @test "what why and info write of several snapshots follows its schema" {

@@ -70,6 +70,13 @@ void tp_verify_stop(struct tp_verify_play *play); /* NULL is fine */
 void tp_verify_text(const struct tp_verified *v, const struct tp_torch_device *allocator,
                     bool several, struct tp_page *page);
 
+/* With --json: the document, the list of its devices, to which tp_verify_json adds one. */
+struct cJSON;
+struct tp_json;
+struct cJSON *tp_verify_tree(struct tp_json *j, const char *file,
+                             const struct tp_torch_device *allocator, struct cJSON **devices);
+void tp_verify_json(struct tp_json *j, struct cJSON *devices, const struct tp_verified *v);
+
 /* Where addresses differ: do other settings, set while the program ran, explain them? */
 
 /* Looks for them, in a table of settings that programs are known to set, and fills in v->search and

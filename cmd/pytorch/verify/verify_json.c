@@ -1,0 +1,110 @@
+/* tapool.verify/1 (verify.schema.json): the figures of verify_text.c, and all of them. */
+#include "cmd/pytorch/verify/verify.h"
+#include "cmd/ui/json_out.h"
+
+static const char *const kinds[TP_DIFFERENCE_KINDS] = {
+    [TP_OTHER_ADDRESS] = "other-address",
+    [TP_NOT_SERVED] = "not-served",
+    [TP_NEEDS_SEGMENT] = "needs-segment",
+    [TP_NEEDS_MAPPING] = "needs-mapping",
+    [TP_NEEDS_NONE] = "needs-no-memory",
+    [TP_NOT_ITS_UNITS] = "other-units",
+    [TP_MAPPED_IN_USE] = "mapped-in-use",
+    [TP_SEGMENT_IN_USE] = "segment-in-use",
+    [TP_HAS_ROOM] = "has-room",
+    [TP_NOT_LIVE] = "not-live",
+    [TP_START_UNPLACED] = "start-unplaced",
+    [TP_OTHER_LAYOUT] = "other-layout",
+};
+
+static void write_agreement(struct tp_json *j, cJSON *in, const char *name,
+                            const struct tp_agreement *a)
+{
+    cJSON *o = tp_json_object(j, in, name);
+    tp_json_uint(j, o, "total", a->all);
+    tp_json_uint(j, o, "as_recorded", a->good);
+}
+
+static void write_difference(struct tp_json *j, cJSON *in, const struct tp_verify_difference *d)
+{
+    if (d->kind == TP_NO_DIFFERENCE)
+        return;
+    cJSON *o = tp_json_object(j, in, "first_difference");
+    tp_json_text(j, o, "kind", kinds[d->kind]);
+    tp_json_uint(j, o, "event", d->event ? d->event : TP_NONE);
+    tp_json_uint(j, o, "size_bytes", d->size);
+    tp_json_real(j, o, "stream", (double)d->stream);
+    tp_json_uint(j, o, "recorded_address", d->expected ? d->expected : TP_NONE);
+    tp_json_uint(j, o, "replayed_address", d->got ? d->got : TP_NONE);
+    cJSON *blocks = tp_json_array(j, o, "free_blocks");
+    for (size_t i = 0; i < d->choice_count; i++) {
+        cJSON *block = tp_json_item(j, blocks);
+        tp_json_uint(j, block, "address", d->choices[i].addr);
+        tp_json_uint(j, block, "size_bytes", d->choices[i].size);
+    }
+}
+
+static void write_changes(struct tp_json *j, cJSON *in, const struct tp_verified *v)
+{
+    static const char *const search[] = {[TP_NOT_SEARCHED] = NULL,
+                                         [TP_CHANGES_FOUND] = "found",
+                                         [TP_NO_CHANGE_FITS] = "not-found",
+                                         [TP_SEARCH_CUT] = "cut"};
+    tp_json_text(j, in, "settings_search", search[v->search]);
+    cJSON *list = tp_json_array(j, in, "settings");
+    for (size_t i = 0; i < v->change_count; i++) {
+        cJSON *o = tp_json_item(j, list);
+        tp_json_uint(j, o, "first_event", v->changes[i].event);
+        tp_json_text(j, o, "conf", v->changes[i].conf);
+        tp_json_uint(j, o, "addresses", v->changes[i].addresses);
+        tp_json_uint(j, o, "other_settings", v->changes[i].others);
+    }
+}
+
+static void write_start(struct tp_json *j, cJSON *in, const struct tp_verified *v)
+{
+    cJSON *o = tp_json_object(j, in, "initial_heap");
+    tp_json_uint(j, o, "segments", v->start_segments);
+    tp_json_uint(j, o, "mapped_parts", v->start_stretches);
+    tp_json_uint(j, o, "inferred_pools", v->start_inferred);
+    tp_json_uint(j, o, "blocks", v->start_blocks);
+    tp_json_uint(j, o, "rounded_blocks", v->start_rounded);
+    tp_json_uint(j, o, "larger_blocks", v->start_shown);
+}
+
+void tp_verify_json(struct tp_json *j, cJSON *devices, const struct tp_verified *v)
+{
+    cJSON *o = tp_json_item(j, devices);
+    tp_json_uint(j, o, "number", v->device);
+    tp_json_bool(j, o, "agrees", tp_agrees(v));
+    tp_json_uint(j, o, "events", v->events);
+    write_agreement(j, o, "addresses", &v->addresses);
+    write_agreement(j, o, "segments", &v->segments);
+    write_agreement(j, o, "segments_taken", &v->taken);
+    write_agreement(j, o, "segments_given_back", &v->returned);
+    write_agreement(j, o, "ranges_mapped", &v->mapped);
+    write_agreement(j, o, "ranges_unmapped", &v->unmapped);
+    write_agreement(j, o, "out_of_memory", &v->failed);
+    tp_json_uint(j, o, "out_of_memory_before_release", v->failed_idle);
+    tp_json_uint(j, o, "end_blocks", v->blocks);
+    tp_json_uint(j, o, "segment_bases", v->with_base);
+    tp_json_uint(j, o, "expandable_segments_changes", v->switches);
+    tp_json_uint(j, o, "private_pool_requests", v->unpooled);
+    tp_json_uint(j, o, "frees_not_live", v->not_live);
+    tp_json_uint(j, o, "unknown_events", v->unknown);
+    write_start(j, o, v);
+    write_difference(j, o, &v->first);
+    write_changes(j, o, v);
+}
+
+cJSON *tp_verify_tree(struct tp_json *j, const char *file, const struct tp_torch_device *allocator,
+                      cJSON **devices)
+{
+    cJSON *root = tp_json_object(j, NULL, NULL);
+    tp_json_text(j, root, "schema", "tapool.verify/1");
+    tp_json_tool(j, root);
+    tp_json_text(j, root, "file", file);
+    tp_json_text(j, root, "allocator", allocator->title);
+    *devices = tp_json_array(j, root, "devices");
+    return root;
+}

@@ -22,6 +22,7 @@ static const char *const doctor_words[] = {TP_EXPORT_WORDS(EXPORTS)};
 static const struct tp_opt rows[] = {
     TP_FORMAT_ROW(doctor, "what is printed"),
     TP_JSON_ROW(doctor),
+    TP_COLOR_ROW(offsetof(struct doctor_opts, exports.color)),
     TP_FLAG_AT(
         "config", offsetof(struct doctor_opts, config), .from = TP_OPT_CALL,
         .help =

@@ -24,6 +24,7 @@ static const char *const info_words[] = {TP_EXPORT_WORDS(TP_SNAPSHOT_EXPORTS)};
 static const struct tp_opt rows[] = {
     TP_OPEN_ROWS(struct info_opts),
     TP_EXPORT_ROWS(info, TP_SNAPSHOT_EXPORTS),
+    TP_COLOR_ROW(offsetof(struct info_opts, exports.color)),
     TP_HOLDERS_ROWS(struct info_opts),
     TP_BYTES_ROW(ROW(exports.bytes)),
     TP_FAIL_ON_ROW(ROW(fail_on),

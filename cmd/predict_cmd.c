@@ -53,6 +53,7 @@ static const struct tp_opt rows[] = {
     EXPORTS(TP_EXPORT_ROW, predict) TP_THEME_ROW(predict),
     TP_FORCE_ROW(ROW(exports.force)),
     TP_BYTES_ROW(ROW(exports.bytes)),
+    TP_COLOR_ROW(ROW(exports.color)),
     TP_OPEN_ROWS(struct predict_opts),
     {.name = NULL}};
 

@@ -83,6 +83,7 @@ static int conformance_print(const struct tp_strategy_spec *spec, FILE *out, str
 enum { NAME = 2, SUMMARY = 19, RUNS = 37, GAP = 2, DEFAULT = 24, HELP = 34, WHY = 700 };
 
 struct strategies_opts {
+    uint32_t color;
     bool conformance;
 };
 
@@ -351,7 +352,7 @@ static int run_strategies(const struct tp_args *args, FILE *out, struct tp_err *
     struct tp_page page;
     struct tp_gpu gpu = {0};
     int status = TP_OK;
-    tp_page_init(&page, out, 0);
+    tp_page_init(&page, out, o->color);
     if (args->count > 1)
         return tp_fail(err, TP_EUSAGE, "strategies takes one name at most");
     if (o->conformance && !args->count)
@@ -372,6 +373,7 @@ static const struct tp_opt rows[] = {
     TP_FLAG_ROW(struct strategies_opts, conformance,
                 .help = "instead: play NAME, with options as for -s, on every source beside a "
                         "model; exit 4 where it fails a check"),
+    TP_COLOR_ROW(offsetof(struct strategies_opts, color)),
     {.name = NULL}};
 
 const struct tp_command tp_command_strategies = {

@@ -63,6 +63,7 @@ static const struct tp_opt rows[] = {
                  .help = "of a host trace: pick for memory, time, or both"),
     TP_SEED_ROW(ROW(seed), "of a host trace: of the order of the rounds"),
     TP_EXPORT_ROWS(tune, EXPORTS),
+    TP_COLOR_ROW(offsetof(struct tune_opts, exports.color)),
     TP_BYTES_ROW(ROW(exports.bytes)),
     TP_TIMEOUT_ROW(ROW(timeout)),
     TP_OPEN_ROWS(struct tune_opts),

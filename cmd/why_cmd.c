@@ -49,6 +49,7 @@ static const struct tp_opt rows[] = {
     TP_SIZE_AT("max-memory", ROW(max_memory), .def = "1GiB", .min = 1 << 20,
                .max = UINT64_C(1) << 60, .help = "memory for reading a snapshot"),
     TP_EXPORT_ROWS(why, TP_SNAPSHOT_EXPORTS),
+    TP_COLOR_ROW(offsetof(struct why_opts, exports.color)),
     TP_BYTES_ROW(ROW(exports.bytes)),
     {.name = NULL}};
 
@@ -146,7 +147,7 @@ static int write_html(const void *of, FILE *out, struct tp_err *err)
                        out, err);
 }
 
-static const struct tp_exporter why_text = {.name = "text", .print = print_text, .color = 2};
+static const struct tp_exporter why_text = {.name = "text", .print = print_text};
 static const struct tp_exporter why_folded = {
     .name = "folded", .write = write_folded, .check = check_folded};
 static const struct tp_exporter why_html = {

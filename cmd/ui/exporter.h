@@ -54,7 +54,6 @@ struct tp_exporter {
     /* The format draws so many frames of the heap of each device, at most: they are taken for it;
      * 0: none. */
     uint32_t frames;
-    uint32_t color; /* of the screen of a command without --color, as of that */
 };
 
 enum { TP_EXPORTS_MAX = 16 };

@@ -136,7 +136,7 @@ static int write_one(void *ctx, FILE *out, struct tp_err *err)
         return x->write_part(w->of, w->part, out, err);
     if (x->write_tree)
         return x->write_tree(&j, w->all->tree(&j, w->of), out, err);
-    tp_page_init(&page, out, x->color ? x->color : w->exports->color);
+    tp_page_init(&page, out, w->exports->color);
     page.exact = w->exports->bytes;
     x->print(w->of, &page);
     return TP_OK;

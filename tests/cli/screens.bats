@@ -282,6 +282,19 @@ names_of() { sed -n '/^  needed by program/,/^$/s/^  \([a-z][a-z:_=0-9,KMiB]*\) 
 # ---- colour ----
 
 # bats test_tags=nightly
+@test "--color is for every command with a screen" {
+    for command in replay compare check info why tune predict verify strategies doctor; do
+        grep -q -- '--color WHEN' <("$TAPOOL" "$command" --help-all) || fail "$command"
+    done
+    snapshot=$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz
+    for command in why tune; do
+        ok "$TAPOOL" "$command" "$snapshot" --color always
+        grep -q $'\e' "$out" || fail "$command"
+        ok "$TAPOOL" "$command" "$snapshot"
+        ! grep -q $'\e' "$out" || fail "$command"
+    done
+}
+
 @test "colour: on a terminal, with --color always, not with NO_COLOR or in a pipe" {
     esc=$'\x1b'
     run_it=("$TAPOOL" replay --min-time 0 sample:sqlite -s arena -s direct)

@@ -105,7 +105,7 @@ static int refuse(const void *of, struct tp_err *err)
                    words[((const struct showing *)of)->ask->exports->format]);
 }
 
-static const struct tp_exporter ranks_text = {.name = "text", .print = print_text, .color = 2};
+static const struct tp_exporter ranks_text = {.name = "text", .print = print_text};
 static const struct tp_exporter ranks_folded = {.name = "folded", .check = refuse};
 static const struct tp_exporter ranks_html = {.name = "html", .check = refuse};
 static const struct tp_exporters ranks_exporters =

@@ -111,7 +111,8 @@ void tp_compare_print_pick(const struct tp_compare *c, const struct tp_compare_t
 {
     char text[TP_COMPARE_PICK];
     tp_compare_pick(c, t, text, sizeof text);
-    size_t head = strcspn(text, ":");
+    const char *end = strstr(text, ": "); /* a lone colon is part of a name, as in lib:PATH */
+    size_t head = end ? (size_t)(end - text) : strlen(text);
     if (!*text)
         return;
     if (page->form == TP_PAGE_SCREEN)

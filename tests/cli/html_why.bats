@@ -52,6 +52,29 @@ compared_at() {
 }
 
 # bats test_tags=nightly
+@test "a screenshot has every chart of a page, which is drawn without being scrolled" {
+    needs_browser
+    cp "$DATA/training-step.pickle.gz" "$DATA/complete-small.pickle" .
+    ok play_once training-step.pickle.gz -s torch -s lru --no-fits --bound-time 0 --export-html replay.html
+    ok "$TAPOOL" compare sample:jq -s arena -s lru --rounds 3 --export-html compare.html
+    device_trace >a.json
+    ok "$TAPOOL" check a.json -s arena -s lru --update
+    capture "$TAPOOL" check --pairs 13 --base-strategy lru --export-html check.html
+    [ "$rc" -le 1 ]
+    grep -q 'data-view="times"' check.html
+    ok "$TAPOOL" info training-step.pickle.gz --export-html info.html
+    ok "$TAPOOL" why training-step.pickle.gz --export-html why.html
+    ok "$TAPOOL" tune complete-small.pickle --grid 'max_split_size_mb:default|32' --export-html tune.html
+    ok "$TAPOOL" predict "${runs[@]:0:2}" --at 1024 --export-html predict.html
+    shot() { python3 "$CLI/../browser/page_shot.py" "$@" >found 2>errors; }
+    shot {replay,compare,check,info,why,tune,predict}.html || fail "$(cat found errors)"
+    # neither idle time nor the load draws anything
+    sed 's/addEventListener("load"/addEventListener("never"/' replay.html >bad.html
+    not shot bad.html
+    grep -q 'never drawn while idle: latency' found
+}
+
+# bats test_tags=nightly
 @test "why: no out of memory, no event yet, no events at all" {
     pages why "$DATA/training-step.pickle.gz"
     compared_at

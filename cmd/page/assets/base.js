@@ -1,5 +1,6 @@
 /* What all views share. A view is a function that draws the runs of a trace (those of the data, or of
-   its member `page`), or all data of the page, into a figure of it; it is called when the figure comes near the window, once.
+   its member `page`), or all data of the page, into a figure of it. It is called once: when the figure comes near
+   the window, when the browser is idle, or before the page is printed.
 
        page.view("memory", (figure, runs) => { ... });
        page.view("changes", (figure, data) => { ... });
@@ -126,31 +127,49 @@ const page = (() => {
         return { tell, hear };
     })();
 
+    /* An error is thrown later, so that the other figures are drawn all the same. */
     const draw = (figure, fn) => {
         const first = +figure.dataset.first, count = +figure.dataset.count;
         try {
             fn(figure, count ? runs.slice(first, first + count) : data);
         } catch (e) {
             figure.append(make("p", { class: "bad" }, "This chart could not be drawn: " + e.message));
-            throw e;
+            setTimeout(() => { throw e; });
         }
     };
+    const waiting = new Map();
+    const now = figure => {
+        const fn = waiting.get(figure);
+        if (!waiting.delete(figure))
+            return;
+        watch.unobserve(figure);
+        figure.dataset.drawn = "";
+        draw(figure, fn);
+    };
+    const watch = new IntersectionObserver(entries => entries.filter(e => e.isIntersecting).forEach(e => now(e.target)),
+        { rootMargin: "400px" });
     const view = (name, fn) => {
-        const waiting = new Map();
-        const see = entries => entries.filter(e => e.isIntersecting).forEach(e => now(e.target));
-        const watch = new IntersectionObserver(see, { rootMargin: "400px" });
-        const now = figure => {
-            if (!waiting.delete(figure))
-                return;
-            watch.unobserve(figure);
-            draw(figure, fn);
-        };
         for (const figure of document.querySelectorAll(`figure[data-view="${name}"]`)) {
-            waiting.set(figure, true);
+            waiting.set(figure, fn);
             watch.observe(figure);
         }
-        addEventListener("beforeprint", () => [...waiting.keys()].forEach(now));
     };
+    const inOrder = () => [...document.querySelectorAll("figure[data-view]")].filter(figure => waiting.has(figure));
+    /* One figure at a time, so that a reader's input is never kept waiting for more than one. */
+    const later = window.requestIdleCallback || (fn => setTimeout(fn, 50));
+    const drawNext = () => {
+        const [next] = inOrder();
+        if (!next)
+            return;
+        later(drawNext);
+        now(next);
+    };
+    /* A browser that takes a picture of the page takes it as soon as the page is loaded: what it shows is drawn by then. */
+    addEventListener("load", () => {
+        inOrder().filter(figure => figure.getBoundingClientRect().top < innerHeight).forEach(now);
+        requestAnimationFrame(() => later(drawNext));
+    });
+    addEventListener("beforeprint", () => [...waiting.keys()].forEach(now));
 
     return { data, digits, bytes, duration, count, percent, values, make, svg, choice, press, when, id, style, color, dash, indexOf,
         sample, onTheme, onSize, moment, view };

@@ -117,6 +117,16 @@ static int add_heap(struct tp_heap_chart *c, const struct tp_result *r, uint32_t
     return status;
 }
 
+/* Lengths can be compared from heap to heap only if all have the scale of the largest. */
+static void share_scale(struct tp_heap_chart *c)
+{
+    uint64_t scale = 1;
+    for (size_t i = 0; i < c->count; i++)
+        scale = c->heaps[i].lines.scale > scale ? c->heaps[i].lines.scale : scale;
+    for (size_t i = 0; i < c->count; i++)
+        tp_heap_lines_rescale(&c->heaps[i].lines, scale);
+}
+
 static void say_head(struct tp_heap_chart *c, const struct tp_result *r, uint32_t device)
 {
     const struct tp_demand *peak = tp_program_demand(r->trace->program, (uint16_t)device);
@@ -127,7 +137,7 @@ static void say_head(struct tp_heap_chart *c, const struct tp_result *r, uint32_
         tp_str_add(&c->title, ", %s %u", tp_part_name(r->trace, "device", "memory space"), device);
     tp_str_add(&c->about, "The program needs most, %s, ", tp_bytes(peak->bytes, false).s);
     add_moment(&c->about, r, peak->event, peak->time_ns);
-    tp_str_add(&c->about, ". Each heap to its own scale.");
+    tp_str_add(&c->about, ". All heaps share one scale.");
     tp_str_add(&c->description, "%s", tp_str_text(&c->about));
 }
 
@@ -156,8 +166,10 @@ int tp_heap_chart_make(const struct tp_result *results, size_t count, uint32_t d
     say_head(c, results, device);
     for (size_t i = 0; !status && i < count; i++)
         status = add_heap(c, &results[i], device, err);
-    if (!status)
+    if (!status) {
+        share_scale(c);
         status = end_texts(c, err);
+    }
     if (status)
         tp_heap_chart_free(c);
     else

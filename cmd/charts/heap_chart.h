@@ -9,7 +9,7 @@
  *     notes
  *
  * Kinds differ by their form as well as by their colour: full height, half height, upright bars,
- * dots, a thin line. Each heap has its own scale, so that small ones are seen too. */
+ * dots, a thin line. All heaps share one scale, so that lengths can be compared. */
 #ifndef TP_HEAP_CHART_H
 #define TP_HEAP_CHART_H
 

@@ -89,6 +89,14 @@ int tp_heap_lines_lay(struct tp_heap_lines *h, const struct tp_frames *frames, u
     return TP_OK;
 }
 
+void tp_heap_lines_rescale(struct tp_heap_lines *h, uint64_t scale)
+{
+    if (scale <= h->scale)
+        return;
+    h->scale = scale;
+    put_rows(h);
+}
+
 void tp_heap_lines_drop(struct tp_heap_lines *h)
 {
     free(h->rows);

@@ -43,6 +43,8 @@ typedef void tp_heap_stretch_fn(void *ctx, const struct tp_heap_stretch *s);
 /* Lays the rows of a frame. tp_heap_lines_drop afterwards in any case. TP_ENOMEM. */
 int tp_heap_lines_lay(struct tp_heap_lines *h, const struct tp_frames *frames, uint32_t device,
                       const struct tp_frame *frame, struct tp_err *err);
+/* Lays them again to a scale of at least that many bytes, so that several heaps can share it. */
+void tp_heap_lines_rescale(struct tp_heap_lines *h, uint64_t scale);
 void tp_heap_lines_drop(struct tp_heap_lines *h);
 
 /* Merges more and more, until at most `most` stretches are left, or each row has one of each kind.

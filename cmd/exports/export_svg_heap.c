@@ -89,8 +89,8 @@ static int write_svg_heap(const void *of, FILE *out, struct tp_err *err)
 static const char about[] =
     "The heap of each strategy at the trace peak, in the style of svg: its\n"
     "ranges in the order they were reserved, with live, cached, free and\n"
-    "dead parts. Each heap has its own scale. At most 8 charts of 8\n"
-    "strategies.";
+    "dead parts. The heaps of a chart share one scale. At most 8 charts of\n"
+    "8 strategies.";
 
 const struct tp_exporter tp_replay_svg_heap = {
     .name = "svg-heap",

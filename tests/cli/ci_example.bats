@@ -79,7 +79,7 @@ needs_yaml() {
 }
 
 # patch_lru SED-PROGRAM: and it must change something.
-patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/lru/*.[ch]; }
+patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/{lru,cache}/*.[ch]; }
 
 @test "without a baseline the gate says how to make one" {
     needs_tools
@@ -126,7 +126,7 @@ patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/lru/*.[ch]; }
     needs_tools
     export GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=$SCRATCH/summary
     branch memory
-    patch_lru 's/uint64_t bytes = page_size(st, key->size);/uint64_t bytes = 2 * page_size(st, key->size);/'
+    patch_lru 's/= cache_range(&st->cache, cache_key_size(/= 2 * &/; s/= 2 \* = /= 2 * /'
     gated "twice the memory"
     [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$out" "$err")"
     matches "$out" '^REGRESSION +sqlite'
@@ -144,7 +144,7 @@ patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/lru/*.[ch]; }
     needs_tools
     has_valgrind || skip "valgrind is not installed (apt install valgrind)"
     branch slow
-    patch_lru 's/^    node->refs = 1;$/    for (volatile int i = 0; i < 260; i++)\n        ;\n&/'
+    patch_lru 's/^    b->refs = 1;$/    for (volatile int i = 0; i < 260; i++)\n        ;\n&/'
     gated "twice the instructions" --require instructions
     [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$out" "$err")"
     matches "$out" '^  takes [0-9,.]+ % more instructions +instructions [0-9,.]+ -> [0-9,.]+, allowed: '

@@ -21,9 +21,10 @@ enum {
     FOOT = 50,    /* below it, without notes */
     ROW = 17,     /* of a line of text */
     RIGHT = LEFT + TP_CHART_COLUMNS,
-    LEAD = 14,        /* from a line's end to its label */
-    VALUE = 70,       /* from the value of a label to its name */
-    NAME_LONGEST = 19 /* characters of a name in a label */
+    LEAD = 14,         /* from a line's end to its label */
+    VALUE = 70,        /* from the value of a label to its name */
+    NAME_LONGEST = 19, /* characters of a name in a label */
+    NOTE_LONGEST = 120 /* characters of a line of a name below the chart */
 };
 
 /* ---- colours ---- */
@@ -129,9 +130,25 @@ static uint32_t head_of(const struct tp_chart *c)
     return HEAD + c->mark_count * ROW;
 }
 
+/* The lines of text below the chart that a name takes; 0: its label has all of it. */
+static uint32_t name_rows(const char *name)
+{
+    int width = tp_text_width(name);
+    return width > NAME_LONGEST ? (uint32_t)((width + NOTE_LONGEST - 1) / NOTE_LONGEST) : 0;
+}
+
+static uint32_t names_rows(const struct tp_chart *c)
+{
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < c->line_count; i++)
+        rows += name_rows(c->lines[i].name);
+    return rows;
+}
+
 uint32_t tp_chart_height(const struct tp_chart *c)
 {
-    return head_of(c) + HEIGHT + FOOT + (c->note_count ? c->note_count * ROW + ROW / 2 : 0);
+    uint32_t rows = c->note_count + names_rows(c);
+    return head_of(c) + HEIGHT + FOOT + (rows ? rows * ROW + ROW / 2 : 0);
 }
 
 static uint32_t y_of(const struct layout *l, uint64_t bytes)
@@ -227,18 +244,24 @@ static void go_up_or_down(struct line_pen *pen, uint32_t x, uint64_t bytes)
     pen->y = y;
 }
 
+static uint32_t shown_of(const struct tp_chart *c, const struct tp_chart_line *line)
+{
+    return line->shown ? line->shown : c->columns->count;
+}
+
 /* The farther extreme comes first, so that the way back is short. */
-static void write_steps(const struct layout *l, const struct tp_stretch *at, uint32_t y)
+static void write_steps(const struct layout *l, const struct tp_chart_line *line, uint32_t y)
 {
     struct line_pen pen = {l, x_of(l, 0), y};
-    for (uint32_t i = 0; i < l->c->columns->count; i++) {
-        const struct tp_stretch *s = &at[i];
+    const uint32_t count = shown_of(l->c, line);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tp_stretch *s = &line->at[i];
         bool high_first = s->high - s->last >= s->last - s->low;
         go_up_or_down(&pen, x_of(l, i), high_first ? s->high : s->low);
         go_up_or_down(&pen, x_of(l, i), high_first ? s->low : s->high);
         go_up_or_down(&pen, x_of(l, i), s->last);
     }
-    fprintf(l->out, "H%u", RIGHT);
+    fprintf(l->out, "H%s", tp_svg_px(line->shown ? x_of(l, count - 1) : 10 * RIGHT).s);
 }
 
 /* The line goes on with `command`, M or L, at its first point. */
@@ -256,7 +279,7 @@ static void write_area(const struct layout *l, const struct tp_chart_line *line)
     uint32_t left = line->at ? 10 * LEFT : x_of_value(l, line->points->at);
     fprintf(l->out, "<path class=\"shade area\" d=\"M%s %s", tp_svg_px(left).s, base.s);
     if (line->at)
-        write_steps(l, line->at, l->base);
+        write_steps(l, line, l->base);
     else
         write_points(l, line, 'L');
     fprintf(l->out, "V%sZ\"/>\n", base.s);
@@ -302,10 +325,10 @@ static void begin_line(const struct layout *l, uint32_t index)
 
 static void write_stepped(const struct layout *l, const struct tp_chart_line *line)
 {
-    uint32_t peak = tp_columns_peak(line->at, l->c->columns->count);
+    uint32_t peak = tp_columns_peak(line->at, shown_of(l->c, line));
     uint32_t y = y_of(l, line->at[0].low);
     fprintf(l->out, "M%u %s", LEFT, tp_svg_px(y).s);
-    write_steps(l, line->at, y);
+    write_steps(l, line, y);
     fprintf(l->out, "\"/>\n<circle cx=\"%s\" cy=\"%s\" r=\"2.6\"/>\n</g>\n",
             tp_svg_px(x_of(l, peak)).s, tp_svg_px(y_of(l, line->at[peak].high)).s);
 }
@@ -360,29 +383,41 @@ static void write_mark(const struct layout *l, uint32_t index)
 
 struct label {
     uint32_t line;
+    uint64_t value;  /* that it says */
     uint32_t end, y; /* where the line ends, and the middle of its label */
 };
+
+static uint64_t value_of(const struct tp_chart *c, const struct tp_chart_line *line)
+{
+    return line->at ? peak_of(c, line) : end_of(c, line);
+}
+
+static bool is_above(const struct label *one, const struct label *other)
+{
+    return one->value != other->value ? one->value > other->value : one->end < other->end;
+}
 
 static void sort_labels(struct label *labels, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
         struct label moved = labels[i];
         uint32_t at = i;
-        for (; at && labels[at - 1].end > moved.end; at--)
+        for (; at && is_above(&moved, &labels[at - 1]); at--)
             labels[at] = labels[at - 1];
         labels[at] = moved;
     }
 }
 
-/* Puts labels beside the ends of their lines, and apart where those lie close: down from the top,
- * then up from the bottom where that went too far. */
+/* Puts labels as high as their values, from the largest to the smallest, and apart where those lie
+ * close: down from the top, then up from the bottom where that went too far. */
 static void place_labels(const struct layout *l, struct label *labels, uint32_t count)
 {
     const uint32_t apart = 10 * ROW;
     sort_labels(labels, count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t least = i ? labels[i - 1].y + apart : l->plot;
-        labels[i].y = labels[i].end > least ? labels[i].end : least;
+        uint32_t y = y_of(l, labels[i].value);
+        labels[i].y = y > least ? y : least;
     }
     for (uint32_t i = count; i-- > 0;) {
         uint32_t most = i + 1 < count ? labels[i + 1].y - apart : l->base;
@@ -393,10 +428,12 @@ static void place_labels(const struct layout *l, struct label *labels, uint32_t 
 static void write_label(const struct layout *l, const struct label *label)
 {
     const struct tp_chart_line *line = &l->c->lines[label->line];
-    fprintf(l->out, "<g class=\"%s\"><path d=\"M%u %sL%u %s\"/>", look_of(l->c, label->line).color,
-            RIGHT, tp_svg_px(label->end).s, RIGHT + LEAD - 3, tp_svg_px(label->y).s);
+    fprintf(l->out, "<g class=\"%s\">", look_of(l->c, label->line).color);
+    if (!line->shown)
+        fprintf(l->out, "<path d=\"M%u %sL%u %s\"/>", RIGHT, tp_svg_px(label->end).s,
+                RIGHT + LEAD - 3, tp_svg_px(label->y).s);
     fprintf(l->out, "<text x=\"%u\" y=\"%s\">%s</text>", RIGHT + LEAD, tp_svg_px(label->y + 45).s,
-            tp_bytes(line->at ? peak_of(l->c, line) : end_of(l->c, line), false).s);
+            tp_bytes(label->value, false).s);
     fprintf(l->out, "<text class=\"name\" x=\"%u\" y=\"%s\">", RIGHT + LEAD + VALUE,
             tp_svg_px(label->y + 45).s);
     tp_svg_short(l->out, line->name, NAME_LONGEST);
@@ -407,10 +444,39 @@ static void write_labels(const struct layout *l)
 {
     struct label labels[TP_CHART_LINES];
     for (uint32_t i = 0; i < l->c->line_count; i++)
-        labels[i] = (struct label){.line = i, .end = y_of(l, end_of(l->c, &l->c->lines[i]))};
+        labels[i] = (struct label){.line = i,
+                                   .value = value_of(l->c, &l->c->lines[i]),
+                                   .end = y_of(l, end_of(l->c, &l->c->lines[i]))};
     place_labels(l, labels, l->c->line_count);
     for (uint32_t i = 0; i < l->c->line_count; i++)
         write_label(l, &labels[i]);
+}
+
+/* ---- below the chart ---- */
+
+/* A name that its label cuts, in full; returns the y behind it. */
+static uint32_t write_name(const struct layout *l, uint32_t line, uint32_t y)
+{
+    const char *rest = l->c->lines[line].name;
+    for (uint32_t i = name_rows(rest); i; i--, y += 10 * ROW) {
+        size_t bytes = i > 1 ? tp_text_bytes(rest, NOTE_LONGEST) : strlen(rest);
+        fprintf(l->out, "<text class=\"%s\" x=\"14\" y=\"%s\">", look_of(l->c, line).color,
+                tp_svg_px(y).s);
+        tp_escape_part(l->out, TP_TO_XML, rest, bytes);
+        fputs("</text>\n", l->out);
+        rest += bytes;
+    }
+    return y;
+}
+
+static void write_notes(const struct layout *l)
+{
+    uint32_t y = l->base + 10 * (FOOT + ROW / 2);
+    for (uint32_t i = 0; i < l->c->line_count; i++)
+        if (name_rows(l->c->lines[i].name))
+            y = write_name(l, i, y);
+    for (uint32_t i = 0; i < l->c->note_count; i++, y += 10 * ROW)
+        write_text(l, "muted", 140, y, l->c->notes[i]);
 }
 
 /* ---- the whole ---- */
@@ -441,7 +507,6 @@ void tp_chart_write(const struct tp_chart *c, FILE *out)
     assert(c->columns ? c->columns->count <= TP_CHART_COLUMNS : c->across_most && !c->mark_count);
     write_head(&l);
     write_lines(&l);
-    for (uint32_t i = 0; i < c->note_count; i++)
-        write_text(&l, "muted", 140, l.base + 10 * (FOOT + ROW / 2 + i * ROW), c->notes[i]);
+    write_notes(&l);
     fputs("</svg>\n", out);
 }

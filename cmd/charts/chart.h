@@ -51,6 +51,7 @@ struct tp_chart_line {
     enum tp_chart_kind kind;
     const char *name;
     const struct tp_stretch *at; /* bytes: an element for each column of the chart; or NULL */
+    uint32_t shown; /* columns that are drawn; 0: all. A line ends where its first request failed */
     const struct tp_chart_point *points; /* by `at` ascending, 1 or more; or NULL */
     uint32_t point_count;
 };

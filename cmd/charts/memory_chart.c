@@ -143,8 +143,13 @@ static void add_policy(struct chart_making *g, const struct tp_result *r)
 
 /* ---- what failed ---- */
 
+/* A strategy's line ends there: what it holds without the failed request does not compare with the
+ * others. */
 static void add_mark(struct chart_making *g, uint32_t line, uint64_t event, uint64_t size)
 {
+    uint32_t column = tp_columns_find(&g->m->columns, event);
+    if (g->m->lines[line].kind == TP_CHART_POLICY)
+        g->m->lines[line].shown = column + 1;
     const char *name = tp_str_text(&g->m->names[line]);
     const struct tp_text when =
         event ? tp_text_of("at event %s", tp_count(event).s) : tp_text_of("before the first event");
@@ -156,8 +161,7 @@ static void add_mark(struct chart_making *g, uint32_t line, uint64_t event, uint
     }
     uint32_t index = g->m->chart.mark_count++;
     tp_str_add(&g->m->mark_texts[index], "%s: %s", name, what.s);
-    g->m->marks[index] =
-        (struct tp_chart_mark){.line = line, .column = tp_columns_find(&g->m->columns, event)};
+    g->m->marks[index] = (struct tp_chart_mark){.line = line, .column = column};
 }
 
 static void add_marks(struct chart_making *g)

@@ -18,7 +18,7 @@ static void print_option(struct tp_page *page, const struct tp_opt *row, bool de
 {
     struct tp_str text = {0};
     size_t first = strcspn(row->help, "\n");
-    tp_str_add(&text, "%.*s", details ? (int)strlen(row->help) : (int)first, row->help);
+    tp_str_add(&text, "%.*s", (int)first, row->help);
     tp_str_choices(&text, row);
     if (row->def && row->type != TP_OPT_FLAG)
         tp_str_add(&text, " (default %s)", row->def);
@@ -26,6 +26,8 @@ static void print_option(struct tp_page *page, const struct tp_opt *row, bool de
         tp_page_at(page, LETTER, "-%c,", row->letter);
     tp_page_at(page, NAME, "--%s%s%s", row->name, row->arg ? " " : "", row->arg ? row->arg : "");
     tp_page_put(page, HELP, "%s", tp_str_text(&text));
+    if (details && row->help[first])
+        tp_page_lines(page, HELP, row->help + first + 1);
     tp_str_drop(&text);
 }
 

@@ -37,8 +37,9 @@ static bool is_number(const struct tp_opt *row)
 static void print_row_text(FILE *out, const struct tp_opt *row)
 {
     struct tp_str s = {0};
-    /* Sets and help texts of several lines explain their choices themselves. */
-    if (row->choices && row->type != TP_OPT_SET && !strchr(row->help, '\n')) {
+    /* Sets explain their choices themselves, and so do strategies in help of several lines. */
+    bool explained = row->type == TP_OPT_SET || (!row->group && strchr(row->help, '\n'));
+    if (row->choices && !explained) {
         tp_str_add(&s, is_number(row) ? "a number or " : "one of ");
         for (size_t i = 0; row->choices[i]; i++)
             tp_str_add(&s, "%s%s", i ? ", " : "", row->choices[i]);

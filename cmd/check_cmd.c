@@ -306,18 +306,16 @@ static int run_check(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_check = {
     .name = "check",
     .usage = "check [TRACE]... [-s STRATEGY]... [--base-bin PATH] [--update] [OPTION]...",
-    .summary = "the gate of a CI: fails when memory, instructions or times got worse, only then",
+    .summary = "CI gate: fail if memory, instruction counts or latency regress",
     .about =
-        "Compares this tapool with a baseline that is committed (tapool-baseline.json), and, live, "
-        "with an older build. Memory and counts are exact and compared as they are; instructions "
-        "are counted where a counter is; times are compared only in interleaved pairs in the same "
-        "job, never with stored ones. What is not checked is said.\n\nWithout arguments all cells "
-        "of the baseline are run; TRACE and -s select some. With --update they define what is "
-        "written.\n\nExit codes: 0 no regression, 1 regression (or something required was not "
-        "checked), 2 wrong command line or no baseline, 3 unusable input or another program than "
-        "the baseline's, 4 a replay failed, 5 inconclusive (--inconclusive=fail), or slowdowns "
-        "that "
-        "--require-sensitivity names could not be detected.",
+        "Compare this build with a committed baseline (tapool-baseline.json): memory and counts "
+        "exactly, instructions where the machine counts them. With --base-bin, compare times with "
+        "an older build in interleaved pairs. The result lists what was not checked. TRACE and -s "
+        "select cells (default: all).\n\n"
+        "Exit codes: 0 no regression, 1 regression or a --require that failed, 2 usage error or no "
+        "baseline, 3 unusable input or a trace that differs from the baseline's, 4 a replay "
+        "failed, 5 inconclusive (--inconclusive=fail) or not sensitive enough "
+        "(--require-sensitivity).",
     .opts_size = sizeof(struct tp_check_opts),
     .options = tp_check_rows,
     .refused = tell_refused,

@@ -22,41 +22,44 @@ static const char *const tp_compare_words[] = {TP_EXPORT_WORDS(TP_COMPARE_EXPORT
 #define ROW(member) offsetof(struct tp_compare_opts, member)
 static const struct tp_opt rows[] = {
     TP_STRATEGY_ROW(ROW(strategies),
-                    "a strategy, with options as name:a=1,b=2, under a label as label=name:...; "
-                    "may be repeated; without it the usual set is compared"),
+                    "strategy to compare; repeatable (default: the usual ones)\n"
+                    "With options as NAME:a=1,b=2, under a label as LABEL=NAME:..."),
     TP_ALLOC_ROW(ROW(alloc)),
-    TP_TEXT_AT("base", ROW(base), .arg = "NAME",
-               .help = "what the others are compared with: a strategy's label; of several results "
-                       "the FILE (default: the first)"),
+    TP_TEXT_AT("base", ROW(base), .arg = "NAME", TP_FIRST(STRATEGIES),
+               .help = "strategy to compare with, by its label (default: the first)\n"
+                       "Several stored results are named by FILE."),
     TP_UINT_AT("rounds", ROW(rounds), .def = "20", .min = 2, .max = TP_ROUNDS_MAX,
-               .help = "each strategy is played so often, all in turn, in random order"),
+               TP_FIRST(MEASURING), .help = "runs of each strategy, interleaved in random order"),
     TP_TIME_AT("min-time", ROW(min_time), .def = "25ms", .max = UINT64_C(86400000000000),
-               .help = "a shorter trace is repeated for so long in each round, once for speed and "
-                       "once for latencies"),
-    TP_SOURCE_ROW(ROW(source), "where memory comes from, as for replay"),
-    TP_CAPACITY_ROW(ROW(capacity), "what the device has, each of them; 0 is no limit"),
-    TP_TOUCH_ROW(ROW(touch), ""),
+               TP_IN(MEASURING),
+               .help = "repeat a shorter trace for TIME in each round\n"
+                       "Once for speed and once for latencies."),
+    TP_SOURCE_ROW(ROW(source), "memory source: host, virtual or cuda\n"
+                               "Names and defaults are those of 'tapool replay'."),
+    TP_CAPACITY_ROW(ROW(capacity), "memory of each device; 0: no limit"),
+    TP_TOUCH_ROW(ROW(touch), "\nauto: first on host, none on virtual and cuda"),
     TP_THP_ROW(ROW(thp)),
     TP_THREADS_ROW(ROW(threads)),
     TP_GOAL_ROW(ROW(goal)),
-    TP_LIST_AT(
-        "metric", ROW(metrics), .arg = "NAME",
-        .help = "show this one ('tapool help metrics'); may be repeated (default: the usual ones)"),
-    TP_TEXT_AT("sort", ROW(sort), .arg = "KEY",
-               .help = "order of the rows: name, or a metric, the best first (default: as given)"),
+    TP_LIST_AT("metric", ROW(metrics), .arg = "NAME", TP_FIRST(OUTPUT),
+               .help = "metric to show; repeatable (default: the usual ones)\n"
+                       "Names: 'tapool help metrics'."),
+    TP_TEXT_AT("sort", ROW(sort), .arg = "KEY", TP_IN(OUTPUT),
+               .help = "sort rows by name or by a metric, best first (default: as given)"),
     TP_FAIL_ON_ROW(ROW(fail_on),
-                   "exit with 1 when it holds for any row: 'peak_reserved>+2%' (against the "
-                   "base), 'failed_allocations>0', 'ns_per_op>=100ns', oom; may be repeated. A "
-                   "time must differ significantly for a change to hold"),
+                   "exit with 1 if EXPR holds for a row: 'peak_reserved>+2%', oom\n"
+                   "A signed value is a change from the base; a time must then differ "
+                   "significantly. "
+                   "Others are absolute: 'failed_allocations>0', "
+                   "'ns_per_op>=100ns'. Repeatable."),
     TP_OPEN_ROWS(struct tp_compare_opts),
     TP_TIMEOUT_ROW(ROW(timeout)),
-    TP_SEED_ROW(ROW(seed), "of the order of the rounds and of the intervals"),
+    TP_SEED_ROW(ROW(seed), "seed of the order of runs and of the confidence intervals"),
     TP_EXPORT_ROWS(tp_compare, TP_COMPARE_FILES),
     TP_BYTES_ROW(ROW(exports.bytes)),
     TP_COLOR_ROW(ROW(exports.color)),
-    TP_VERBOSE_ROW(
-        ROW(verbose),
-        "all metrics that there are, or all that --metric names, in as many tables as they need"),
+    TP_VERBOSE_ROW(ROW(verbose), "show all metrics, in as many tables as they need\n"
+                                 "With --metric: all that it names."),
     {.name = NULL}};
 
 struct compare {
@@ -255,16 +258,15 @@ static int run_compare(const struct tp_args *args, FILE *out, struct tp_err *err
 const struct tp_command tp_command_compare = {
     .name = "compare",
     .usage = "compare TRACE... [-s STRATEGY]... [OPTION]... | compare RESULT.json...",
-    .summary = "which strategy is faster or smaller: measured in turn, with intervals",
+    .summary = "compare strategies in interleaved runs, with 95% confidence intervals",
     .about =
-        "Plays the strategies on each trace in turn, round after round, each time in a fresh "
-        "process, and says what differs from the base: memory and counts exactly, times with a "
-        "95 % interval and only where a test shows it. A replay is one measurement, its memory "
-        "exact; a comparison is repeated in turn, so that a machine that drifts drifts for all "
-        "alike.\n\nTRACE is a file, '-' for standard input, or sample:NAME. RESULT.json is what "
-        "'tapool replay --export-json' wrote: one result compares its strategies, several compare "
-        "each strategy with itself, matched by trace, label and source. Their memory compares as "
-        "exactly; their times, which were not measured in turn, are shown and never decided on.",
+        "Compare strategies in interleaved runs, each in a fresh process, with 95% confidence "
+        "intervals. Memory and counts compare exactly; times differ only where a test shows it. "
+        "TRACE is a file, '-' for standard input, or sample:NAME for a shipped one.\n\n"
+        "RESULT.json is a file of 'tapool replay --export-json'. One result compares its "
+        "strategies; several compare each strategy with itself, matched by trace, label and "
+        "source. Times of stored results are shown but not tested, because their runs were not "
+        "interleaved.",
     .opts_size = sizeof(struct tp_compare_opts),
     .options = rows,
     .run = run_compare,

@@ -25,13 +25,13 @@ static const struct tp_opt rows[] = {
     TP_OPEN_ROWS(struct info_opts),
     TP_EXPORT_ROWS(info, TP_SNAPSHOT_EXPORTS),
     TP_COLOR_ROW(offsetof(struct info_opts, exports.color)),
-    TP_HOLDERS_ROWS(struct info_opts),
+    TP_HOLDERS_ROWS(struct info_opts, FIRST),
     TP_BYTES_ROW(ROW(exports.bytes)),
-    TP_FAIL_ON_ROW(ROW(fail_on),
-                   "of two traces: exit 1 if the second meets the condition, such as "
-                   "allocations>+1%. Names: allocations, allocated, reallocs, frees, "
-                   "peak_requested, peak_blocks, left_blocks, left, temporary, remote_frees, "
-                   "threads, sizes"),
+    TP_LIST_AT("fail-on", ROW(fail_on), .arg = "EXPR", TP_FIRST(OUTPUT),
+               .help = "exit with 1 if EXPR holds for the second trace: allocations>+1%\n"
+                       "Names: allocations, allocated, reallocs, frees, peak_requested, "
+                       "peak_blocks, left_blocks, left, temporary, remote_frees, threads, sizes. "
+                       "Repeatable."),
     {.name = NULL}};
 
 /* ---- writing ---- */
@@ -212,20 +212,15 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_info = {
     .name = "info",
     .usage = "info TRACE... [OPTION]...",
-    .summary = "what is in a trace: operations, sizes, lifetimes, live memory, before you replay",
+    .summary = "describe a trace: operations, sizes, lifetimes, live memory",
     .about =
-        "Reads a trace and says what is in it: operations, threads and phases, the course of the "
-        "requested bytes and their peak, sizes, lifetimes, frees by other threads, what is live "
-        "at the end. Nothing is replayed and nothing is measured. Of two traces, such as "
-        "recordings of a program before and after a change, it shows the figures beside each "
-        "other, and with --fail-on it is a check: my program allocates more than it did. With --by "
-        "line it also shows which allocation sites grew: live memory at the trace peak of each, "
-        "the initial heap apart, and the phases that both have. Three or more PyTorch snapshots, "
-        "such as those of the ranks of a job, are one table, the odd one out first, as 'tapool "
-        "why' shows them.\n\n"
-        "TRACE is a file, '-' for standard input, or sample:NAME for a shipped one. Blocks are "
-        "counted at the size that "
-        "their allocation asks for; a lifetime is counted in events of the trace.",
+        "Describe a trace: operations, threads, phases, requested bytes over time, sizes, "
+        "lifetimes and blocks live at the end. Nothing is replayed. Sizes are the requested ones; "
+        "lifetimes are counted in events. TRACE is a file, '-' for standard input, or sample:NAME "
+        "for a shipped one.\n\n"
+        "Two traces are compared side by side: --fail-on makes it a check, --by line lists the "
+        "allocation sites that grew. Three or more PyTorch snapshots, such as those of the ranks "
+        "of a job, make one table with outliers first, as in 'tapool why'.",
     .opts_size = sizeof(struct info_opts),
     .options = rows,
     .run = run_info,

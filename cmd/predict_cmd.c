@@ -36,22 +36,25 @@ static const char *const predict_words[] = {TP_EXPORT_WORDS(EXPORTS)};
 
 #define ROW(member) offsetof(struct predict_opts, member)
 static const struct tp_opt rows[] = {
-    TP_TEXT_AT("at", ROW(at), .from = TP_OPT_USER, .arg = "VALUE",
-               .help = "value of the setting that is predicted: 1024, or batch=32"),
-    TP_SIZE_AT("fits", ROW(fits), .def = "0", .max = UINT64_C(1) << 60,
-               .help = "find the largest value that fits a device of this size; 0 does not"),
-    TP_TEXT_AT("check", ROW(check), .from = TP_OPT_USER, .arg = "VALUE=FILE",
-               .help = "predict at VALUE and compare with a recording made there"),
-    TP_FLAG_AT("curve", ROW(curve), .help = "memory at values from the smallest recording on, too"),
-    TP_UINT_AT("step", ROW(step), .def = "0", .max = TP_LAW_N_MOST,
-               .help = "with --fits, values are multiples of it; 0 is an eighth of the greatest "
-                       "common divisor of the recorded values"),
-    TP_OUTPUT_ROW(ROW(output),
-                  "write the predicted trace, for replay and tune: .tpt, .json or .jsonl"),
-    TP_FORMAT_ROW(predict, "what is printed"),
-    TP_JSON_ROW(predict),
-    EXPORTS(TP_EXPORT_ROW, predict) TP_THEME_ROW(predict),
-    TP_FORCE_ROW(ROW(exports.force)),
+    TP_TEXT_AT("at", ROW(at), .from = TP_OPT_USER, .arg = "VALUE", TP_FIRST(TRACES),
+               .help = "value of the setting to predict for: 1024, or batch=32\n"
+                       "Not predicted: kernels that change above the largest recording, and "
+                       "programs that behave differently there."),
+    TP_SIZE_AT("fits", ROW(fits), .def = "0", .max = UINT64_C(1) << 60, TP_FIRST(DEVICE),
+               .help = "find the largest value that fits a device of SIZE; 0: off"),
+    TP_TEXT_AT("check", ROW(check), .from = TP_OPT_USER, .arg = "VALUE=FILE", TP_FIRST(TRACES),
+               .help = "predict at VALUE and compare with a recording made there\n"
+                       "Three or more recordings are also predicted from each other, to print "
+                       "the error."),
+    TP_FLAG_AT("curve", ROW(curve), TP_FIRST(OUTPUT),
+               .help = "show memory at each value from the smallest recording on"),
+    TP_UINT_AT("step", ROW(step), .def = "0", .max = TP_LAW_N_MOST, TP_LAST(DEVICE),
+               .help = "try only multiples of N with --fits\n"
+                       "0: an eighth of the greatest common divisor of the recorded values."),
+    TP_OUTPUT_ROW(ROW(output), "write the predicted trace to FILE: .tpt, .json or .jsonl\n"
+                               "Input for 'tapool replay' and 'tapool tune'."),
+    TP_EXPORT_ROWS(predict, EXPORTS),
+    TP_THEME_ROW(predict),
     TP_BYTES_ROW(ROW(exports.bytes)),
     TP_COLOR_ROW(ROW(exports.color)),
     TP_OPEN_ROWS(struct predict_opts),
@@ -446,18 +449,11 @@ const struct tp_command tp_command_predict = {
     .usage = "predict FILE@VALUE FILE@VALUE... --at VALUE [OPTION]...",
     .summary = "predict memory at a batch size or length from recordings at smaller ones",
     .about =
-        "Takes two or more recordings of one program, each at another value of a setting such as "
-        "batch size or context length. Aligns their requests by call stack, finds how the size of "
-        "each grows (constant, n, n^2, a + k n), and replays the program at the value of --at: "
-        "peak requested, peak reserved under the recorded setting and the best of those that tune "
-        "tries, and the sites that grow.\n\n"
-        "Refuses to answer if the recordings do not make the same requests for 99% of their "
-        "bytes: exit code 3, with the call stacks that differ. With three or more recordings each "
-        "is predicted from the others, and the error is printed.\n\n"
-        "Not seen: values that are all wrong by one factor; kernels that change above the largest "
-        "recording; a program that does something else at the value; what the process did before. "
-        "Compared with an H200: training and inference of transformers, CUDA graphs. Not tried: "
-        "several GPUs.\n\n"
+        "Predict the memory of a program at a value of a setting, such as batch size or context "
+        "length, from two or more recordings at other values. Requests are aligned by call "
+        "stack, each size gets a law (constant, n, n^2, a + k n), and the program is replayed at "
+        "the value. Recordings that share less than 99% of the requested bytes are refused (exit "
+        "code 3).\n\n"
         "  tapool predict ctx128.pickle@128 ctx256.pickle@256 --at 1024\n"
         "  tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --fits 24GiB\n"
         "  tapool predict b2.pickle@2 b4.pickle@4 --check 8=b8.pickle",

@@ -150,7 +150,7 @@ static const struct tp_opt rows[] = {
                        "A violation is named by event and exits with 4."),
     TP_OPEN_ROWS(struct tp_replay_opts),
     TP_SEED_ROW(ROW(seed), "seed of the source wrapper shuffle"),
-    TP_HOLDERS_ROWS(struct tp_replay_opts),
+    TP_HOLDERS_ROWS(struct tp_replay_opts, IN),
     TP_FORMAT_ROW(tp_replay, "print the result as FORMAT; --export-FORMAT FILE writes it"),
     TP_JSON_ROW(tp_replay),
     TP_REPLAY_EXPORTS(TP_EXPORT_ROW, tp_replay) TP_THEME_ROW(tp_replay),

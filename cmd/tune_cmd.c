@@ -39,29 +39,33 @@ static const char *const use_keys[] = {NULL, "expandable_segments", "expandable_
 
 #define ROW(member) offsetof(struct tune_opts, member)
 static const struct tp_opt rows[] = {
-    TP_LIST_AT("grid", ROW(grid), .arg = "GRID",
-               .help = "settings to try in place of the usual ones, as key=value|value,key=value: "
-                       "every combination. The value default leaves the key out. Of a host trace "
-                       "the library first, as jemalloc:narenas=1|2. May be repeated"),
+    TP_LIST_AT("grid", ROW(grid), .arg = "GRID", TP_FIRST(STRATEGIES),
+               .help = "settings to try in place of the usual ones: key=value|value,...\n"
+                       "Every combination is tried; the value default leaves the key out. For a "
+                       "host trace the library stands first: jemalloc:narenas=1|2. Repeatable."),
     TP_CAPACITY_ROW(ROW(capacity),
-                    "what the device has, each of them; 0 is no limit. Out of memory is then an "
-                    "answer. recorded: what the recorded program could have, as its failed "
-                    "requests and cudaMallocs tell"),
+                    "memory of each device; 0: no limit\n"
+                    "Settings that run out of memory are reported as OOM. recorded: inferred from "
+                    "failed allocations and cudaMallocs."),
     TP_RESERVE_ROW(ROW(reserve)),
-    TP_LIST_AT("without", ROW(without), .arg = "KEY",
-               .help = "leave out settings with this key. May be repeated"),
+    TP_LIST_AT("without", ROW(without), .arg = "KEY", TP_FIRST(STRATEGIES),
+               .help = "skip settings with this key; repeatable"),
     TP_CHOICE_AT("for", ROW(use), .def = "any", .choices = use_words, .arg = "USE",
-                 .help = "leave out what does not work there: windows, vllm-sleep (vLLM's sleep "
-                         "mode)"),
-    TP_FLAG_AT("all", ROW(all), .help = "show all settings, not only those that none beats"),
-    TP_UINT_AT("rounds", ROW(rounds), .def = "5", .min = 3, .max = 100,
-               .help = "of a host trace: interleaved replays of the best settings, after one "
-                       "replay of each"),
+                 TP_IN(STRATEGIES),
+                 .help = "skip settings that do not work there\nvllm-sleep: vLLM's sleep mode."),
+    TP_FLAG_AT("all", ROW(all), TP_FIRST(OUTPUT),
+               .help = "show all settings, not only those that no other beats\n"
+                       "Settings that lay out the initial heap in another way "
+                       "(expandable_segments, roundup_power2_divisions) are compared with the "
+                       "recorded one on a compacted heap."),
+    TP_UINT_AT("rounds", ROW(rounds), .def = "5", .min = 3, .max = 100, TP_FIRST(MEASURING),
+               .help = "interleaved replays of the best settings of a host trace\n"
+                       "They follow one replay of each setting."),
     TP_TIME_AT("min-time", ROW(min_time), .def = "150ms", .max = UINT64_C(86400000000000),
-               .help = "of a host trace: repeat a shorter one for so long in each replay"),
+               TP_IN(MEASURING), .help = "repeat a shorter host trace for TIME in each replay"),
     TP_CHOICE_AT("goal", ROW(goal), .def = "both", .choices = tp_goal_words, .arg = "GOAL",
-                 .help = "of a host trace: pick for memory, time, or both"),
-    TP_SEED_ROW(ROW(seed), "of a host trace: of the order of the rounds"),
+                 TP_FIRST(STRATEGIES), .help = "goal of the advice for a host trace"),
+    TP_SEED_ROW(ROW(seed), "seed of the order of replays of a host trace"),
     TP_EXPORT_ROWS(tune, EXPORTS),
     TP_COLOR_ROW(offsetof(struct tune_opts, exports.color)),
     TP_BYTES_ROW(ROW(exports.bytes)),
@@ -307,29 +311,15 @@ static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_tune = {
     .name = "tune",
     .usage = "tune TRACE... [OPTION]...",
-    .summary = "find the allocator setting that needs less memory or time: malloc, PyTorch",
+    .summary = "find malloc or PyTorch settings that need less memory or time",
     .about =
-        "On a host trace: replays the malloc libraries of this machine under 10 to 30 settings "
-        "each, by the recorded threads, and shows those that none beats in total resident memory "
-        "and time, each with the text to paste before the command. The last sentences name the "
-        "smallest and the fastest.\n\n"
-        "On snapshots of a GPU: replays PyTorch memory snapshots with the rules of PyTorch's "
-        "allocator (the strategy torch) under about 64 settings of PYTORCH_CUDA_ALLOC_CONF, and "
-        "shows those that none beats in peak memory, driver calls and retries together, each with "
-        "the text to paste. The last lines say which one to set, or to keep what is set: gains "
-        "under 2% are no advice, and many more driver calls are no price for memory. Several "
-        "files, such as those of several ranks, get one setting: its peak is the largest of them, "
-        "its calls are all together.\n\n"
-        "Each replay starts from the recorded initial heap. A setting that makes other segments or "
-        "blocks than that heap has (expandable_segments, roundup_power2_divisions) starts with its "
-        "blocks side by side, a compacted start, and is compared with the recorded setting from "
-        "there. Where the rules reproduce less than 99% of the recorded addresses there is no "
-        "advice.\n\n"
-        "Pinned memory of the host in such a snapshot (--space 'host (pinned)') has settings of "
-        "its "
-        "own in PYTORCH_ALLOC_CONF, which are tried with the strategy torch-pinned.\n\n"
-        "Where the size of the device is known, an answer says whether a setting fits: from failed "
-        "requests and cudaMallocs in the snapshot, or with --capacity.",
+        "Replay traces under many allocator settings and show those that no other beats, each "
+        "with the text to paste. A host trace tries 10 to 30 settings of each malloc library of "
+        "this machine and ranks them by total resident memory and time. PyTorch snapshots try "
+        "about 64 settings of PYTORCH_CUDA_ALLOC_CONF and rank them by peak reserved memory, "
+        "driver calls and retries. Several snapshots, such as those of ranks, get one setting.\n\n"
+        "Gains under 2% are not recommended. No advice is given where the rules reproduce less "
+        "than 99% of the recorded addresses ('tapool verify').",
     .opts_size = sizeof(struct tune_opts),
     .options = rows,
     .run = run_tune,

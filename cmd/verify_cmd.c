@@ -17,21 +17,21 @@ static const char *const allocators[] = {"recorded", "cuda", "hip", "xpu", "npu"
 
 #define ROW(member) offsetof(struct verify_opts, member)
 static const struct tp_opt rows[] = {
-    TP_TEXT_AT("conf", ROW(conf), .from = TP_OPT_USER, .arg = "TEXT",
-               .help = "PYTORCH_CUDA_ALLOC_CONF of the recording, where the file does not say it "
-                       "or says it wrongly"),
-    TP_CHOICE_AT(
-        "allocator", ROW(allocator), .def = "recorded", .choices = allocators, .arg = "DEVICE",
-        .help = "whose allocator it was, where the frames do not say it or say it wrongly"),
-    TP_TEXT_AT("pytorch", ROW(pytorch), .from = TP_OPT_USER, .arg = "X.Y",
-               .help =
-                   "release of PyTorch that recorded it, as 2.9 (default: the newest that writes "
-                   "such a snapshot)"),
-    TP_TEXT_AT("mutate", ROW(mutate), .from = TP_OPT_USER, .arg = "RULE",
-               .help = "break this rule on purpose: what still agrees does not depend on it"),
-    TP_FLAG_AT("rules", ROW(rules), .help = "list the rules that --mutate can break"),
-    TP_SIZE_AT("max-memory", ROW(max_memory), .def = "1GiB", .min = 1 << 20,
-               .max = UINT64_C(1) << 60, .help = "memory for reading a snapshot"),
+    TP_CONF_ROW(ROW(conf)),
+    TP_CHOICE_AT("allocator", ROW(allocator), .def = "recorded", .choices = allocators,
+                 .arg = "DEVICE", TP_FIRST(TRACES),
+                 .help = "allocator that was recorded\n"
+                         "recorded: the one that the stack frames name. Set it if they name none "
+                         "or a wrong one."),
+    TP_TEXT_AT("pytorch", ROW(pytorch), .from = TP_OPT_USER, .arg = "X.Y", TP_FIRST(TRACES),
+               .help = "PyTorch release of the recording, as 2.9 (default: inferred)\n"
+                       "The default is the newest release that writes such a snapshot."),
+    TP_TEXT_AT("mutate", ROW(mutate), .from = TP_OPT_USER, .arg = "RULE", TP_FIRST(STRATEGIES),
+               .help = "break RULE on purpose\n"
+                       "Addresses that still agree do not depend on it."),
+    TP_FLAG_AT("rules", ROW(rules), TP_FIRST(OUTPUT),
+               .help = "list the rules that --mutate can break"),
+    TP_SNAPSHOT_MEMORY_ROW(ROW(max_memory)),
     TP_FLAG_AT("json", ROW(json), .excludes = "rules", .help = "print JSON", TP_FIRST(OUTPUT)),
     TP_COLOR_ROW(ROW(color)),
     {.name = NULL}};
@@ -146,15 +146,13 @@ static int run_verify(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_verify = {
     .name = "verify",
     .usage = "verify SNAPSHOT [OPTION]...",
-    .summary = "whether the strategy torch does what PyTorch did: every address of a snapshot",
+    .summary = "check that the strategy torch reproduces every address of a PyTorch snapshot",
     .about =
-        "Plays a PyTorch memory snapshot with the rules of the strategy torch, from the heap that "
-        "the recording began with, and compares every address, every segment and the blocks at "
-        "the end with the file. Exit 0: all agree. Exit 1: they differ; the first difference is "
-        "shown with the free blocks that the rules chose among, and the figures say how much "
-        "agrees once each difference is corrected.\n\n"
-        "Where the driver put a new segment is taken from the file. With --mutate a rule is broken "
-        "on purpose, which shows what the agreement rests on.",
+        "Replay a PyTorch memory snapshot by the rules of the strategy torch, starting with the "
+        "initial heap, and compare every address, every segment and the blocks at the end with "
+        "the file. Addresses of new segments are taken from the file. Exit code 0: all agree. "
+        "Exit code 1: they differ; the report shows the first difference with the free blocks "
+        "that the rules chose from, and how much agrees once each difference is corrected.",
     .opts_size = sizeof(struct verify_opts),
     .options = rows,
     .run = run_verify,

@@ -30,24 +30,21 @@ static const char *const why_words[] = {TP_EXPORT_WORDS(TP_SNAPSHOT_EXPORTS)};
 #define ROW(member) offsetof(struct why_opts, member)
 static const struct tp_opt rows[] = {
     TP_UINT_AT("at", ROW(at), .def = "auto", .max = INT64_MAX, .choices = tp_why_when_words,
-               .help = "the event that is looked at: a number among the events of the device, oom "
-                       "for the last that ran out of memory, peak for most reserved memory, end; "
-                       "auto is oom, or peak where there is none"),
-    TP_HOLDERS_BY_ROW(ROW(by)),
+               TP_FIRST(OUTPUT),
+               .help = "event to explain, by name or number\n"
+                       "oom: the last OOM; peak: the most reserved memory; end: the last event; "
+                       "auto: oom, or peak without an OOM. Numbers count the events of the "
+                       "device."),
+    TP_HOLDERS_BY_ROW(ROW(by), FIRST),
     TP_HOLDERS_DEPTH_ROW(ROW(depth)),
     TP_UINT_AT("device", ROW(device), .def = "all", .max = TP_PYTORCH_DEVICES - 1,
-               .choices = tp_device_words,
-               .help = "of a snapshot of several GPUs this one; all is those with memory"),
-    TP_TEXT_AT("conf", ROW(conf), .from = TP_OPT_USER, .arg = "TEXT",
-               .help = "PYTORCH_CUDA_ALLOC_CONF of the recording, where the file does not say it "
-                       "or says it wrongly"),
-    TP_CAPACITY_ROW(
-        ROW(capacity),
-        "what the device has when settings are tried; 0 is no limit. recorded: what the "
-        "recorded program could have, as its failed requests and cudaMallocs tell"),
+               .choices = tp_device_words, TP_FIRST(TRACES),
+               .help = "GPU to read from a snapshot of several\nall: those with memory."),
+    TP_CONF_ROW(ROW(conf)),
+    TP_CAPACITY_ROW(ROW(capacity), "memory of the device, for the settings to try; 0: no limit\n"
+                                   "recorded: inferred from failed allocations and cudaMallocs."),
     TP_RESERVE_ROW(ROW(reserve)),
-    TP_SIZE_AT("max-memory", ROW(max_memory), .def = "1GiB", .min = 1 << 20,
-               .max = UINT64_C(1) << 60, .help = "memory for reading a snapshot"),
+    TP_SNAPSHOT_MEMORY_ROW(ROW(max_memory)),
     TP_EXPORT_ROWS(why, TP_SNAPSHOT_EXPORTS),
     TP_COLOR_ROW(offsetof(struct why_opts, exports.color)),
     TP_BYTES_ROW(ROW(exports.bytes)),
@@ -334,23 +331,16 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_why = {
     .name = "why",
     .usage = "why SNAPSHOT... [OPTION]...",
-    .summary = "why a GPU ran out of memory, and who held it: from a PyTorch snapshot",
+    .summary = "explain a GPU OOM or memory peak from a PyTorch snapshot",
     .about =
-        "Looks at one event of a PyTorch memory snapshot, the last that ran out of memory or else "
-        "that of most reserved memory, and says what the memory was taken by: live blocks, their "
-        "rounding, holes between them, segments that serve nothing. Of a request that failed it "
-        "says whether it was too big or found no room in one piece, what size would have fitted, "
-        "and the fewest live blocks, side by side, that were in its way. Then who holds the "
-        "memory, "
-        "by the lines of your program.\n\n"
-        "Several snapshots, such as those of the ranks of a job, are one table: each at its peak "
-        "of "
-        "reserved memory, the odd one out first, and the allocation sites that make its difference "
-        "from the median rank. The odd one is the rank whose peak reserved, or whose requested "
-        "memory at that peak, is farthest from the median; within 2% of it all agree.\n\n"
-        "What lay where follows from the heap that the recording began with and the events, played "
-        "by the rules of PyTorch's allocator as 'tapool verify' does. Nothing is measured. A trace "
-        "that does not say where blocks lay, as of 'tapool predict -o', is replayed first.",
+        "Explain one event of a PyTorch memory snapshot: the last OOM, or else the peak of "
+        "reserved memory. The report splits reserved memory into live blocks, rounding, holes and "
+        "unused segments, then shows live memory by allocation site. For an OOM it says whether "
+        "memory was too small or fragmented, and which live blocks were in the way. Several "
+        "snapshots, such as those of the ranks of a job, make one table with outliers first.\n\n"
+        "Positions of blocks are replayed by the rules of PyTorch's allocator, as in 'tapool "
+        "verify'. A trace without positions, such as one of 'tapool predict -o', is replayed "
+        "first.",
     .opts_size = sizeof(struct why_opts),
     .options = rows,
     .run = run_why,

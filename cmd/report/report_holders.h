@@ -18,18 +18,18 @@ void tp_holders_folded(const struct tp_holders *h, const char *root, FILE *out);
 void tp_place_short(const char *place, struct tp_str *out);
 
 /* Option rows. */
-#define TP_HOLDERS_BY_ROW(at)                                                                      \
+#define TP_HOLDERS_BY_ROW(at, listed)                                                              \
     TP_CHOICE_AT("by", at, .def = "line", .choices = tp_holders_by_words, .arg = "WHAT",           \
-                 .help = "group live memory by", TP_IN(OUTPUT))
+                 .help = "group live memory by", TP_##listed(OUTPUT))
 #define TP_HOLDERS_DEPTH_ROW(at)                                                                   \
     TP_UINT_AT("depth", at, .def = "1", .min = 1, .max = TP_HOLDER_DEPTH,                          \
                .help = "frames of the call stack that tell allocation sites apart",                \
                TP_LAST(OUTPUT))
-#define TP_HOLDERS_ROWS(opts)                                                                      \
+#define TP_HOLDERS_ROWS(opts, listed)                                                              \
     TP_UINT_AT("at", offsetof(opts, holders.at), .def = "peak", .max = INT64_MAX,                  \
                .choices = tp_holders_at_words,                                                     \
-               .help = "event after which to show live memory by site", TP_IN(OUTPUT)),            \
-        TP_HOLDERS_BY_ROW(offsetof(opts, holders.by)),                                             \
+               .help = "event after which to show live memory by site", TP_##listed(OUTPUT)),      \
+        TP_HOLDERS_BY_ROW(offsetof(opts, holders.by), listed),                                     \
         TP_HOLDERS_DEPTH_ROW(offsetof(opts, holders.depth))
 extern const char *const tp_holders_at_words[];
 

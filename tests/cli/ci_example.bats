@@ -126,7 +126,7 @@ patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/{lru,cache}/*.[ch]; }
     needs_tools
     export GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=$SCRATCH/summary
     branch memory
-    patch_lru 's/= cache_range(&st->cache, cache_key_size(/= 2 * &/; s/= 2 \* = /= 2 * /'
+    patch_lru 's/bytes = cache_range(&st->cache, cache_key_size/bytes = 2 * cache_range(\&st->cache, cache_key_size/'
     gated "twice the memory"
     [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$out" "$err")"
     matches "$out" '^REGRESSION +sqlite'
@@ -222,7 +222,7 @@ END
     matches "$GITHUB_OUTPUT" "^base=$(git rev-parse main)-[0-9a-f]{12}$"
     matches "$out" '^tapool check --base-bin .*--require memory --require instructions$'
     # what follows -- is known to tapool check
-    "$TAPOOL" check --help >"$SCRATCH/help"
+    "$TAPOOL" check --help-all >"$SCRATCH/help"
     while read -r option; do
         grep -q -- " $option " "$SCRATCH/help" || fail "tapool check has no $option"
     done < <(grep -oE -- '--[a-z-]+' "$out")

@@ -33,7 +33,7 @@ small_trace() {
 
 @test "help" {
     ok "$TAPOOL" compare --help
-    matches "$out" 'A replay is one measurement'
+    matches "$out" 'interleaved runs'
 }
 
 @test "live: the table of exact metrics, the same on every machine" {

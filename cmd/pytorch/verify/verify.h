@@ -17,6 +17,15 @@
 #include "cmd/ui/text.h"
 #include "traces/formats/pytorch/pytorch_snapshot.h"
 
+/* Rows of options of the commands that read a snapshot as it is. */
+#define TP_CONF_ROW(at)                                                                            \
+    TP_TEXT_AT("conf", at, .from = TP_OPT_USER, .arg = "TEXT", TP_FIRST(TRACES),                   \
+               .help = "PYTORCH_CUDA_ALLOC_CONF of the recording\n"                                \
+                       "For a file that does not have it, or has a wrong one.")
+#define TP_SNAPSHOT_MEMORY_ROW(at)                                                                 \
+    TP_SIZE_AT("max-memory", at, .def = "1GiB", .min = 1 << 20, .max = UINT64_C(1) << 60,          \
+               TP_IN(LIMITS), .help = "memory limit for reading a snapshot")
+
 /* The rules for a snapshot: with `conf`, or the settings that the file recorded where that is NULL,
  * of the allocator that the file's frames name. */
 int tp_verify_rules(const struct tp_pytorch *s, const char *conf, struct tp_torch_rules *rules,

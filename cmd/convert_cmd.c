@@ -26,22 +26,20 @@ struct convert_opts {
 
 #define ROW(member) offsetof(struct convert_opts, member)
 static const struct tp_opt rows[] = {
-    TP_OUTPUT_ROW(ROW(output),
-                  "where to; the end of its name says in which form, '-' is standard output"),
-    TP_TEXT_AT("output-format", ROW(to_format), .arg = "NAME",
-               .help = "the form, whatever the name ends in (default on standard output: jsonl)"),
-    TP_TEXT_AT("from", ROW(from), .arg = "A:B",
-               .help = "only the events A to B, counted from 1; either may be left out. What is "
-                       "live at A becomes the initial heap"),
-    TP_FLAG_AT("strip", ROW(strip),
-               .help = "leave out marks, notes and what the trace says of itself: nothing but "
-                       "sizes and times is left to be read"),
-    TP_FLAG_AT("compress", ROW(compress),
-               .help = "blocks of a .tpt are packed with zstd: smaller, slower to read"),
-    TP_FLAG_AT("recover", ROW(recover),
-               .help =
-                   "TRACE is NAME.recording, which a record left that was ended: the default of "
-                   "--output is NAME, as it would have been"),
+    TP_OUTPUT_ROW(ROW(output), "file to write, in the format of its suffix; '-': standard output\n"
+                               ".tpt, .json, .jsonl or .csv"),
+    TP_TEXT_AT("output-format", ROW(to_format), .arg = "NAME", TP_FIRST(OUTPUT),
+               .help = "write this format instead of the suffix's\n"
+                       "tpt, json, jsonl or csv (default on standard output: jsonl)"),
+    TP_TEXT_AT("from", ROW(from), .arg = "A:B", TP_FIRST(TRACES),
+               .help = "keep events A to B, counted from 1; either may be empty\n"
+                       "Allocations live at A become the initial heap."),
+    TP_FLAG_AT("strip", ROW(strip), TP_FIRST(OUTPUT),
+               .help = "keep only sizes, order and times: no marks, notes or metadata"),
+    TP_FLAG_AT("compress", ROW(compress), TP_FIRST(OUTPUT),
+               .help = "compress a .tpt with zstd: smaller, slower to read"),
+    TP_FLAG_AT("recover", ROW(recover), TP_FIRST(TRACES),
+               .help = "convert NAME.recording, left by a killed record, to NAME"),
     TP_OPEN_ROWS(struct convert_opts),
     TP_FORCE_ROW(ROW(force)),
     {.name = NULL}};
@@ -259,16 +257,15 @@ static int run_convert(const struct tp_args *args, FILE *out, struct tp_err *err
 const struct tp_command tp_command_convert = {
     .name = "convert",
     .usage = "convert TRACE -o FILE [OPTION]...",
-    .summary = "writes a trace in another form: any format in, binary or JSON out",
+    .summary = "convert a trace: any supported format in, .tpt, .json, .jsonl or .csv out",
     .about =
-        "Reads a trace in any format that tapool knows and writes it as FILE: .tpt is tapool's "
-        "binary form (small, played in place, checked by block), .json and .jsonl are its text "
-        "forms, .csv is a list of lifetimes for offline packing (minimalloc). The first three "
-        "keep everything: the same program with the same hash, marks, notes, what was recorded, "
-        "where in the program each event happened, which repairs were made - but JSON leaves out "
-        "the callers of call stacks. "
-        "Repairs of dirty input are made once, here, and their counts are kept.\n\nFILE is "
-        "written whole or not at all.",
+        "Convert a trace to another format.\n\n"
+        ".tpt is tapool's binary format: compact, checksummed, replayed without unpacking. .json "
+        "and .jsonl are its text formats. These three keep the whole trace: events, marks, notes, "
+        "allocation sites, repair counts and the program hash; JSON drops the callers of call "
+        "stacks. .csv is a list of lifetimes for offline packing with minimalloc.\n\n"
+        "Malformed events are repaired during the conversion; the counts are kept in FILE. FILE "
+        "appears only when it is complete.",
     .opts_size = sizeof(struct convert_opts),
     .options = rows,
     .run = run_convert,

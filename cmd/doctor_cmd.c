@@ -20,13 +20,12 @@ enum { TP_EXPORT_INDEXES(doctor, EXPORTS) };
 static const char *const doctor_words[] = {TP_EXPORT_WORDS(EXPORTS)};
 
 static const struct tp_opt rows[] = {
-    TP_FORMAT_ROW(doctor, "what is printed"),
+    TP_FORMAT_ROW(doctor, "print the result as FORMAT"),
     TP_JSON_ROW(doctor),
     TP_COLOR_ROW(offsetof(struct doctor_opts, exports.color)),
-    TP_FLAG_AT(
-        "config", offsetof(struct doctor_opts, config), .from = TP_OPT_CALL,
-        .help =
-            "instead: the options of COMMAND, or of all, their values and where each comes from"),
+    TP_FLAG_AT("config", offsetof(struct doctor_opts, config), .from = TP_OPT_CALL,
+               TP_FIRST(OUTPUT),
+               .help = "list option values of COMMAND, or of all, and where each comes from"),
     {.name = NULL}};
 
 static int count_verdict(const struct tp_doctor *d, enum tp_doctor_verdict verdict)
@@ -155,11 +154,11 @@ static int run_doctor(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_doctor = {
     .name = "doctor",
     .usage = "doctor [OPTION]... | doctor --config [COMMAND]",
-    .summary = "what this machine can measure, and what disturbs it",
+    .summary = "check what this machine can measure and what disturbs it",
     .about =
-        "Looks at the build, the processor, the clock, the load, memory settings and the tools "
-        "that tapool can use, and says of each: ok; limit, where it works but bounds or disturbs "
-        "what is measured; missing. Changes nothing and always ends with 0.",
+        "Check the build, CPU, clock, load, memory settings and the tools that tapool can use. "
+        "Each check is ok, limit (works, but limits or disturbs measurements) or missing. doctor "
+        "changes nothing and exits with 0.",
     .opts_size = sizeof(struct doctor_opts),
     .options = rows,
     .run = run_doctor,

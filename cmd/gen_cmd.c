@@ -32,23 +32,31 @@ struct gen_opts {
 #define ROW(member) offsetof(struct gen_opts, member)
 static const struct tp_opt rows[] = {
     TP_OUTPUT_ROW(ROW(output),
-                  "NAME.json for one JSON document, NAME.jsonl for one event a line, NAME.tpt "
-                  "for tapool's binary form; '-' writes lines to standard output"),
-    TP_TEXT_AT("size", ROW(size), .arg = "SIZE", .help = "of an object, or of the smallest"),
-    TP_TEXT_AT("max-size", ROW(max_size), .arg = "SIZE", .help = "of the largest object"),
-    TP_TEXT_AT("live", ROW(live), .arg = "N", .help = "objects that live at once"),
-    TP_TEXT_AT("count", ROW(count), .arg = "N", .help = "allocations in all, requests, or steps"),
-    TP_TEXT_AT("threads", ROW(threads), .arg = "N", .help = "threads"),
-    TP_TEXT_AT("streams", ROW(streams), .arg = "N", .help = "streams of the device"),
-    TP_TEXT_AT("layers", ROW(layers), .arg = "N", .help = "layers of a model"),
-    TP_TEXT_AT("hidden", ROW(hidden), .arg = "N", .help = "width of a model"),
-    TP_TEXT_AT("batch", ROW(batch), .arg = "N", .help = "sequences in a training step"),
-    TP_TEXT_AT("lengths", ROW(lengths), .arg = "HOW",
-               .help = "tokens of a sequence: fixed or mixed"),
-    TP_TEXT_AT("kv", ROW(kv), .arg = "HOW",
-               .help = "how the memory of a sequence grows: paged or contiguous"),
-    TP_SEED_ROW(ROW(seed),
-                "another seed, another trace of the same kind; the same seed, the same bytes"),
+                  "file to write, as .tpt, .json or .jsonl; '-': standard output\n"
+                  ".tpt is tapool's binary format, .json one document, .jsonl and '-' have one "
+                  "event a line."),
+    TP_TEXT_AT("size", ROW(size), .arg = "SIZE", TP_FIRST(TRACES),
+               .help = "size of an object, or of the smallest"),
+    TP_TEXT_AT("max-size", ROW(max_size), .arg = "SIZE", TP_FIRST(TRACES),
+               .help = "size of the largest object"),
+    TP_TEXT_AT("live", ROW(live), .arg = "N", TP_FIRST(TRACES),
+               .help = "number of live objects, sequences or sessions"),
+    TP_TEXT_AT("count", ROW(count), .arg = "N", TP_FIRST(TRACES),
+               .help = "number of allocations, requests or steps"),
+    TP_TEXT_AT("threads", ROW(threads), .arg = "N", TP_FIRST(TRACES), .help = "number of threads"),
+    TP_TEXT_AT("streams", ROW(streams), .arg = "N", TP_FIRST(TRACES),
+               .help = "number of streams of the device"),
+    TP_TEXT_AT("layers", ROW(layers), .arg = "N", TP_IN(TRACES),
+               .help = "number of layers of the model"),
+    TP_TEXT_AT("hidden", ROW(hidden), .arg = "N", TP_IN(TRACES), .help = "width of the model"),
+    TP_TEXT_AT("batch", ROW(batch), .arg = "N", TP_IN(TRACES),
+               .help = "number of sequences in a training step"),
+    TP_TEXT_AT("lengths", ROW(lengths), .arg = "HOW", TP_IN(TRACES),
+               .help = "length of the sequences: fixed or mixed"),
+    TP_TEXT_AT("kv", ROW(kv), .arg = "HOW", TP_IN(TRACES),
+               .help = "layout of the KV cache: paged or contiguous"),
+    TP_UINT_AT("seed", ROW(seed), .def = "1", .max = UINT64_MAX - 1, TP_FIRST(TRACES),
+               .help = "seed of the trace; the same seed makes the same bytes"),
     TP_FORCE_ROW(ROW(force)),
     {.name = NULL}};
 
@@ -317,12 +325,12 @@ static int run_gen(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_gen = {
     .name = "gen",
     .usage = "gen [PROFILE [-o FILE] [OPTION]...]",
-    .summary = "makes a synthetic trace from a seed",
+    .summary = "generate a synthetic trace from a profile and a seed",
     .about =
-        "Writes a trace that a profile makes up: no program was recorded. 'tapool gen' lists the "
-        "profiles, 'tapool gen PROFILE' shows what one does, which options it takes and their "
-        "defaults.\n\nThe same profile, options and seed make the same file, byte for byte, on "
-        "every machine. The file is written whole or not at all.",
+        "Generate a synthetic trace. tapool gen lists the profiles; tapool gen PROFILE describes "
+        "one, with its options and their defaults.\n\n"
+        "The same profile, options and seed make the same file, byte for byte, on every machine. "
+        "FILE appears only when it is complete.",
     .opts_size = sizeof(struct gen_opts),
     .options = rows,
     .run = run_gen,

@@ -12,7 +12,8 @@
 
 static void print_commands(FILE *out)
 {
-    fprintf(out, "tapool %s: replay recorded allocations against allocator policies\n\ncommands\n",
+    fprintf(out,
+            "tapool %s: replay recorded allocations through allocator strategies\n\ncommands\n",
             TAPOOL_VERSION);
     for (size_t i = 0; tp_commands[i]; i++)
         if (!tp_commands[i]->hidden)
@@ -137,5 +138,5 @@ static void print_warning_list(FILE *out)
     }
 }
 
-const struct tp_topic tp_topic_warnings = {"warnings", "the ids of all warnings", "warning",
+const struct tp_topic tp_topic_warnings = {"warnings", "list of all warnings by ID", "warning",
                                            .print = print_warning_list};

@@ -34,34 +34,40 @@ static const char *const no_limit[] = {"none", NULL};
 
 #define ROW(member) offsetof(struct record_opts, member)
 static const struct tp_opt rows[] = {
-    TP_OUTPUT_ROW(ROW(output), "the trace (default: the program's name with .tpt)"),
-    TP_FLAG_AT("cuda", ROW(cuda),
-               .help =
-                   "the memory of GPUs is recorded instead of the host's: what the program asks "
-                   "of the CUDA driver, with its streams"),
+    TP_OUTPUT_ROW(ROW(output), "trace to write (default: the program's name with .tpt)"),
+    TP_FLAG_AT("cuda", ROW(cuda), TP_FIRST(TRACES),
+               .help = "record GPU memory instead of host memory; needs CUPTI\n"
+                       "The recorder is loaded by the CUDA driver and records driver calls with "
+                       "their streams, events and pools. tapool help snapshots lists the gaps."),
     TP_CHOICE_AT("follow", ROW(follow), .def = "none", .choices = follow_words, .arg = "WHICH",
-                 .help = "children that are recorded too, each as NAME.PID.tpt: fork is copies of "
-                         "the program, all is what it and they start, too. record then ends with "
-                         "the last of its descendants"),
-    TP_UINT_AT("stacks", ROW(stacks), .def = "0", .max = TP_STACK_FRAMES,
-               .help =
-                   "keeps who called, up to N frames, for a share of the allocations: info then "
-                   "says who holds the memory at the peak (0: for none)"),
+                 TP_FIRST(TRACES),
+                 .help = "record child processes too, each as NAME.PID.tpt\n"
+                         "fork: forked copies of the program; all: programs that it starts as "
+                         "well. record then ends with the last descendant. --max-size and "
+                         "--max-events apply to each process, --after, --duration and SIGUSR2 "
+                         "to PROGRAM alone."),
+    TP_UINT_AT("stacks", ROW(stacks), .def = "0", .max = TP_STACK_FRAMES, TP_FIRST(TRACES),
+               .help = "record call stacks of up to N frames; 0: none\n"
+                       "tapool info FILE then shows live memory by site. Sampling by --stack-size "
+                       "and --stack-every adds about 10% to an allocation-bound program; "
+                       "--stack-every 1 makes it five times as slow. Function names come from "
+                       "symbols and from debug information in /usr/lib/debug. A stack takes about "
+                       "8 KiB of the thread's own stack."),
     TP_UINT_AT("stack-every", ROW(stack_every), .def = "100", .min = 1, .max = UINT32_MAX,
-               .help = "that share is one in N, by chance"),
-    TP_SIZE_AT("stack-size", ROW(stack_size), .def = "16KiB",
-               .help = "and each allocation of at least this size"),
-    TP_UINT_AT("after", ROW(after), .def = "0",
-               .help = "the recording begins after about this many calls of malloc and its kin"),
+               TP_IN(TRACES), .help = "record a stack for one in N smaller allocations, at random"),
+    TP_SIZE_AT("stack-size", ROW(stack_size), .def = "16KiB", TP_IN(TRACES),
+               .help = "record a stack for every allocation of at least SIZE"),
+    TP_UINT_AT("after", ROW(after), .def = "0", TP_IN(LIMITS),
+               .help = "start recording after about N allocator calls"),
     TP_SIZE_AT("max-size", ROW(max_size), .def = "none", .min = 1 << 20, .max = UINT64_C(1) << 60,
-               .choices = no_limit,
-               .help = "the recording ends when its file has this size; the program goes on"),
+               .choices = no_limit, TP_FIRST(LIMITS),
+               .help = "stop recording when the file reaches SIZE; PROGRAM continues"),
     TP_UINT_AT("max-events", ROW(max_events), .def = "none", .min = 1, .choices = no_limit,
-               .help = "it ends after about this many events"),
+               TP_FIRST(LIMITS), .help = "stop recording after about N events"),
     TP_TIME_AT("duration", ROW(duration), .def = "none", .min = 1, .choices = no_limit,
-               .help = "it ends after this time"),
-    TP_FLAG_AT("no-command", ROW(no_command),
-               .help = "the arguments of PROGRAM are not kept in the trace"),
+               TP_FIRST(LIMITS), .help = "stop recording after TIME"),
+    TP_FLAG_AT("no-command", ROW(no_command), TP_FIRST(OUTPUT),
+               .help = "leave the arguments of PROGRAM out of the trace"),
     TP_FORCE_ROW(ROW(force)),
     {.name = NULL}};
 
@@ -174,40 +180,21 @@ const struct tp_command tp_command_record = {
     .name = "record",
     .usage = "record [-o FILE] [OPTION]... PROGRAM [ARGUMENT]...",
     .runs_program = true,
-    .summary = "runs a program and records what it allocates, with all its threads",
+    .summary = "run a program and record its allocations, in all threads",
     .about =
-        "Runs PROGRAM with a recorder in front of its malloc and writes what it allocated as FILE: "
-        "malloc, realloc, free and their kin, new and delete of C++, each with its time, thread, "
-        "size and alignment. The program need not be built for it. It keeps its input, output, "
-        "signals and exit status; what record says goes to standard error. The first 255 bytes of "
-        "its command line are kept in the trace: --no-command, where there are secrets in it.\n\n"
-        "While the program runs, the events are in FILE.recording from the moment that they "
-        "happen, so a crash or kill -9 loses none. Where record itself was ended, or the trace "
-        "could not be written, FILE.recording is left: every command reads it, and 'tapool convert "
-        "--recover FILE.recording' makes the trace. SIGUSR2 to tapool stops the recording, and the "
-        "next one starts it again. TAPOOL_MARK(\"step 3\") of <tapool/mark.h> begins a phase of "
-        "the "
-        "trace; where the program is not recorded it does nothing, and there is nothing to "
-        "link.\n\n"
-        "With --stacks N the trace says also who called, for each allocation of --stack-size or "
-        "more, and one in --stack-every of the smaller ones: 'tapool info FILE' then names who "
-        "holds the memory at the peak. A program that does little but allocate takes some 10 % "
-        "longer by it, and with --stack-every 1 five times as long. Functions are named by what "
-        "lies on this machine: programs and libraries with symbols, or debug information in "
-        "/usr/lib/debug.\n\n"
-        "With --cuda it is the memory of GPUs that is recorded: what the program, or the CUDA "
-        "runtime in it, asks of the driver, with streams, events and pools. The driver loads the "
-        "recorder, which needs CUPTI. 'tapool help snapshots' says what is left out.\n\n"
-        "The exit status is PROGRAM's. Where that is 0 and nothing could be recorded, it is 3, or "
-        "4 "
-        "if the file could not be written. A program that allocates nothing is no failure: there "
-        "is no FILE then, nor an older one that -f would have overwritten.\n\n"
-        "Children have their own bounds of size and events; --after, --duration and SIGUSR2 are "
-        "about the program itself.\n\n"
-        "Not recorded: what the program starts (but see --follow), memory that it maps without "
-        "malloc or takes from an allocator that is linked into it, programs that are linked "
-        "statically or run with other rights than yours. Taking a call stack needs some 8 KiB of "
-        "the thread's own: threads with stacks as small as 16 KiB may have less to spare.",
+        "Run PROGRAM with a recorder preloaded and write its allocations to FILE: malloc, realloc, "
+        "free and their variants, C++ new and delete, each with time, thread, size and alignment. "
+        "PROGRAM needs no rebuild and keeps its input, output, signals and exit status. The trace "
+        "stores the first 255 bytes of the command line: use --no-command if it has secrets.\n\n"
+        "Events are written to FILE.recording as they happen, so a crash or kill -9 loses none. A "
+        "FILE.recording left behind is readable by every command; tapool convert --recover makes "
+        "it a trace. SIGUSR2 to tapool pauses and resumes the recording. TAPOOL_MARK(\"step 3\") "
+        "of <tapool/mark.h> begins a phase; it links nothing, and does nothing when PROGRAM is not "
+        "recorded.\n\n"
+        "Not recorded: programs that PROGRAM starts (see --follow), memory mapped without malloc, "
+        "allocators linked into PROGRAM, static executables, setuid programs.\n\n"
+        "Exit status: that of PROGRAM; if it is 0, 3 when recording failed and 4 when FILE could "
+        "not be written. A program without allocations leaves no FILE.",
     .opts_size = sizeof(struct record_opts),
     .options = rows,
     .run = run,

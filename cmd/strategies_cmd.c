@@ -370,16 +370,17 @@ static int run_strategies(const struct tp_args *args, FILE *out, struct tp_err *
 }
 
 static const struct tp_opt rows[] = {
-    TP_FLAG_ROW(struct strategies_opts, conformance,
-                .help = "instead: play NAME, with options as for -s, on every source beside a "
-                        "model; exit 4 where it fails a check"),
+    TP_FLAG_ROW(struct strategies_opts, conformance, TP_FIRST(STRATEGIES),
+                .help = "test NAME on every memory source; exit with 4 if a check fails\n"
+                        "Random operations are checked against a model. NAME "
+                        "takes options as in -s."),
     TP_COLOR_ROW(offsetof(struct strategies_opts, color)),
     {.name = NULL}};
 
 const struct tp_command tp_command_strategies = {
     .name = "strategies",
     .usage = "strategies [NAME | --conformance NAME[:OPTS]]",
-    .summary = "the policies, what each resembles, where each runs; with a name, its options",
+    .summary = "list the strategies and where they run; with NAME, show its options",
     .about = "",
     .opts_size = sizeof(struct strategies_opts),
     .options = rows,

@@ -61,22 +61,21 @@ static int conformance_print(const struct tp_strategy_spec *spec, FILE *out, str
     if (!tp_opts_text(spec->strategy->options, spec->opts, options, sizeof options))
         return tp_fail(err, TP_EUSAGE, "the options of '%s' are too long", spec->label);
     tp_page_init(&p.page, out, 0);
-    tp_page_put(&p.page, 0, "%s: random programs beside a model that knows what must come out",
-                spec->strategy->name);
+    tp_page_put(&p.page, 0, "%s: random operations, checked against a model", spec->strategy->name);
     tp_page_line(&p.page);
     int status = play(spec, options, &p, &played, err);
     if (status)
         return status;
     tp_page_line(&p.page);
     if (spec->strategy->caps & TP_CAP_ASYNC)
-        tp_page_put(&p.page, 0, "A pool of the driver is played on a GPU alone, not here.");
+        tp_page_put(&p.page, 0, "Driver pools run only on a GPU, not here.");
     tp_page_put(&p.page, 0, "%u of %s passed.", played - p.failed, tp_plural(played, "check").s);
     if (!p.failed)
         return TP_OK;
     return tp_hint(err,
                    tp_fail(err, TP_EBROKEN, "strategy '%s' fails %u of %s", spec->strategy->name,
                            p.failed, tp_plural(played, "check").s),
-                   "seeds are fixed: the same check fails in the same step again, except with "
+                   "run it again: seeds are fixed, so a check fails at the same step, except with "
                    "several threads");
 }
 
@@ -87,9 +86,9 @@ struct strategies_opts {
     bool conformance;
 };
 
-static const char *const group_names[] = {[TP_GROUP_POLICY] = "policies of tapool",
+static const char *const group_names[] = {[TP_GROUP_POLICY] = "strategies of tapool",
                                           [TP_GROUP_REAL] = "real allocators",
-                                          [TP_GROUP_YARDSTICK] = "yardsticks"};
+                                          [TP_GROUP_YARDSTICK] = "reference"};
 
 /* Whether the strategy needs the memory pools of a GPU driver. */
 static bool needs_gpu(const struct tp_strategy *s)
@@ -212,11 +211,10 @@ static void print_how(struct tp_page *page, const struct tp_gpu *gpu)
         return;
     if (!tp_cuda_built())
         tp_page_at(page, 0,
-                   "To play on a GPU: install the CUDA Toolkit (12.0 or newer) and build tapool "
+                   "To replay on a GPU: install the CUDA Toolkit (12.0 or newer) and build tapool "
                    "again.");
     else
-        tp_page_at(page, 0,
-                   "To play on a GPU: install its driver (tapool doctor says what is missing).");
+        tp_page_at(page, 0, "To replay on a GPU: install its driver (see tapool doctor).");
     tp_page_line(page);
 }
 
@@ -225,7 +223,7 @@ static void print_own(struct tp_page *page, const struct tp_gpu *gpu)
     static const struct tp_strategy any = {.caps = 0};
     char where[64];
     runs_on(&any, gpu, where, sizeof where);
-    tp_page_at(page, 0, "strategies of your own");
+    tp_page_at(page, 0, "plug-ins");
     tp_page_line(page);
     tp_page_at(page, NAME, TP_PLUGIN_WORD ":PATH");
     tp_page_at(page, SUMMARY, "a shared library");
@@ -319,7 +317,7 @@ static int check_conformance(const char *name, FILE *out, struct tp_err *err)
     tp_strategy_spec_add_name(&named, &spec);
     if (spec.preload)
         status = tp_hint(
-            err, tp_fail(err, TP_EUSAGE, "'%s' is played in a process of its own only", spec.label),
+            err, tp_fail(err, TP_EUSAGE, "'%s' runs only in its own process", spec.label),
             "'tapool replay TRACE%s --verify' checks every block of a trace", tp_str_text(&named));
     else
         status = conformance_print(&spec, out, err);

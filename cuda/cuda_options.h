@@ -15,14 +15,15 @@ static const char *const cuda_stream_words[] = {"non-blocking", "default", "per-
 
 static const struct tp_opt cuda_rows[] = {
     TP_TEXT_AT("map", offsetof(struct cuda_opts, map), .arg = "LIST",
-               .help = "which CUDA device plays which device of the trace, such as {0=1,1=0}; one "
-                       "that is not named is played by the device of its own number"),
+               .help = "CUDA device for each device of the trace, as {0=1,1=0}\n"
+                       "A device that is not listed replays on the CUDA device of its own number."),
     TP_CHOICE_AT("streams", offsetof(struct cuda_opts, streams), .def = "non-blocking",
                  .choices = cuda_stream_words, .arg = "KIND",
-                 .help = "what a stream of the trace is played on\nnon-blocking: each on a stream "
-                         "of its own that waits for no other\ndefault: stream 0 on the legacy "
-                         "default stream, which waits for the others and they for it\nper-thread: "
-                         "stream 0 on the default stream of the thread"),
+                 .help =
+                     "CUDA stream for each stream of the trace\n"
+                     "non-blocking: one of its own, independent of the others\n"
+                     "default: stream 0 is the legacy default stream, which syncs with the others\n"
+                     "per-thread: stream 0 is the default stream of the thread"),
     {.name = NULL}};
 
 #endif

@@ -17,10 +17,10 @@ struct fault {
 
 static const struct tp_opt fault_rows[] = {
     TP_UINT_ROW(struct fault_opts, get_at, .def = "0",
-                .help = "the N-th get is out of memory, 0 = none"),
+                .help = "fail the N-th get with out of memory; 0: none"),
     TP_UINT_ROW(struct fault_opts, get_every, .def = "0",
-                .help = "every N-th get is out of memory, 0 = none"),
-    TP_UINT_ROW(struct fault_opts, put_at, .def = "0", .help = "the N-th put is refused, 0 = none"),
+                .help = "fail every N-th get with out of memory; 0: none"),
+    TP_UINT_ROW(struct fault_opts, put_at, .def = "0", .help = "refuse the N-th put; 0: none"),
     {.name = NULL}};
 
 static int fault_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)

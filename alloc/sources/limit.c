@@ -17,7 +17,7 @@ struct limit {
 
 static const struct tp_opt limit_rows[] = {
     TP_SIZE_ROW(struct limit_opts, capacity, .def = "0",
-                .help = "bytes that the device has, 0 = no limit"),
+                .help = "capacity of the device; 0: no limit"),
     {.name = NULL}};
 
 static int limit_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)

@@ -29,7 +29,7 @@ struct shuffle {
 };
 
 static const struct tp_opt shuffle_rows[] = {
-    TP_UINT_ROW(struct shuffle_opts, seed, .def = "1", .help = "of the random choice"),
+    TP_UINT_ROW(struct shuffle_opts, seed, .def = "1", .help = "seed of the random order"),
     {.name = NULL}};
 
 static int shuffle_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
@@ -174,7 +174,7 @@ static int shuffle_unmap(void *state, tp_addr base, uint64_t from, uint64_t size
 
 const struct tp_source_ops tp_source_shuffle = {
     .name = "shuffle",
-    .summary = "makes the order of addresses say nothing",
+    .summary = "randomizes the order of addresses",
     .flags = TP_SRC_DECORATOR,
     .state_size = sizeof(struct shuffle),
     .opts_size = sizeof(struct shuffle_opts),

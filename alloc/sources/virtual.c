@@ -48,12 +48,13 @@ static const char *const page_words[] = {"auto", "device", NULL};
 static const struct tp_opt virtual_rows[] = {
     TP_SIZE_ROW(struct virtual_opts, page, .def = "auto", .min = 16, .max = UINT64_C(1) << 30,
                 .choices = page_words,
-                .help = "granularity of ranges, a power of two; a range takes what it has\n"
-                        "device: units of 512 B, and pages of 2 MiB that the device gives up for\n"
-                        "them as cudaMalloc does: requests below 2 MiB share pages\n"
+                .help = "granularity of ranges, a power of two\n"
+                        "device: units of 512 B in pages of 2 MiB, as in cudaMalloc: requests "
+                        "below 2 MiB share "
+                        "pages\n"
                         "auto: 4 KiB for host traces, device for device traces"),
     TP_TIME_ROW(struct virtual_opts, lag, .def = "50us", .max = UINT64_C(3600) * 1000000000,
-                .help = "a stream reaches a recorded point so long after it"),
+                .help = "time until a stream reaches a point recorded on it"),
     {.name = NULL}};
 
 static int virtual_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
@@ -241,7 +242,7 @@ static void virtual_synced(void *state, uint16_t stream)
 
 const struct tp_source_ops tp_source_virtual = {
     .name = "virtual",
-    .summary = "addresses without memory, any device on any machine",
+    .summary = "addresses without memory: any device on any machine",
     .flags = TP_SRC_VIRTUAL | TP_SRC_ORDERED,
     .state_size = sizeof(struct virtual_source),
     .opts_size = sizeof(struct virtual_opts),

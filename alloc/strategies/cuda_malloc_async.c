@@ -44,24 +44,24 @@ static const char *const max_words[] = {"max", NULL};
 
 static const struct tp_opt async_rows[] = {
     TP_CHOICE_ROW(struct async_opts, pool, .def = "default", .choices = pool_words, .arg = "WHICH",
-                  .help = "default: the device's own pool, as cudaMallocAsync takes it\n"
-                          "own: a pool made for this replay"),
+                  .help = "memory pool to use\n"
+                          "default: the device's default pool\n"
+                          "own: a new pool for this replay"),
     TP_SIZE_ROW(struct async_opts, max_size, .def = "0", .max = MAX_BYTES,
-                .help = "with pool=own: bytes that it may reserve, 0 = what CUDA allows"),
+                .help = "max bytes of the pool with pool=own; 0: the limit of CUDA"),
     TP_SIZE_ROW(struct async_opts, release_threshold, .def = "0", .choices = max_words,
-                .help =
-                    "bytes that stay reserved when a stream, an event or the device is waited for\n"
-                    "0: all that is idle goes back, as CUDA begins\nmax: nothing goes back"),
+                .help = "reserved bytes to keep when a stream, an event or the device syncs\n"
+                        "0: release all free memory, the default of CUDA\n"
+                        "max: release nothing"),
     REUSE_ROW(reuse_follow_event_dependencies,
-              "what another stream freed is reused once an event orders the allocation after it"),
+              "reuse blocks of another stream if an event orders the allocation after the free"),
     REUSE_ROW(reuse_allow_opportunistic,
-              "what another stream freed is reused if that stream happens to be past the free"),
+              "reuse blocks of another stream if it happens to have passed the free"),
     REUSE_ROW(reuse_allow_internal_dependencies,
-              "instead of more memory, the driver lets the stream wait for a pending free"),
-    TP_SIZE_ROW(
-        struct async_opts, preload, .def = "0", .max = MAX_BYTES,
-        .help = "bytes that are allocated and freed once at the start, so that the pool has them\n"
-                "release_threshold decides whether it keeps them"),
+              "let the stream wait for a pending free rather than reserve more memory"),
+    TP_SIZE_ROW(struct async_opts, preload, .def = "0", .max = MAX_BYTES,
+                .help = "bytes to allocate and free once at the start, to fill the pool\n"
+                        "release_threshold decides whether the pool keeps them"),
     {.name = NULL}};
 
 /* Further streams of a block that has more than fit into struct async_block. */
@@ -391,7 +391,7 @@ const struct tp_strategy tp_strategy_cuda_malloc_async = {
     .name = "cudaMallocAsync",
     .summary = "the CUDA driver",
     .resembles = "PyTorch's and RMM's async backends",
-    .to_use = "PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync makes PyTorch use it; in C\n"
+    .to_use = "in PyTorch PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync; in C\n"
               "cudaMallocAsync(&p, size, stream) and cudaFreeAsync(p, stream); the options are\n"
               "those of cudaMemPoolCreate and cudaMemPoolSetAttribute",
     .group = TP_GROUP_REAL,

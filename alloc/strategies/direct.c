@@ -108,9 +108,9 @@ static int direct_check(void *state, struct tp_err *err)
 
 const struct tp_strategy tp_strategy_direct = {
     .name = "direct",
-    .summary = "no policy",
-    .resembles = "cudaMalloc or mmap at every call",
-    .to_use = "PYTORCH_NO_CUDA_MEMORY_CACHING=1 makes PyTorch do this; slow, for finding errors",
+    .summary = "no caching",
+    .resembles = "cudaMalloc or mmap per allocation",
+    .to_use = "in PyTorch PYTORCH_NO_CUDA_MEMORY_CACHING=1; slow, for debugging",
     .group = TP_GROUP_YARDSTICK,
     .caps = TP_CAP_ALIGN,
     .state_size = sizeof(struct direct),

@@ -66,8 +66,8 @@ static int empty_trim(void *state, uint64_t keep)
 const struct tp_strategy tp_strategy_empty = {
     .name = "empty",
     .summary = "does nothing",
-    .resembles = "the engine's own cost",
-    .to_use = "a yardstick of the engine; nothing to switch on",
+    .resembles = "replay overhead",
+    .to_use = "none: it measures replay overhead",
     .group = TP_GROUP_REAL,
     .caps = TP_CAP_FOREIGN | TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_RETAINS | TP_CAP_ALIGN,
     .state_size = EMPTY_SCRATCH, /* not read: every instance has a state */

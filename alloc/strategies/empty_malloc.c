@@ -55,8 +55,8 @@ static int calls_move(void *state, void *thread, tp_addr addr, const struct tp_r
 const struct tp_strategy tp_strategy_empty_malloc = {
     .name = "empty malloc",
     .summary = "calls a malloc that does nothing",
-    .resembles = "tapool's own share in the figures of a real allocator",
-    .to_use = "a yardstick of tapool; nothing to switch on",
+    .resembles = "replay overhead of a real allocator's run",
+    .to_use = "none: it measures replay overhead",
     .group = TP_GROUP_REAL,
     .caps = TP_CAP_ALIGN | TP_CAP_FOREIGN | TP_CAP_THREADS,
     .state_size = EMPTY_SCRATCH, /* not read: every instance has a state */

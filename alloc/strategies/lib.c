@@ -34,11 +34,12 @@ struct lib {
 
 static const struct tp_opt lib_rows[] = {
     TP_TEXT_AT("library", offsetof(struct lib_opts, library), .arg = "NAME|PATH", .bare = true,
-               .help = "jemalloc, mimalloc, tcmalloc, tbbmalloc, rpmalloc, hoard, ...:\n"
-                       "looked up as the dynamic linker would; with a slash: a file"),
+               .help = "library name, or a path with a slash\n"
+                       "jemalloc, mimalloc, tcmalloc, tbbmalloc, rpmalloc, hoard, ... "
+                       "A name is searched like the dynamic linker does."),
     TP_FLAG_ROW(struct lib_opts, sized, .def = "no",
-                .help = "tell the size when a block is freed, where the library has a\n"
-                        "call for it; programs call free"),
+                .help = "pass the size to free, if the library has a call for that\n"
+                        "Programs call plain free."),
     MALLOC_ENV_ROW(struct lib_opts),
     {.name = NULL}};
 
@@ -213,10 +214,9 @@ static void lib_stats(void *state, struct tp_stats *out)
 const struct tp_strategy tp_strategy_lib = {
     .name = "lib",
     .summary = "a malloc library",
-    .resembles = "itself: jemalloc, mimalloc, tcmalloc, ...",
-    .to_use = "start the program with the library in front of the C library's malloc:\n"
-              "LD_PRELOAD=libmimalloc.so.2 ./server        or link it: -lmimalloc\n"
-              "env= is the environment of that start: MALLOC_CONF=narenas:1 ./server",
+    .resembles = "jemalloc, mimalloc, tcmalloc, ...",
+    .to_use = "LD_PRELOAD=libmimalloc.so.2 ./server, or link it: -lmimalloc\n"
+              "env= sets variables of that start: MALLOC_CONF=narenas:1 ./server",
     .group = TP_GROUP_REAL,
     .caps = TP_CAP_ALIGN | TP_CAP_FOREIGN | TP_CAP_THREADS | TP_CAP_PRELOAD,
     .state_size = sizeof(struct lib),

@@ -43,10 +43,10 @@ static const char *const default_word[] = {"default", NULL};
                 .choices = default_word, .help = text)
 
 static const struct tp_opt system_rows[] = {
-    SYSTEM_ROW(mmap_threshold, "M_MMAP_THRESHOLD: larger blocks get a mapping each\n"
-                               "default: left as it is"),
-    SYSTEM_ROW(trim_threshold, "M_TRIM_THRESHOLD: idle bytes at the top before they go back"),
-    SYSTEM_ROW(top_pad, "M_TOP_PAD: bytes asked for beyond what is needed"),
+    SYSTEM_ROW(mmap_threshold, "M_MMAP_THRESHOLD: size above which a block gets its own mapping\n"
+                               "default: unchanged"),
+    SYSTEM_ROW(trim_threshold, "M_TRIM_THRESHOLD: free bytes at the top before a release"),
+    SYSTEM_ROW(top_pad, "M_TOP_PAD: extra bytes per growth of the heap"),
     MALLOC_ENV_ROW(struct system_opts),
     {.name = NULL}};
 
@@ -124,10 +124,9 @@ static void system_stats(void *state, struct tp_stats *out)
 const struct tp_strategy tp_strategy_system = {
     .name = "system",
     .summary = "the C library's malloc",
-    .resembles = "itself: the C library's malloc",
-    .to_use =
-        "nothing to do: it is what a program gets; the options are mallopt's, and\n"
-        "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=N:glibc.malloc.trim_threshold=N sets them",
+    .resembles = "the C library's malloc",
+    .to_use = "the default of every program; the options are those of mallopt, set by\n"
+              "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=N:glibc.malloc.trim_threshold=N",
     .group = TP_GROUP_REAL,
     .caps = TP_CAP_ALIGN | TP_CAP_FOREIGN | TP_CAP_THREADS,
     .state_size = sizeof(struct system),

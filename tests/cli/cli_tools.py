@@ -199,7 +199,7 @@ def mask_text(text):
     text = re.sub(r"(?m)^(    driver +)/\S+fake_libcuda\.so,\s+", r"\1PATH, ", text)
     # with and without the CUDA Toolkit
     text = re.sub(r"not here: (?:/nonexistent was not found|built without the CUDA Toolkit)", "not here: WHY", text)
-    text = re.sub(r"To play on a GPU: [^.]*(?:\.0 or newer[^.]*)?\.", "To play on a GPU: HOW", text)
+    text = re.sub(r"To replay on a GPU: [^.]*(?:\.0 or newer[^.]*)?\.", "To replay on a GPU: HOW", text)
     text = re.sub(r"(?<=tapool )\d+\.\d+\.\d+", "VERSION", text)
     text = re.sub(r"(?<=tapool VERSION )\(.*\)", "(BUILD)", text)
     # tapool help report

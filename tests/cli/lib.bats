@@ -603,7 +603,7 @@ SH
     cp "$MALLOCS/silent.so" "$folder/lib.so"
     ok "$TAPOOL" replay odd.jsonl -s "lib:$folder/lib.so" -s system --min-time 0
     grep -F " -s 'lib:$folder/lib.so' " <(tr '\n' ' ' <"$out")
-    refused 2 'is played in a process of its own only$' \
+    refused 2 'runs only in its own process$' \
         "$TAPOOL" strategies --conformance "lib:$folder/lib.so"
     matches "$err" "^hint: 'tapool replay TRACE -s 'lib:./a-folder-of-some-length/and-.another-one-in-it/lib.so' --verify' "
 }
@@ -612,6 +612,6 @@ SH
     ok "$TAPOOL" strategies lib
     matches "$out" 'Set them as -s lib:NAME\|PATH,OPTION=VALUE'
     matches "$out" '^  LD_PRELOAD=libmimalloc.so.2 ./server'
-    refused 2 "'lib:silent.so' is played in a process of its own only$" \
+    refused 2 "'lib:silent.so' runs only in its own process$" \
         "$TAPOOL" strategies --conformance "lib:$MALLOCS/silent.so"
 }

@@ -324,7 +324,7 @@ fails_in() {
     done
     conforms system 3
     conforms cudaMallocAsync 1
-    matches "$out" 'A pool of the driver is played on a GPU'
+    matches "$out" 'Driver pools run only on a GPU'
     refused 2 '^tapool: --conformance needs a strategy$' "$TAPOOL" strategies --conformance
     refused 2 "unknown strategy 'none'" "$TAPOOL" strategies --conformance none
     refused 3 'is not there' "$TAPOOL" strategies --conformance plugin:./none.so

@@ -59,28 +59,32 @@ static const char *const class_words[] = {"fine", "coarse6", "coarse12", NULL};
 static const struct tp_opt arena_rows[] = {
     TP_SIZE_ROW(struct arena_opts, arena_size, .def = "64MiB", .min = ARENA_CHUNK,
                 .max = UINT64_C(1) << 40,
-                .help = "largest range asked of the source, in steps of 64 KiB\n"
-                        "(a larger object gets its own)"),
-    TP_SIZE_ROW(struct arena_opts, first_range, .def = "64KiB", .min = ARENA_CHUNK,
-                .max = UINT64_C(1) << 40,
-                .help = "least range; the next one is 1/32 of what is held, on a device 1/4\n"
-                        "up to 32 MiB, if that is more; or twice the last one where\n"
-                        "max_arenas counts them"),
+                .help = "size of the largest range, in steps of 64 KiB\n"
+                        "A larger object gets its own range."),
+    TP_SIZE_ROW(
+        struct arena_opts, first_range, .def = "64KiB", .min = ARENA_CHUNK,
+        .max = UINT64_C(1) << 40,
+        .help = "size of the first range\n"
+                "Later ranges grow to 1/32 of reserved memory (device: 1/4, at most 32 MiB); they "
+                "double if max_arenas limits their number."),
     TP_UINT_ROW(struct arena_opts, max_arenas, .def = "0",
-                .help = "ranges it may hold, small first ones included; 0 = as needed"),
+                .help = "max number of ranges, small first ones included; 0: no limit"),
     TP_SIZE_ROW(struct arena_opts, alignment, .def = "16", .min = ARENA_STEP, .max = ARENA_PAGE,
-                .help = "of every block, a power of two"),
+                .help = "alignment of every block, a power of two"),
     TP_CHOICE_ROW(struct arena_opts, classes, .def = "fine", .choices = class_words, .arg = "TABLE",
-                  .help = "fine: 16-byte steps to 128 B, then 8 classes a doubling up to 32 KiB\n"
-                          "coarse6: 64 B 256 B 4 KiB 256 KiB 1 MiB 16 MiB\n"
-                          "coarse12: 64 B 256 B 4 6 8 16 32 64 128 256 KiB 1 MiB 16 MiB"),
+                  .help =
+                      "table of size classes\n"
+                      "fine: 16-byte steps to 128 B, then 8 classes per power of two to 32 KiB\n"
+                      "coarse6: 64 B 256 B 4 KiB 256 KiB 1 MiB 16 MiB\n"
+                      "coarse12: 64 B 256 B 4 6 8 16 32 64 128 256 KiB 1 MiB 16 MiB"),
     TP_SIZE_ROW(struct arena_opts, refill_target, .def = "32KiB", .max = UINT64_C(64) << 20,
-                .help = "bytes that an empty thread cache takes at once when it is in full use:\n"
-                        "it begins with one block, and then takes twice as many each time"),
+                .help = "max bytes that an empty thread cache takes at once\n"
+                        "The first refill is one block; each further one doubles."),
     TP_SIZE_ROW(struct arena_opts, local_cache_target, .def = "64KiB", .max = UINT64_C(1) << 30,
-                .help = "bytes per class that a thread keeps when it frees, at least two\n"
-                        "blocks; above, half a refill goes to the central pool. Where those\n"
-                        "have to be got back, twice as much from then on, up to 16 times"),
+                .help =
+                    "bytes per class that a thread caches on frees, at least two blocks\n"
+                    "Above that, half a refill returns to the central pool. If the thread needs it "
+                    "back, the limit doubles, to at most 16 times."),
     TP_FLAG_ROW(struct arena_opts, checks, .def = "yes",
                 .help = "detect invalid frees; 'no' trusts address and size (faster)"),
     {.name = NULL}};
@@ -541,9 +545,9 @@ static void arena_stats(void *state, struct tp_stats *out)
 const struct tp_strategy tp_strategy_arena = {
     .name = "arena",
     .summary = "size classes",
-    .resembles = "how jemalloc works, not what it holds",
-    .to_use = "a host program gets the like of it from jemalloc, tcmalloc or mimalloc\n"
-              "(LD_PRELOAD=libjemalloc.so.2); nothing to switch on in PyTorch",
+    .resembles = "jemalloc's design, not its footprint",
+    .to_use = "jemalloc, tcmalloc and mimalloc work alike in a host program\n"
+              "(LD_PRELOAD=libjemalloc.so.2); PyTorch has no setting for it",
     .group = TP_GROUP_POLICY,
     .caps = TP_CAP_ALIGN | TP_CAP_THREADS,
     .state_size = sizeof(struct arena),

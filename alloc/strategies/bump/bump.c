@@ -30,13 +30,16 @@ static const char *const full_words[] = {"fallback", "grow", "fail", NULL};
 static const struct tp_opt bump_rows[] = {
     TP_SIZE_ROW(struct bump_opts, size, .def = "auto", .min = 1, .max = UINT64_C(1) << 48,
                 .choices = size_words,
-                .help = "of the range\nauto: ranges from 64 KiB on, each next one doubles"),
+                .help = "size of the range\n"
+                        "auto: 64 KiB for the first range; each further one doubles"),
     TP_SIZE_ROW(struct bump_opts, alignment, .def = "16", .min = 8, .max = 65536,
-                .help = "of every block, a power of two"),
-    TP_CHOICE_ROW(
-        struct bump_opts, on_full, .def = "fallback", .choices = full_words, .arg = "WHAT",
-        .help = "when a range of fixed size is full\nfallback: the source serves the request\n"
-                "grow: a further range, at least as large\nfail: out of memory"),
+                .help = "alignment of every block, a power of two"),
+    TP_CHOICE_ROW(struct bump_opts, on_full, .def = "fallback", .choices = full_words,
+                  .arg = "WHAT",
+                  .help = "action when a range of fixed size is full\n"
+                          "fallback: allocate from the memory source\n"
+                          "grow: add a range, at least as large\n"
+                          "fail: out of memory"),
     TP_FLAG_ROW(struct bump_opts, auto_reset, .def = "yes",
                 .help = "start over when the last live block is freed"),
     {.name = NULL}};
@@ -377,9 +380,9 @@ static void bump_stats(void *state, struct tp_stats *out)
 const struct tp_strategy tp_strategy_bump = {
     .name = "bump",
     .summary = "one range",
-    .resembles = "a region: nothing is freed singly",
-    .to_use = "a model; an arena or monotonic buffer (std::pmr::monotonic_buffer_resource) in the\n"
-              "program itself does this",
+    .resembles = "a region: no individual frees",
+    .to_use = "a model of an arena or monotonic buffer (std::pmr::monotonic_buffer_resource) in\n"
+              "the program itself",
     .group = TP_GROUP_POLICY,
     .caps = TP_CAP_ALIGN | TP_CAP_NOFREE,
     .state_size = sizeof(struct bump),

@@ -21,9 +21,9 @@
 /* The option `env` of a strategy's table, for a member `env`. */
 #define MALLOC_ENV_ROW(opts)                                                                       \
     TP_LIST_AT("env", offsetof(opts, env), .arg = "NAME=VALUE",                                    \
-               .help = "a variable for the process in which it is played, such as\n"               \
-                       "MALLOC_CONF=narenas:1; may be repeated, and stands in braces where\n"      \
-                       "it has a comma")
+               .help =                                                                             \
+                   "environment variable of the replay process; repeatable\n"                      \
+                   "Example: env=MALLOC_CONF=narenas:1. In braces if the value contains a comma.")
 
 /* ---- which library answers ---- */
 

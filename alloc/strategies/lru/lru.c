@@ -28,15 +28,17 @@ static const char *const round_words[] = {"none", "512", "pow2", "eighth", NULL}
 
 static const struct tp_opt lru_rows[] = {
     TP_UINT_ROW(struct lru_opts, capacity_layouts, .def = "100",
-                .help = "sizes and alignments with free blocks, 0 = no limit"),
+                .help = "max layouts (size and alignment) with cached blocks; 0: no limit"),
     TP_SIZE_ROW(struct lru_opts, capacity_bytes, .def = "0",
-                .help = "bytes of free blocks, 0 = no limit"),
-    TP_UINT_ROW(struct lru_opts, capacity_blocks, .def = "0", .help = "free blocks, 0 = no limit"),
-    TP_CHOICE_ROW(
-        struct lru_opts, round, .def = "none", .choices = round_words, .arg = "HOW",
-        .help =
-            "sizes that share their blocks\nnone: only equal ones\n512: up to a multiple of 512\n"
-            "pow2: up to a power of two\neighth: up to one of 8 steps a doubling"),
+                .help = "max cached bytes; 0: no limit"),
+    TP_UINT_ROW(struct lru_opts, capacity_blocks, .def = "0",
+                .help = "max cached blocks; 0: no limit"),
+    TP_CHOICE_ROW(struct lru_opts, round, .def = "none", .choices = round_words, .arg = "HOW",
+                  .help = "rounding of sizes; equal results share cached blocks\n"
+                          "none: no rounding\n"
+                          "512: to multiples of 512 bytes\n"
+                          "pow2: to powers of two\n"
+                          "eighth: to 8 steps per power of two"),
     {.name = NULL}};
 
 static uint64_t limit_of(uint64_t option)
@@ -290,8 +292,8 @@ const struct tp_strategy tp_strategy_lru = {
     .name = "lru",
     .summary = "exact-size cache",
     .resembles = "a framework's buffer cache",
-    .to_use = "a model; a cache of buffers by shape in front of cudaMalloc or mmap, as frameworks\n"
-              "and inference servers keep, does this; it pays where the same shapes come again",
+    .to_use = "a model of a cache of buffers by shape in front of cudaMalloc or mmap, as in\n"
+              "frameworks and inference servers; it pays off when the same shapes recur",
     .group = TP_GROUP_POLICY,
     .caps = TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS,
     .state_size = sizeof(struct lru),

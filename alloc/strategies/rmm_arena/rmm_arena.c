@@ -30,12 +30,12 @@ static const char *const size_words[] = {"half", NULL};
 static const struct tp_opt rmm_arena_rows[] = {
     TP_SIZE_ROW(struct rmm_arena_opts, arena_size, .def = "half", .min = RMM_ARENA_SUPER,
                 .max = RMM_ARENA_MOST, .choices = size_words,
-                .help = "taken at the start; it never grows\n"
-                        "half: half of the device; where its size is not known, 40 GiB, and\n"
-                        "1 GiB of a host"),
+                .help =
+                    "bytes reserved at the start; the arena never grows\n"
+                    "half: half of the device (40 GiB if its size is unknown), 1 GiB on the host"),
     TP_FLAG_ROW(struct rmm_arena_opts, size_classes, .def = "no",
-                .help = "sizes are rounded up to four classes a doubling, as if RMM were\n"
-                        "built with RMM_ARENA_USE_SIZE_CLASSES"),
+                .help = "round sizes up to four classes per power of two\n"
+                        "RMM does so when built with RMM_ARENA_USE_SIZE_CLASSES"),
     {.name = NULL}};
 
 /* ---- sizes ---- */
@@ -249,7 +249,7 @@ const struct tp_strategy tp_strategy_rmm_arena = {
     .name = "rmm-arena",
     .summary = "superblocks",
     .resembles = "RMM's arena_memory_resource",
-    .to_use = "rmm::mr::arena_memory_resource; the option has the name that it has there",
+    .to_use = "rmm::mr::arena_memory_resource; the option has the same name in RMM",
     .group = TP_GROUP_POLICY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct rmm_arena),

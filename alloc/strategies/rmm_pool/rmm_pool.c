@@ -29,15 +29,17 @@ static const char *const initial_words[] = {"half", NULL};
 static const char *const maximum_words[] = {"none", NULL};
 
 static const struct tp_opt rmm_pool_rows[] = {
-    TP_SIZE_ROW(struct rmm_pool_opts, initial_pool_size, .def = "half", .max = RMM_POOL_MOST,
-                .choices = initial_words,
-                .help = "taken at the start, a multiple of 256 bytes\n"
-                        "half: half of the device, at most maximum_pool_size; nothing\n"
-                        "where the size of the device is not known"),
-    TP_SIZE_ROW(struct rmm_pool_opts, maximum_pool_size, .def = "none", .max = RMM_POOL_MOST,
-                .choices = maximum_words,
-                .help = "beyond which the pool does not grow, a multiple of 256 bytes\n"
-                        "with one it grows by half of the rest, without by its own size"),
+    TP_SIZE_ROW(
+        struct rmm_pool_opts, initial_pool_size, .def = "half", .max = RMM_POOL_MOST,
+        .choices = initial_words,
+        .help =
+            "bytes reserved at the start, a multiple of 256\n"
+            "half: half of the device, at most maximum_pool_size; 0 if the device size is unknown"),
+    TP_SIZE_ROW(
+        struct rmm_pool_opts, maximum_pool_size, .def = "none", .max = RMM_POOL_MOST,
+        .choices = maximum_words,
+        .help = "max size of the pool, a multiple of 256 bytes\n"
+                "With a limit, the pool grows by half of the rest; without one, by its own size."),
     {.name = NULL}};
 
 /* ---- ranges ---- */
@@ -297,7 +299,7 @@ const struct tp_strategy tp_strategy_rmm_pool = {
     .summary = "growing pool",
     .resembles = "RMM's pool_memory_resource",
     .to_use = "rmm.reinitialize(pool_allocator=True), or rmm::mr::pool_memory_resource;\n"
-              "the options have the names that they have there",
+              "the options have the same names in RMM",
     .group = TP_GROUP_POLICY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct rmm_pool),

@@ -38,24 +38,27 @@ static const char *const cross_words[] = {"query", "wait", "never", NULL};
 
 static const struct tp_opt stream_pool_rows[] = {
     TP_SIZE_ROW(struct stream_pool_opts, release_threshold, .def = "0", .choices = max_words,
-                .help = "bytes that stay reserved when a stream or the device is synchronised\n"
-                        "0: all idle blocks that were freed on the stream go back, as CUDA begins\n"
-                        "max: nothing goes back"),
-    TP_SIZE_ROW(
-        struct stream_pool_opts, threshold, .def = "unlimited", .choices = unlimited_words,
-        .help = "cached bytes beyond which a free gives the oldest idle blocks back\n"
-                "0: every free gives its block back, at once or as soon as its stream is past it"),
-    TP_CHOICE_ROW(
-        struct stream_pool_opts, round, .def = "512", .choices = round_words, .arg = "HOW",
-        .help = "sizes that share a bin\n512: multiples of 512 bytes\nexact: equal sizes only\n"
-                "pow2: powers of two\neighth: 8 steps a doubling"),
-    TP_CHOICE_ROW(
-        struct stream_pool_opts, cross_stream, .def = "query", .choices = cross_words, .arg = "HOW",
-        .help = "reuse of what another stream freed\nquery: if that stream is past the free\n"
-                "wait: waits until it is\nnever: only what the same stream freed"),
-    TP_UINT_ROW(
-        struct stream_pool_opts, max_cached, .def = "0",
-        .help = "cached blocks beyond which a free gives the oldest idle ones back, 0 = no limit"),
+                .help = "reserved bytes to keep when a stream or the device syncs\n"
+                        "0: release all free blocks of the stream, the default of CUDA\n"
+                        "max: release nothing"),
+    TP_SIZE_ROW(struct stream_pool_opts, threshold, .def = "unlimited", .choices = unlimited_words,
+                .help = "cached bytes above which a free releases the oldest cached blocks\n"
+                        "0: release each block as soon as its stream has passed the free"),
+    TP_CHOICE_ROW(struct stream_pool_opts, round, .def = "512", .choices = round_words,
+                  .arg = "HOW",
+                  .help = "rounding of sizes; equal results share a bin\n"
+                          "512: to multiples of 512 bytes\n"
+                          "exact: none\n"
+                          "pow2: to powers of two\n"
+                          "eighth: to 8 steps per power of two"),
+    TP_CHOICE_ROW(struct stream_pool_opts, cross_stream, .def = "query", .choices = cross_words,
+                  .arg = "HOW",
+                  .help = "reuse of blocks freed on another stream\n"
+                          "query: if that stream has passed the free\n"
+                          "wait: wait until it has\n"
+                          "never: reuse on the same stream only"),
+    TP_UINT_ROW(struct stream_pool_opts, max_cached, .def = "0",
+                .help = "cached blocks above which a free releases the oldest; 0: no limit"),
     {.name = NULL}};
 
 static int stream_pool_init(void *state, const struct tp_env *env, const void *options,
@@ -145,9 +148,8 @@ const struct tp_strategy tp_strategy_stream_pool = {
     .name = "stream-pool",
     .summary = "stream-ordered",
     .resembles = "exact-size bins per stream",
-    .to_use =
-        "cudaMallocAsync takes from the driver's stream-ordered pool, which splits and merges\n"
-        "blocks; cudaMemPoolAttrReleaseThreshold is its release_threshold",
+    .to_use = "cudaMallocAsync uses the driver's stream-ordered pool, which splits and merges\n"
+              "blocks; cudaMemPoolAttrReleaseThreshold sets its release_threshold",
     .group = TP_GROUP_POLICY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct pool),

@@ -36,25 +36,26 @@ struct torch_opts {
 static const char *const torch_allocators[] = {"recorded", "cuda", "hip", "xpu", "npu", NULL};
 
 static const struct tp_opt torch_rows[] = {
-    TP_TEXT_AT("conf", offsetof(struct torch_opts, conf), .arg = "TEXT",
-               .help = "the text of PYTORCH_CUDA_ALLOC_CONF, in braces where it has a\n"
-                       "comma: conf={max_split_size_mb:128,backend:native}; in\n"
-                       "conf={A;B@PHASE;C@OTHER} the program sets B and C itself, each\n"
-                       "time that phase of the trace begins"),
+    TP_TEXT_AT(
+        "conf", offsetof(struct torch_opts, conf), .arg = "TEXT",
+        .help =
+            "value of PYTORCH_CUDA_ALLOC_CONF, in braces if it contains a comma\n"
+            "Example: conf={max_split_size_mb:128,backend:native}. With "
+            "conf={A;B@PHASE;C@OTHER} the program sets B and C each time that phase of the trace "
+            "begins."),
     TP_CHOICE_AT("allocator", offsetof(struct torch_opts, allocator), .def = "recorded",
                  .choices = torch_allocators, .arg = "DEVICE",
-                 .help = "whose allocator: npu (Ascend) adds 32 bytes to each request;\n"
-                         "recorded: that of the trace, cuda where it does not say"),
+                 .help = "allocator variant: npu (Ascend) adds 32 bytes to each request\n"
+                         "recorded: as in the trace, cuda if unknown"),
     TP_LIST_AT("no_split", offsetof(struct torch_opts, no_split), .arg = "POOL",
-               .help = "id of a private pool whose blocks are never split, as 0.1:\n"
-                       "MemPool(no_split=True), which no snapshot says"),
+               .help = "private pool whose blocks are never split, as 0.1; repeatable\n"
+                       "MemPool(no_split=True); snapshots do not record it."),
     TP_LIST_AT("use_on_oom", offsetof(struct torch_opts, use_on_oom), .arg = "POOL",
-               .help = "id of a private pool whose free blocks serve requests of the\n"
-                       "default pool on a full device: MemPool(use_on_oom=True),\n"
-                       "which no snapshot says"),
+               .help = "private pool that serves the default pool on OOM; repeatable\n"
+                       "MemPool(use_on_oom=True); snapshots do not record it."),
     TP_TEXT_AT("version", offsetof(struct torch_opts, version), .arg = "X.Y",
-               .help = "release of PyTorch whose rules are played, as 2.9; without it\n"
-                       "the newest release that writes such a snapshot"),
+               .help = "PyTorch release to model, as 2.9\n"
+                       "Default: the newest release that writes such a snapshot."),
     {.name = NULL}};
 
 static int needs_size(const char *key, struct tp_err *err)
@@ -252,8 +253,8 @@ const struct tp_strategy tp_strategy_torch = {
     .name = "torch",
     .summary = "best fit, split",
     .resembles = "PyTorch's CUDA caching allocator",
-    .to_use = "PyTorch's own, unless PYTORCH_CUDA_ALLOC_CONF says backend:cudaMallocAsync;\n"
-              "'conf' takes the text of that variable",
+    .to_use = "PyTorch's default, unless PYTORCH_CUDA_ALLOC_CONF has backend:cudaMallocAsync;\n"
+              "conf takes the value of that variable",
     .group = TP_GROUP_POLICY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct torch),

@@ -29,11 +29,11 @@ struct torch_pinned_opts {
 
 static const struct tp_opt torch_pinned_rows[] = {
     TP_TEXT_AT("conf", offsetof(struct torch_pinned_opts, conf), .arg = "TEXT",
-               .help = "the text of PYTORCH_ALLOC_CONF, in braces where it has a comma.\n"
-                       "Three keys decide where pinned memory lies, the others are skipped:\n"
-                       "pinned_max_round_threshold_mb: larger requests are not rounded\n"
-                       "pinned_max_cached_size_mb: larger blocks are neither kept nor rounded\n"
-                       "pinned_reserve_segment_size_mb: a segment that is taken first"),
+               .help = "value of PYTORCH_ALLOC_CONF, in braces if it contains a comma\n"
+                       "Three keys concern pinned memory, the others are ignored:\n"
+                       "pinned_max_round_threshold_mb: max size to round\n"
+                       "pinned_max_cached_size_mb: max size to cache and round\n"
+                       "pinned_reserve_segment_size_mb: segment reserved at the start"),
     {.name = NULL}};
 
 static int refuse_thread(const struct torch_pinned *st, struct tp_err *err)
@@ -215,7 +215,7 @@ const struct tp_strategy tp_strategy_torch_pinned = {
     .name = "torch-pinned",
     .summary = "powers of two",
     .resembles = "PyTorch's pinned host memory",
-    .to_use = "PyTorch's own, for tensors with pin_memory=True; 'conf' takes the text of\n"
+    .to_use = "PyTorch's own, for tensors with pin_memory=True; conf takes the value of\n"
               "PYTORCH_ALLOC_CONF (PYTORCH_CUDA_ALLOC_CONF before PyTorch 2.10)",
     .group = TP_GROUP_POLICY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,

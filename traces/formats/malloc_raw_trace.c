@@ -323,7 +323,7 @@ static int read_raw(const struct tp_reading *r, struct tp_err *err)
 
 const struct tp_format tp_format_malloc_raw = {
     .name = "malloc-raw",
-    .summary = "glibc malloc-trace-utils, raw trace",
+    .summary = "raw trace of glibc malloc-trace-utils",
     .record = "MTRACE_CTL_FILE=FILE LD_PRELOAD=libmtrace.so PROGRAM",
     .probe = probe_malloc_raw,
     .read = read_raw,

@@ -204,7 +204,7 @@ static int read_rep(const struct tp_reading *reading, struct tp_err *err)
 
 const struct tp_format tp_format_rep = {
     .name = "rep",
-    .summary = "CS:APP malloclab traces (.rep): a, r and f lines under four numbers",
+    .summary = "CS:APP malloclab trace (.rep): a, r and f lines after four numbers",
     .probe = probe_rep,
     .read = read_rep,
 };

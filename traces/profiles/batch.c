@@ -7,11 +7,11 @@ struct batch_opts {
 };
 
 static const struct tp_opt rows[] = {
-    TP_PROFILE_SIZE_ROW(struct batch_opts, "64", "of every object"),
+    TP_PROFILE_SIZE_ROW(struct batch_opts, "64", "size of every object"),
     TP_PROFILE_COUNT_ROW(struct batch_opts, live, "1000", TP_PROFILE_MAX_LIVE,
-                         "objects in a batch"),
+                         "number of objects in a batch"),
     TP_PROFILE_COUNT_ROW(struct batch_opts, count, "100000", TP_PROFILE_MAX_COUNT,
-                         "allocations in all; the last batch may be smaller"),
+                         "number of allocations; the last batch may be smaller"),
     {.name = NULL}};
 
 static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
@@ -34,10 +34,11 @@ static int generate(const void *opts, uint64_t seed, const struct tp_event_sink 
 
 const struct tp_profile tp_profile_batch = {
     .name = "batch",
-    .summary = "allocate many, then free them all in order",
-    .about = "One thread allocates 'live' objects of 'size' bytes, then frees them all, oldest "
-             "first, and so on until 'count' objects were allocated. The peak is live * size, none "
-             "live at the end. An event takes 100 ns on average. The seed decides only the times.",
+    .summary = "allocate a batch of objects, then free them in order",
+    .about =
+        "One thread allocates 'live' objects of 'size' bytes, frees them all, oldest first, and "
+        "repeats until 'count' objects were allocated. The peak is live * size; no object is live "
+        "at the end. An event takes 100 ns on average. The seed affects only the times.",
     .kind = TP_KIND_HOST,
     .opts_size = sizeof(struct batch_opts),
     .options = rows,

@@ -43,15 +43,17 @@ enum {
 
 static const char *const kv_words[] = {"paged", "contiguous", NULL};
 static const struct tp_opt rows[] = {
-    TP_PROFILE_COUNT_ROW(struct decode_opts, count, "700", MAX_REQUESTS, "requests"),
+    TP_PROFILE_COUNT_ROW(struct decode_opts, count, "700", MAX_REQUESTS, "number of requests"),
     TP_PROFILE_COUNT_ROW(struct decode_opts, live, "64", MAX_RUNNING,
-                         "sequences that run at once, at most; three quarters of it on average"),
-    TP_PROFILE_COUNT_ROW(struct decode_opts, layers, "32", MAX_LAYERS, "of the model"),
+                         "max number of running sequences; three quarters of it on average"),
+    TP_PROFILE_COUNT_ROW(struct decode_opts, layers, "32", MAX_LAYERS,
+                         "number of layers of the model"),
     TP_UINT_ROW(struct decode_opts, hidden, .def = "4096", .min = MIN_HIDDEN, .max = MAX_HIDDEN,
-                .help = "width of the model; a token has layers * hidden bytes of keys and values"),
-    TP_CHOICE_ROW(struct decode_opts, kv, .def = "paged", .choices = kv_words, .arg = "HOW",
-                  .help = "paged: a block for every 16 tokens; contiguous: one, a full one is "
-                          "replaced by one twice as large"),
+                .help = "width of the model; the KV cache takes layers * hidden bytes per token"),
+    TP_CHOICE_ROW(
+        struct decode_opts, kv, .def = "paged", .choices = kv_words, .arg = "HOW",
+        .help = "KV cache: paged, a block per 16 tokens, or contiguous, a block that doubles when "
+                "full"),
     {.name = NULL}};
 
 /* ---- the model ---- */
@@ -338,24 +340,22 @@ static uint64_t stream_count(const void *opts)
 const struct tp_profile tp_profile_llm_decode = {
     .name = "llm-decode",
     .sample = "llm-decode",
-    .summary = "a device: generated text, whose keys and values grow token by token",
+    .summary = "GPU: LLM inference with a KV cache that grows token by token",
     .about =
-        "A trace of a device: a server generates text with a transformer of 128,256 words. Its "
-        "weights, 2 bytes a value, stay. 'count' requests arrive at random, as many as keep three "
-        "quarters of 'live' sequences running on average, and wait where 'live' run already. A "
-        "prompt has 32 to 4,095 tokens, mostly 128 to 1,024, an answer 16 to 2,047, mostly 64 to "
-        "512. The prompt is one pass; then every pass adds one token to each running sequence. "
-        "Keys "
-        "and values take layers * hidden bytes a token. With kv=paged a sequence has a block for "
-        "every 16 tokens and gets another when they are full; with kv=contiguous it has one block, "
-        "16 times a power of two, replaced by one of twice the size when it is full: both live for "
-        "a moment. A sequence frees all it has at its end. A pass allocates 13 buffers, which all "
-        "layers share, and frees them; they are as large as the prompt, or as the number of "
-        "running "
-        "sequences, rounded up to 8. After each the stream is synchronised. The weights live at "
-        "the "
-        "end. Marks are weights, requests, and last request when it arrives. An event takes 5 us "
-        "on average, a pass 8 to 12 ms, a prompt 20 us more for each further token.",
+        "A device trace: a server generates text with a transformer with a vocabulary of 128,256. "
+        "The weights, 2 bytes per parameter, stay allocated. 'count' requests arrive at random, "
+        "at a rate that keeps three quarters of 'live' sequences running on average; they wait "
+        "while 'live' sequences run. A prompt has 32 to 4,095 tokens, mostly 128 to 1,024; an "
+        "answer 16 to 2,047, mostly 64 to 512. The prompt is one pass; each further pass adds one "
+        "token to every running sequence. The KV cache takes layers * hidden bytes per token. "
+        "With kv=paged a sequence allocates a block for every 16 tokens. With kv=contiguous it "
+        "has one block, for 16 tokens times a power of two, replaced by one of twice the size "
+        "when it is full; both are live for a moment. A sequence frees its blocks at its end. A "
+        "pass allocates 13 buffers, shared by all layers, and frees them; their size follows the "
+        "prompt, or the number of running sequences rounded up to 8. The stream syncs after each "
+        "pass. The weights are live at the end. The marks are weights, requests, and last request "
+        "when it arrives. An event takes 5 us on average, a pass 8 to 12 ms, plus 20 us per "
+        "further token of a prompt.",
     .kind = TP_KIND_DEVICE,
     .opts_size = sizeof(struct decode_opts),
     .options = rows,

@@ -7,8 +7,9 @@ struct pair_opts {
 };
 
 static const struct tp_opt rows[] = {
-    TP_PROFILE_SIZE_ROW(struct pair_opts, "64", "of every object"),
-    TP_PROFILE_COUNT_ROW(struct pair_opts, count, "100000", TP_PROFILE_MAX_COUNT, "allocations"),
+    TP_PROFILE_SIZE_ROW(struct pair_opts, "64", "size of every object"),
+    TP_PROFILE_COUNT_ROW(struct pair_opts, count, "100000", TP_PROFILE_MAX_COUNT,
+                         "number of allocations"),
     {.name = NULL}};
 
 static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
@@ -25,10 +26,11 @@ static int generate(const void *opts, uint64_t seed, const struct tp_event_sink 
 
 const struct tp_profile tp_profile_pair = {
     .name = "pair",
-    .summary = "allocate one object, free it at once",
-    .about = "One thread allocates 'count' objects of 'size' bytes, each freed before the next. "
-             "One object lives at a time, none at the end; the peak is 'size'. An event takes 100 "
-             "ns on average. The seed decides only the times.",
+    .summary = "allocate one object and free it at once",
+    .about =
+        "One thread allocates 'count' objects of 'size' bytes and frees each before the next. One "
+        "object is live at a time, none at the end; the peak is 'size'. An event takes 100 ns on "
+        "average. The seed affects only the times.",
     .kind = TP_KIND_HOST,
     .opts_size = sizeof(struct pair_opts),
     .options = rows,

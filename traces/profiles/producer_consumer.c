@@ -12,12 +12,12 @@ struct queue_opts {
 enum { PRODUCER, CONSUMER };
 
 static const struct tp_opt rows[] = {
-    TP_PROFILE_SIZE_ROW(struct queue_opts, "64", "of the smallest objects"),
-    TP_PROFILE_MAX_SIZE_ROW(struct queue_opts, "of the largest objects; auto is 256 times size"),
+    TP_PROFILE_SIZE_ROW(struct queue_opts, "64", "size of the smallest objects"),
+    TP_PROFILE_MAX_SIZE_ROW(struct queue_opts, "size of the largest objects; auto: 256 times size"),
     TP_PROFILE_COUNT_ROW(struct queue_opts, live, "1000", TP_PROFILE_MAX_LIVE,
-                         "objects that wait in the queue at most"),
+                         "max number of objects in the queue"),
     TP_PROFILE_COUNT_ROW(struct queue_opts, count, "200000", TP_PROFILE_MAX_COUNT,
-                         "allocations in all"),
+                         "number of allocations"),
     {.name = NULL}};
 
 /* Fills the queue, keeps it full, and empties it at the end. */
@@ -43,9 +43,10 @@ static int generate(const void *opts, uint64_t seed, const struct tp_event_sink 
 const struct tp_profile tp_profile_producer_consumer = {
     .name = "producer-consumer",
     .summary = "one thread allocates, another frees, through a queue",
-    .about = "Thread 0 allocates 'count' objects, thread 1 frees them, oldest first, as soon as "
-             "'live' of them wait; at the end it frees the rest. Sizes are between 'size' and "
-             "'max-size', every doubling as likely as the next. An event takes 100 ns on average.",
+    .about =
+        "Thread 0 allocates 'count' objects. Thread 1 frees them, oldest first, as soon as 'live' "
+        "of them are in the queue; at the end it frees the rest. Sizes are between 'size' and "
+        "'max-size'; each doubling is equally likely. An event takes 100 ns on average.",
     .kind = TP_KIND_HOST,
     .opts_size = sizeof(struct queue_opts),
     .options = rows,

@@ -12,14 +12,15 @@ struct replace_opts {
 };
 
 static const struct tp_opt rows[] = {
-    TP_PROFILE_SIZE_ROW(struct replace_opts, "16", "of the smallest objects"),
-    TP_PROFILE_MAX_SIZE_ROW(struct replace_opts, "of the largest objects; auto is 256 times size"),
+    TP_PROFILE_SIZE_ROW(struct replace_opts, "16", "size of the smallest objects"),
+    TP_PROFILE_MAX_SIZE_ROW(struct replace_opts,
+                            "size of the largest objects; auto: 256 times size"),
     TP_PROFILE_COUNT_ROW(struct replace_opts, live, "10000", TP_PROFILE_MAX_LIVE,
-                         "objects that live at once"),
+                         "number of live objects"),
     TP_PROFILE_COUNT_ROW(struct replace_opts, count, "200000", TP_PROFILE_MAX_COUNT,
-                         "allocations in all"),
+                         "number of allocations"),
     TP_PROFILE_COUNT_ROW(struct replace_opts, threads, "1", 1024,
-                         "threads, each with objects of its own"),
+                         "number of threads, each with its own objects"),
     {.name = NULL}};
 
 static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
@@ -43,12 +44,13 @@ static int generate(const void *opts, uint64_t seed, const struct tp_event_sink 
 
 const struct tp_profile tp_profile_random_replace = {
     .name = "random-replace",
-    .summary = "a full heap; free a random object, allocate another of random size",
-    .about = "One thread allocates 'live' objects; then each step frees one of them at random and "
-             "allocates another, until 'count' objects were allocated. 'live' objects live from "
-             "then on, at the end too. With several threads each frees what it allocated. Sizes "
-             "are between 'size' and 'max-size', every doubling as "
-             "likely as the next. An event takes 100 ns on average.",
+    .summary = "full heap: free a random object, allocate one of random size",
+    .about =
+        "One thread allocates 'live' objects. Each step then frees one of them at random and "
+        "allocates another, until 'count' objects were allocated. From then on 'live' objects are "
+        "live, at the end too. Each of several threads frees only its own objects. Sizes are "
+        "between 'size' and 'max-size'; each doubling is equally likely. An event takes 100 ns on "
+        "average.",
     .kind = TP_KIND_HOST,
     .opts_size = sizeof(struct replace_opts),
     .options = rows,

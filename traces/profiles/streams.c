@@ -15,13 +15,15 @@ struct streams_opts {
 enum { MAX_LIVE = 1 << 20, MAX_STREAMS = 1024, EVENT_NS = 2000 };
 
 static const struct tp_opt rows[] = {
-    TP_PROFILE_SIZE_ROW(struct streams_opts, "64KiB", "of the smallest blocks"),
-    TP_PROFILE_MAX_SIZE_ROW(struct streams_opts, "of the largest blocks; auto is 256 times size"),
+    TP_PROFILE_SIZE_ROW(struct streams_opts, "64KiB", "size of the smallest blocks"),
+    TP_PROFILE_MAX_SIZE_ROW(struct streams_opts,
+                            "size of the largest blocks; auto: 256 times size"),
     TP_PROFILE_COUNT_ROW(struct streams_opts, live, "256", MAX_LIVE,
-                         "blocks that live at once, on all streams together"),
+                         "number of live blocks on all streams"),
     TP_PROFILE_COUNT_ROW(struct streams_opts, count, "50000", TP_PROFILE_MAX_COUNT,
-                         "allocations in all"),
-    TP_PROFILE_COUNT_ROW(struct streams_opts, streams, "4", MAX_STREAMS, "streams of the device"),
+                         "number of allocations"),
+    TP_PROFILE_COUNT_ROW(struct streams_opts, streams, "4", MAX_STREAMS,
+                         "number of streams of the device"),
     {.name = NULL}};
 
 struct stream_block {
@@ -120,14 +122,14 @@ static uint64_t stream_count(const void *opts)
 
 const struct tp_profile tp_profile_streams = {
     .name = "streams",
-    .summary = "a device: streams that want each other's freed blocks",
-    .about = "A trace of a device. 'live' blocks are allocated, the streams taking turns; then "
-             "each step frees one at random, on the stream it was allocated on, and allocates "
-             "another on another stream, if there is one, half of the time of the same size, "
-             "until 'count' blocks were allocated. 'live' blocks live from then on, at the end "
-             "too. One block in four is used by a second stream before its free; one step in 64 "
-             "a stream is synchronised, one in 1,024 the device. Sizes are between 'size' and "
-             "'max-size', every doubling as likely as the next. An event takes 2 us on average.",
+    .summary = "GPU: streams that reuse each other's freed blocks",
+    .about =
+        "A device trace. The streams take turns to allocate 'live' blocks. Each step then frees "
+        "one block at random, on its own stream, and allocates another on another stream, half of "
+        "the time with the same size, until 'count' blocks were allocated. From then on 'live' "
+        "blocks are live, at the end too. One block in four is used by a second stream before its "
+        "free. One step in 64 syncs a stream, one in 1,024 the device. Sizes are between 'size' "
+        "and 'max-size'; each doubling is equally likely. An event takes 2 us on average.",
     .kind = TP_KIND_DEVICE,
     .opts_size = sizeof(struct streams_opts),
     .options = rows,

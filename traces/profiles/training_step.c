@@ -47,16 +47,18 @@ enum {
 static const char *const lengths_words[] = {"fixed", "mixed", NULL};
 static const struct tp_opt rows[] = {
     TP_PROFILE_COUNT_ROW(struct training_opts, count, "100", MAX_STEPS,
-                         "steps; each has about 180 events a layer"),
-    TP_PROFILE_COUNT_ROW(struct training_opts, layers, "12", MAX_LAYERS, "of the model"),
+                         "number of steps, about 180 events per layer each"),
+    TP_PROFILE_COUNT_ROW(struct training_opts, layers, "12", MAX_LAYERS,
+                         "number of layers of the model"),
     TP_UINT_ROW(struct training_opts, hidden, .def = "768", .min = MIN_HIDDEN, .max = MAX_HIDDEN,
                 .help = "width of the model"),
-    TP_PROFILE_COUNT_ROW(struct training_opts, batch, "8", MAX_BATCH, "sequences in a step"),
+    TP_PROFILE_COUNT_ROW(struct training_opts, batch, "8", MAX_BATCH,
+                         "number of sequences in a step"),
     TP_CHOICE_ROW(
         struct training_opts, lengths, .def = "fixed", .choices = lengths_words, .arg = "HOW",
-        .help = "fixed: 1,024 tokens a sequence; mixed: 128 to 1,024, drawn for every step"),
+        .help = "tokens per sequence: fixed at 1,024, or mixed, 128 to 1,024 in each step"),
     TP_PROFILE_COUNT_ROW(struct training_opts, streams, "1", MAX_STREAMS,
-                         "of the device; all but the first send gradients to other devices"),
+                         "number of streams; all but the first send gradients to other devices"),
     {.name = NULL}};
 
 /* ---- a step ---- */
@@ -331,24 +333,24 @@ static uint64_t stream_count(const void *opts)
 const struct tp_profile tp_profile_training_step = {
     .name = "training-step",
     .sample = "training-step",
-    .summary = "a device: a model learns, forward and backward, step after step",
+    .summary = "GPU: training steps of a transformer, forward and backward",
     .about =
-        "A trace of a device: a transformer with 50,257 words learns from 'batch' sequences of "
-        "1,024 tokens, 'count' times. Its weights, 2 bytes a value, stay. In a step, forward "
-        "allocates activations layer by layer, about 34 bytes * tokens * hidden for each, and 6 "
-        "bytes for every token and word at the end. Backward frees them in reverse, while the "
-        "gradients appear; they are freed when the step ends. The optimizer allocates 12 bytes a "
-        "value and a scalar for each tensor in the first step, which stay, and in every step two "
-        "temporaries as it comes to a tensor. Products of matrices have a workspace of 1 MiB; "
-        "norms, masks, means and the gradients of inputs come and go in between. All steps are "
-        "alike but for 'lengths'. Weights and optimizer state live at the end; where activations "
-        "outweigh gradients, as by default, the peak is where backward begins. With more "
-        "streams, the gradients of each layer are copied into a buffer that one of them uses and "
-        "that is freed at once; they are synchronised before the optimizer, the first one at the "
-        "end of a step. Marks are weights, then forward, backward and optimizer of every step, and "
-        "'step N' of the first 1,000 and of every thousandth. An event takes 5 us on average, the "
-        "wait at the end of a step 2 to 6 ms. The seed decides the times, and lengths that are "
-        "mixed: of 128 to 1,024 tokens in steps of 8.",
+        "A device trace: 'count' training steps of a transformer with a vocabulary of 50,257, on "
+        "'batch' sequences of 1,024 tokens. The weights, 2 bytes per parameter, stay allocated. "
+        "Forward allocates activations layer by layer, about 34 bytes * tokens * hidden per "
+        "layer, and 6 bytes per token and vocabulary entry at the end. Backward frees them in "
+        "reverse order and allocates the gradients, which are freed at the end of the step. In "
+        "the first step the optimizer allocates its state, 12 bytes per parameter and a scalar "
+        "per tensor; in every step it allocates two temporaries per tensor. Matrix products have "
+        "a workspace of 1 MiB; norms, masks, means and input gradients are short-lived. All steps "
+        "are alike except for 'lengths'. Weights and optimizer state are live at the end. If "
+        "activations outweigh gradients, as by default, the peak is at the start of backward. "
+        "With more streams, the gradients of each layer are copied to a buffer that one of them "
+        "uses and that is freed at once; those streams sync before the optimizer, the first one "
+        "at the end of a step. The marks are weights, then forward, backward and optimizer of "
+        "every step, and 'step N' of the first 1,000 and every thousandth. An event takes 5 us on "
+        "average, the wait at the end of a step 2 to 6 ms. The seed affects the times and mixed "
+        "lengths, which are 128 to 1,024 tokens in steps of 8.",
     .kind = TP_KIND_DEVICE,
     .opts_size = sizeof(struct training_opts),
     .options = rows,

@@ -30,12 +30,10 @@ enum {
 
 static const struct tp_opt rows[] = {
     TP_PROFILE_COUNT_ROW(struct web_opts, count, "33000", MAX_REQUESTS,
-                         "requests; each has about 60 events"),
-    TP_PROFILE_COUNT_ROW(
-        struct web_opts, live, "13700", MAX_STATE,
-        "sessions and cached pages when the state is full; each takes about 9 KiB"),
-    TP_PROFILE_COUNT_ROW(struct web_opts, threads, "8", MAX_WORKERS,
-                         "threads that answer requests"),
+                         "number of requests, about 60 events each"),
+    TP_PROFILE_COUNT_ROW(struct web_opts, live, "13700", MAX_STATE,
+                         "max number of sessions and cached pages, about 9 KiB each"),
+    TP_PROFILE_COUNT_ROW(struct web_opts, threads, "8", MAX_WORKERS, "number of worker threads"),
     {.name = NULL}};
 
 struct web_object {
@@ -246,14 +244,15 @@ static int generate(const void *opts, uint64_t seed, const struct tp_event_sink 
 const struct tp_profile tp_profile_web_server = {
     .name = "web-server",
     .sample = "web",
-    .summary = "bursts of requests in several threads over long-lived state",
-    .about = "'threads' threads answer 'count' requests, in bursts with quiet in between. A "
-             "request allocates temporaries, mostly of 100 to 1,000 bytes, frees some at once and "
-             "the rest at its end; its response grows by realloc to 1 KiB to 512 KiB; its log "
-             "record is freed by another thread. Sessions and cached pages live long: 'live' of "
-             "them once four fifths of the requests are served, replaced and grown from any "
-             "thread, live at the end. The peak is about 9 KiB * live. An event takes 100 ns on "
-             "average, a pause 1 to 20 ms. With its defaults it is sample:web.",
+    .summary = "bursts of requests in several threads, with long-lived state",
+    .about =
+        "'threads' threads answer 'count' requests, in bursts with pauses between them. A request "
+        "allocates temporaries, mostly of 100 to 1,000 bytes, frees some at once and the rest at "
+        "its end. Its response grows by realloc to 1 KiB to 512 KiB; another thread frees its log "
+        "record. Sessions and cached pages are long-lived: there are 'live' of them after four "
+        "fifths of the requests, replaced and grown from any thread, and live at the end. The "
+        "peak is about 9 KiB * live. An event takes 100 ns on average, a pause 1 to 20 ms. The "
+        "defaults make sample:web.",
     .kind = TP_KIND_HOST,
     .opts_size = sizeof(struct web_opts),
     .options = rows,

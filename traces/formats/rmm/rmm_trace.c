@@ -545,7 +545,7 @@ static int read_rmm(const struct tp_reading *reading, struct tp_err *err)
 const struct tp_format tp_format_rmm = {
     .name = "rmm",
     .has_devices = true,
-    .summary = "RMM's log of device memory (CSV of rmm::mr::logging_resource_adaptor)",
+    .summary = "RMM log (CSV of rmm::mr::logging_resource_adaptor)",
     .record = "rmm.enable_logging(log_file_name=\"FILE\") in Python",
     .probe = probe_rmm,
     .read = read_rmm,

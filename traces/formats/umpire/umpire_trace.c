@@ -336,7 +336,7 @@ static int read_log(const struct tp_reading *r, struct tp_err *err)
 const struct tp_format tp_format_umpire = {
     .name = "umpire",
     .has_spaces = true,
-    .summary = "replay log of LLNL's Umpire (UMPIRE_REPLAY=On), since 2019",
+    .summary = "Umpire replay log (UMPIRE_REPLAY=On), since 2019",
     .record = "UMPIRE_REPLAY=On PROGRAM",
     .probe = probe_umpire,
     .read = read_log,

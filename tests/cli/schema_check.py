@@ -198,7 +198,7 @@ def optional_paths(schema, document):
              if isinstance(member, dict) and member.get("description", "").startswith("only")}
     runs = [("runs", n) for n in (0, 1)]
     parents = {(), ("trace",), ("files", 0), ("settings", 0), *runs}
-    parents |= {r + p for r in runs for p in (("source",), ("trace",), ("devices", 0), ("devices", 1))}
+    parents |= {r + p for r in runs for p in (("source",), ("trace",), ("memory",), ("devices", 0), ("devices", 1))}
     return {p for p in paths(document) if p and p[-1] in names and p[:-1] in parents}
 
 

@@ -156,9 +156,17 @@ page.view("heap", (figure, runs) => {
         canvas.fillRect(0, 0, 24, 12);
         return c;
     };
+    const framed = () => {
+        const c = make("canvas", { width: 24, height: 12, "aria-hidden": "true" }), canvas = c.getContext("2d");
+        canvas.strokeStyle = page.style("--bad");
+        canvas.lineWidth = 3;
+        canvas.strokeRect(1.5, 1.5, 21, 9);
+        return c;
+    };
     const legend = () => keys.replaceChildren(
         ...classes[by].map((name, i) => make("li", {}, swatch(0, i), " live, " + name)),
-        ...KINDS.map((name, kind) => kind && (several || sumsOf()[kind]) ? make("li", {}, swatch(kind), " " + name) : "").filter(Boolean));
+        ...KINDS.map((name, kind) => kind && (several || sumsOf()[kind]) ? make("li", {}, swatch(kind), " " + name) : "").filter(Boolean),
+        ...(run.page.frames.marks || []).length ? [make("li", {}, framed(), " block in the way")] : []);
 
     /* ---- moments ---- */
 

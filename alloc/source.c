@@ -73,7 +73,7 @@ static const char *table_fault(const struct tp_source_ops *ops)
         return "'flags' say host and virtual at once";
     if (!(ops->flags & TP_SRC_DECORATOR))
         return group_fault(ops);
-    return ops->flags == TP_SRC_DECORATOR ? NULL : "a decorator has the flags of its base";
+    return ops->flags == TP_SRC_DECORATOR ? NULL : "a source wrapper has the flags of its base";
 }
 
 int tp_source_check(const struct tp_source_ops *ops, struct tp_err *err)
@@ -91,7 +91,7 @@ int tp_source_open(struct tp_source *src, const struct tp_source_ops *ops,
 {
     *src = (struct tp_source){0};
     if (ops->flags & TP_SRC_DECORATOR && !cfg->inner)
-        return source_broken(ops, "there is no source below it", err);
+        return source_broken(ops, "the source below it is missing", err);
     void *state = calloc(1, ops->state_size ? ops->state_size : 1);
     if (!state)
         return tp_fail(err, TP_ENOMEM, "out of memory while opening source '%s'", ops->name);
@@ -109,7 +109,7 @@ int tp_source_open(struct tp_source *src, const struct tp_source_ops *ops,
     if (is_power_of_two(src->page))
         return TP_OK;
     tp_source_close(src);
-    return source_broken(ops, "'page' is no power of two", err);
+    return source_broken(ops, "'page' is not a power of two", err);
 }
 
 void tp_source_close(struct tp_source *src)

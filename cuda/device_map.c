@@ -17,10 +17,11 @@ static bool read_number(const char **at, uint32_t *out)
 
 static int fail_map(const char *map, struct tp_err *err)
 {
-    int rc = tp_fail(err, TP_EUSAGE, "'%s' is no list of devices", map);
-    return tp_hint(err, rc,
-                   "0=1,1=0 plays device 0 of the trace on CUDA device 1, and 1 on 0; each device "
-                   "of the trace may be named once");
+    int rc = tp_fail(err, TP_EUSAGE, "'%s' is not a list of devices", map);
+    return tp_hint(
+        err, rc,
+        "0=1,1=0 replays device 0 of the trace on CUDA device 1, and 1 on 0; each device "
+        "of the trace may be named once");
 }
 
 /* Reads the list: sets *ordinal for `device`, and *last to the highest device that the list
@@ -82,13 +83,14 @@ int tp_cuda_check_ordinal(uint16_t device, int ordinal, int count, struct tp_err
         snprintf(has, sizeof has, "%d CUDA devices", count);
     if (ordinal == device) {
         tp_fail(err, TP_EDEVICE, "the trace has a device %d, and this machine has %s", device, has);
-        return tp_hint(err, TP_EDEVICE,
-                       "--map-device %d=0 plays it on device 0; --device 0 plays only that device "
-                       "of the trace",
-                       device);
+        return tp_hint(
+            err, TP_EDEVICE,
+            "--map-device %d=0 replays it on device 0; --device 0 replays only that device "
+            "of the trace",
+            device);
     }
     tp_fail(err, TP_EDEVICE,
-            "device %d of the trace is to be played on CUDA device %d, and this machine has %s",
-            device, ordinal, has);
+            "device %d of the trace maps to CUDA device %d, and this machine has %s", device,
+            ordinal, has);
     return tp_hint(err, TP_EDEVICE, "the devices are numbered from 0: --map-device %d=0", device);
 }

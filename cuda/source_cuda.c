@@ -101,7 +101,7 @@ static int hint_virtual(struct tp_err *err, int rc)
 {
     if (rc != TP_EDEVICE || !err || *err->hint)
         return rc;
-    return tp_hint(err, rc, "'--source virtual' replays the same policy without a GPU");
+    return tp_hint(err, rc, "'--source virtual' replays the same strategy without a GPU");
 }
 
 static int cuda_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)

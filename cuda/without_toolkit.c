@@ -49,7 +49,7 @@ static int absent_init(void *state, const struct tp_source_cfg *cfg, struct tp_e
 {
     (void)state, (void)cfg;
     return tp_hint(err, fail_not_built(err),
-                   "'--source virtual' replays the same policy without a GPU");
+                   "'--source virtual' replays the same strategy without a GPU");
 }
 
 const struct tp_source_ops tp_source_cuda = {

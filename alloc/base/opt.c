@@ -208,8 +208,8 @@ static int set_number(struct subject sub, void *member, const char *value, struc
         return TP_OK;
     }
     if (!type->parse(value, &number)) {
-        int rc = tp_fail(err, TP_EUSAGE, "%s is '%s', which is no %s", describe(sub, text), value,
-                         type->name);
+        int rc = tp_fail(err, TP_EUSAGE, "%s is '%s', which is not a valid %s", describe(sub, text),
+                         value, type->name);
         if (!row->choices)
             return tp_hint(err, rc, "write %s", type->example);
         return tp_hint(err, rc, "write %s, or %s", type->example, join_words(row->choices, words));
@@ -243,9 +243,9 @@ static int set_real(struct subject sub, void *member, const char *value, struct 
         return TP_OK;
     }
     if (!share)
-        return tp_fail(err, TP_EUSAGE, "%s is '%s', which is no positive number",
+        return tp_fail(err, TP_EUSAGE, "%s is '%s', which is not a positive number",
                        describe(sub, text), value);
-    return tp_fail(err, TP_EUSAGE, "%s is '%s', which is no share above 0 and below %" PRIu64,
+    return tp_fail(err, TP_EUSAGE, "%s is '%s', which is not a share above 0 and below %" PRIu64,
                    describe(sub, text), value, sub.row->max);
 }
 

@@ -188,7 +188,7 @@ static bool claim(struct crowd_worker *w, tp_addr addr, bool out)
     bool ok = out ? !tp_addr_map_find(&s->out, addr) && !tp_addr_map_insert(&s->out, addr, 1)
                   : tp_addr_map_remove(&s->out, addr, NULL);
     pthread_mutex_unlock(&s->mutex);
-    return ok || fails(w, out ? "a live block was handed out again" : "a live block was lost");
+    return ok || fails(w, out ? "a live block was allocated again" : "a live block was lost");
 }
 
 /* Writes the mark to [from, to) of a block, or finds it there. */

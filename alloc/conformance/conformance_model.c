@@ -6,7 +6,7 @@
 const char *const tp_model_kind_names[MODEL_KINDS] = {"nothing",
                                                       "overlap",
                                                       "misaligned block",
-                                                      "granted size",
+                                                      "allocated size",
                                                       "contents",
                                                       "wrong stream",
                                                       "walk",
@@ -80,7 +80,7 @@ unsigned char *tp_model_bytes(struct model *m, tp_addr addr)
         return (unsigned char *)(uintptr_t)addr;
     unsigned char *p = tp_src_host(m->rig->env.source, addr);
     if (!p)
-        tp_model_fail(m, MODEL_CONTENTS, "a block is no memory of the source");
+        tp_model_fail(m, MODEL_CONTENTS, "a block is outside the memory of the source");
     return p;
 }
 
@@ -230,13 +230,13 @@ static bool model_fits(struct model *m, const struct tp_req *rq, const struct tp
         return tp_model_fail(m, MODEL_MISALIGNED, "a block at %#llx for alignment %llu",
                              (unsigned long long)b->addr, (unsigned long long)rq->align);
     if (b->granted < rq->size || b->addr + b->granted <= b->addr)
-        return tp_model_fail(m, MODEL_GRANTED, "%llu bytes granted of %llu asked for",
+        return tp_model_fail(m, MODEL_GRANTED, "%llu bytes allocated where %llu were requested",
                              (unsigned long long)b->granted, (unsigned long long)rq->size);
     if (r->env.source && !tp_ranges_hold(&r->ranges, b->addr, b->granted))
         return tp_model_fail(m, MODEL_OUTSIDE, "%llu bytes of a block are not in one range",
                              (unsigned long long)b->granted);
     if (r->s->usable && r->s->usable(r->st, b->addr) != b->granted)
-        return tp_model_fail(m, MODEL_GRANTED, "usable() says %llu where %llu bytes were granted",
+        return tp_model_fail(m, MODEL_GRANTED, "usable() says %llu where %llu bytes were allocated",
                              (unsigned long long)r->s->usable(r->st, b->addr),
                              (unsigned long long)b->granted);
     return true;

@@ -66,7 +66,7 @@ static void play_adopt(struct model *m, const struct tp_insn *in)
     if (!rc && b.addr != addr)
         tp_model_fail(m, MODEL_OVERLAP, "adopt answers another address than it was given");
     else if (!rc && b.granted > bytes)
-        tp_model_fail(m, MODEL_GRANTED, "adopt grants %llu bytes of a block of %llu",
+        tp_model_fail(m, MODEL_GRANTED, "adopt allocates %llu bytes for a block of %llu",
                       (unsigned long long)b.granted, (unsigned long long)bytes);
     else
         play_new(m, o, &rq, rc, &b);

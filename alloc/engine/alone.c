@@ -173,9 +173,10 @@ static int lost(struct tp_alone *a, struct tp_err *err)
     a->pid = 0;
     if (known && WIFSIGNALED(how))
         return tp_fail(err, TP_EBROKEN,
-                       "strategy '%s', played by one thread, was killed by signal %d (%s)", name,
+                       "strategy '%s', replayed by one thread, was killed by signal %d (%s)", name,
                        WTERMSIG(how), strsignal(WTERMSIG(how)));
-    return tp_fail(err, TP_EBROKEN, "strategy '%s', played by one thread, ended its process", name);
+    return tp_fail(err, TP_EBROKEN, "strategy '%s', replayed by one thread, ended its process",
+                   name);
 }
 
 /* Waits for the answer. A signal may reach this process alone, so it looks for itself. */
@@ -207,7 +208,7 @@ int tp_alone_turn(struct tp_alone *a, double time_ns, bool fresh, struct tp_seri
     /* The code that is measured can write there too. */
     if (status < TP_OK || status > TP_EUNSURE || count > TP_SERIES_MAX)
         return tp_fail(err, TP_EBROKEN,
-                       "strategy '%s', played by one thread, wrote over its answer",
+                       "strategy '%s', replayed by one thread, wrote over its answer",
                        a->cfg->strategy->name);
     if (status && err) {
         *err = s->err;

@@ -335,7 +335,7 @@ int tp_crew_check(const struct tp_crew *crew, struct tp_err *err)
     return tp_hint(err,
                    tp_fail(err, TP_EIO, "only %u of %u threads can run here (%s)", running,
                            crew->size, strerror(crew->error)),
-                   "'--threads N' plays the recorded threads by N");
+                   "'--threads N' replays the recorded threads on N threads");
 }
 
 static int start_threads(struct tp_crew *crew, struct tp_err *err)

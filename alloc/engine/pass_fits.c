@@ -168,7 +168,7 @@ int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_
     for (uint16_t d = 0; !status && d < devices; d++)
         high[d] = f.sized || f.failed[d] ? TP_NONE : f.peak[d];
     for (uint16_t d = 0; !status && d < devices; d++) {
-        tp_progress(cfg, "fits in", (double)d / devices);
+        tp_progress(cfg, "min capacity", (double)d / devices);
         if (high[d] != TP_NONE)
             status = bisect(&f, d, high[d], &out->devices[d].fits_in);
     }

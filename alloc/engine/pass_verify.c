@@ -71,7 +71,7 @@ static int enters(struct guard *g, const struct tp_req *rq, const struct tp_bloc
                                  .size = got->granted > rq->size ? got->granted : rq->size,
                                  .tag_addr = rq->size};
     if (!b.addr || b.addr + (b.size - 1) < b.addr)
-        return breach(g, "handed out an address that no block can have");
+        return breach(g, "returned an address that no block can have");
     pthread_mutex_lock(&g->lock);
     bool free_there = !tp_ranges_overlap(&g->live, b.addr, b.size);
     b.tag_size = ++g->serial * UINT64_C(0xD1B54A32D192ED03);
@@ -80,7 +80,7 @@ static int enters(struct guard *g, const struct tp_req *rq, const struct tp_bloc
         tp_ranges_insert(&g->live, b);
     pthread_mutex_unlock(&g->lock);
     if (!free_there)
-        return breach(g, "handed out bytes of a block that is live");
+        return breach(g, "returned bytes of a live block");
     if (noted)
         tp_contents_write(b.addr, b.tag_addr, b.tag_size);
     return noted ? TP_OK : TP_ENOMEM;
@@ -304,7 +304,7 @@ static int told(const struct tp_replay_cfg *cfg, const struct guard_setup *setup
     char when[40] = "after the last event";
     if (!drained)
         snprintf(when, sizeof when, "event %llu", (unsigned long long)setup->event);
-    return tp_fail(err, TP_EBROKEN, "%s: strategy '%s' %s, played by %u threads", when,
+    return tp_fail(err, TP_EBROKEN, "%s: strategy '%s' %s, replayed by %u threads", when,
                    cfg->strategy->name, setup->what, tp_crew_threads(cfg));
 }
 
@@ -429,18 +429,18 @@ static bool check_block(struct verify *v, const struct tp_insn *insn, tp_addr ad
            align > insn->size)
         align /= 2;
     if (granted < insn->size)
-        broken(v, "handed out %" PRIu64 " bytes where %" PRIu64 " were asked for", granted,
+        broken(v, "allocated %" PRIu64 " bytes where %" PRIu64 " were requested", granted,
                insn->size);
     else if (!addr || addr + (granted - 1) < addr)
-        broken(v, "handed out an address that no block can have");
+        broken(v, "returned an address that no block can have");
     else if (addr % align)
-        broken(v, "handed out an address that is not aligned to %" PRIu64, align);
+        broken(v, "returned an address that is not aligned to %" PRIu64, align);
     else if (!is_from_source(v, insn->device, addr, granted))
-        broken(v, "handed out memory that is not within one range of its source");
+        broken(v, "returned memory that is not within one range of its source");
     const struct tp_address_range *other =
         v->status ? NULL : tp_ranges_overlap(live, addr, granted);
     if (other)
-        broken(v, "handed out bytes that belong to the block of event %" PRIu64 ", which is live",
+        broken(v, "returned bytes of the live block of event %" PRIu64,
                v->blocks[other->tag_addr].event);
     if (!v->status && tp_ranges_reserve(live))
         v->status = tp_fail(v->err, TP_ENOMEM, "tapool itself ran out of memory");

@@ -13,14 +13,15 @@ static int check_threads(const struct tp_replay_cfg *cfg, struct tp_err *err)
     if (cfg->threads > 1 && (f->kind != TP_KIND_HOST || f->devices > 1 || !host))
         return tp_hint(err,
                        tp_fail(err, TP_EUSAGE,
-                               "--threads plays host traces in this machine's memory: %s",
-                               host ? "this trace is of a device" : "'--source host'"),
-                       "'--threads 1' plays everything by one thread");
+                               "--threads replays host traces in this machine's memory: %s",
+                               host ? "this trace is a device trace" : "'--source host'"),
+                       "'--threads 1' replays everything on one thread");
     if (threads > TP_CREW_MAX)
         return tp_hint(err,
-                       tp_fail(err, TP_EUSAGE, "%u threads are too many: at most %d play together",
-                               threads, TP_CREW_MAX),
-                       "'--threads 64' plays recorded thread i by thread i mod 64");
+                       tp_fail(err, TP_EUSAGE,
+                               "%u threads are too many: at most %d can replay together", threads,
+                               TP_CREW_MAX),
+                       "'--threads 64' replays recorded thread i on thread i mod 64");
     return TP_OK;
 }
 
@@ -32,7 +33,8 @@ static int check_configuration(const struct tp_replay_cfg *cfg, struct tp_err *e
     if (status || !tp_strategy_takes_source(cfg->strategy))
         return status;
     if (!cfg->layer_count || cfg->layer_count >= TP_SOURCE_LAYERS)
-        return tp_fail(err, TP_EUSAGE, "a source and at most %d decorators are needed",
+        return tp_fail(err, TP_EUSAGE,
+                       "the replay needs one memory source and at most %d source wrappers",
                        TP_SOURCE_LAYERS - 2);
     for (uint32_t i = 0; !status && i < cfg->layer_count; i++)
         status = tp_source_check(cfg->layers[i].ops, err);

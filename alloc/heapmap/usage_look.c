@@ -29,7 +29,7 @@ int tp_usage_check_books(const struct tp_usage *u, const struct tp_usage_device 
         return TP_OK;
     return tp_fail(u->err, TP_EBROKEN,
                    "strategy '%s' accounts for %llu of %llu bytes of its ranges, and for %llu of "
-                   "%llu handed out",
+                   "%llu allocated",
                    u->player->strategy->name, (unsigned long long)sum, (unsigned long long)ranges,
                    (unsigned long long)bytes[TP_WALK_LIVE], (unsigned long long)d->granted);
 }

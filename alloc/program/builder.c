@@ -17,7 +17,7 @@ struct tp_builder {
     struct tp_live live;
     uint64_t time;  /* recorded time so far, ns: the sum of the gaps */
     uint64_t event; /* event of the last instruction */
-    bool started;   /* the prologue is over */
+    bool started;   /* the initial heap is complete */
 
     struct tp_insn *insns; /* the pending window, TP_WINDOW_MAX instructions */
     struct tp_jump *jumps;
@@ -163,7 +163,7 @@ static int broken(const struct tp_builder *b, const struct tp_insn *in, const ch
     uint64_t at = b->started ? b->program->facts.instructions : b->program->facts.prologue;
     return tp_fail(err, TP_EBROKEN,
                    "%sinstruction %" PRIu64 " ('%s', slot %" PRIu32 ", size %" PRIu64 "): %s",
-                   b->started ? "" : "prologue ", at, name, in->slot, in->size, what);
+                   b->started ? "" : "initial heap: ", at, name, in->slot, in->size, what);
 }
 
 uint64_t tp_builder_program_bytes(const struct tp_builder *b)
@@ -220,11 +220,11 @@ static void store(struct tp_builder *b, const struct tp_insn *in)
 int tp_builder_prologue(struct tp_builder *b, const struct tp_insn *insn, struct tp_err *err)
 {
     if (b->started)
-        return broken(b, insn, "the prologue is over", err);
+        return broken(b, insn, "the initial heap is complete", err);
     if (insn->op != TP_ALLOC)
-        return broken(b, insn, "only allocations belong in the prologue", err);
+        return broken(b, insn, "the initial heap holds only allocations", err);
     if (insn->gap_ns)
-        return broken(b, insn, "the prologue has no time", err);
+        return broken(b, insn, "the initial heap has no time", err);
     int rc = check(b, insn, err);
     if (!rc)
         rc = make_room(b, 0, err);

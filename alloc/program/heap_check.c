@@ -32,7 +32,7 @@ static const char *block_wrong(const struct tp_heap_block *b, uint64_t end)
     if (b->bytes && (b->bytes < b->requested || b->bytes > room))
         return "a block is smaller than its request, or overlaps";
     if (b->behind && (b->behind < b->at + b->requested || b->behind >= end))
-        return "what lies behind a block does not";
+        return "the padding behind a block is outside its room";
     return NULL;
 }
 

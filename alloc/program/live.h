@@ -18,7 +18,7 @@ struct tp_live_slot {
     uint32_t link; /* live: references beyond the first; free: for the caller to use */
     uint16_t stream, device;
 };
-static_assert(sizeof(struct tp_live_slot) == 24, "what a slot costs");
+static_assert(sizeof(struct tp_live_slot) == 24, "a slot takes 24 bytes");
 
 struct tp_live_device {
     uint64_t epoch; /* resets so far */

@@ -197,7 +197,7 @@ static int read_footer(int fd, struct tp_program_footer *foot, struct tp_err *er
     if (fstat(fd, &st))
         return tp_fail(err, TP_EIO, "cannot read the program file: %s", strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return tp_fail(err, TP_EINPUT, "this is no program file");
+        return tp_fail(err, TP_EINPUT, "this is not a program file");
     uint64_t size = (uint64_t)st.st_size;
     if (size < sizeof *foot + sizeof(struct tp_program_facts))
         return damaged("it is too short", err);
@@ -305,7 +305,7 @@ static const char *names_wrong(struct tp_program *p)
 static const char *heap_wrong(const struct tp_program *p)
 {
     if (p->heap.block_count != (p->heap.segment_count ? p->facts.prologue : 0))
-        return "its heap is not that of its prologue";
+        return "its recorded placement does not match its initial heap";
     return tp_heap_wrong(&p->heap, p->facts.streams, p->facts.devices);
 }
 

@@ -384,7 +384,7 @@ int tp_program_read(const struct tp_program *p, uint64_t i, void *block, struct 
     for (uint32_t at = 0; at < w->count; at++) {
         const char *wrong = tp_insn_wrong(&insns[at], &limits);
         if (!wrong && w->prologue && insns[at].op != TP_ALLOC)
-            wrong = "only allocations belong in the prologue";
+            wrong = "the initial heap holds only allocations";
         if (wrong)
             return damaged(i, at, wrong, err);
     }

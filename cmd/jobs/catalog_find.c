@@ -45,7 +45,7 @@ const struct tp_source_ops *tp_find_source(const char *name, bool decorator, str
         if (!strcasecmp(name, tp_sources[i]->name))
             return tp_sources[i];
     }
-    tp_unknown_name(err, decorator ? "source decorator" : "source", name, names,
+    tp_unknown_name(err, decorator ? "source wrapper" : "source", name, names,
                     "tapool help metrics sources");
     return NULL;
 }

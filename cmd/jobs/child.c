@@ -475,8 +475,7 @@ static int answer(const struct child_job *job, struct tp_replay_answer *shared,
     watch(&w, "", 1);
     tp_progress_clear(&w.line);
     if (w.forked)
-        status =
-            tp_fail(err, TP_EBROKEN, "'%s' forked its process while it was played", job->label);
+        status = tp_fail(err, TP_EBROKEN, "'%s' forked its process during the replay", job->label);
     tp_strategy_spec_release(&spec);
     return status;
 }

@@ -87,7 +87,7 @@ static int open_file(const char *path, const char *what, struct elf_bytes *f, st
     if (f->fd < 0 || fstat(f->fd, &st))
         return tp_fail(err, TP_EINPUT, "%s cannot be read: %s", what, strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return tp_fail(err, TP_EINPUT, "%s is no regular file", what);
+        return tp_fail(err, TP_EINPUT, "%s is not a regular file", what);
     f->size = (uint64_t)st.st_size;
     return TP_OK;
 }
@@ -237,7 +237,7 @@ int tp_elf_look(const char *path, const char *what, const char *symbol, void *da
     *out = (struct tp_elf_symbol){.known = false};
     int status = open_file(path, what, &f, err);
     if (!status && (!read_at(&f, 0, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0))
-        status = tp_fail(err, TP_EINPUT, "%s is no shared library", what);
+        status = tp_fail(err, TP_EINPUT, "%s is not a shared library", what);
     if (!status)
         status = check_header(&h, what, err);
     if (!status)

@@ -60,7 +60,7 @@ int tp_gpu_check(const struct tp_gpu *g, const uint32_t *ordinals, uint16_t devi
                                    "device %u of the trace needs CUDA device %u, and this machine "
                                    "has %s",
                                    d, ordinals[d], tp_plural((uint64_t)count, "CUDA device").s),
-                           "--map-device %u=0 plays it on CUDA device 0; '--source virtual' "
+                           "--map-device %u=0 replays it on CUDA device 0; '--source virtual' "
                            "replays any number of devices without a GPU",
                            d);
         const struct tp_cuda_device *device = &info->devices[ordinals[d]];
@@ -69,7 +69,7 @@ int tp_gpu_check(const struct tp_gpu *g, const uint32_t *ordinals, uint16_t devi
                            tp_fail(err, TP_EDEVICE,
                                    "%s needs memory pools, which CUDA device %u (%s) lacks: %s",
                                    pools, ordinals[d], device->name, device->no_pools),
-                           "'-s stream-pool' plays a software pool with the same interface");
+                           "'-s stream-pool' replays a software pool with the same interface");
     }
     return TP_OK;
 }

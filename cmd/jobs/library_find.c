@@ -203,8 +203,8 @@ static int not_found(const char *name, struct tp_err *err)
     for (size_t i = 0; tp_libraries[i].name && i < 31; i++)
         names[i] = tp_libraries[i].name;
     if (!strcasecmp(name, "glibc") || !strcasecmp(name, "libc"))
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' is no library to preload", name),
-                       "'-s system' plays the C library's malloc");
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' cannot be preloaded", name),
+                       "'-s system' replays the C library's malloc");
     if (library)
         return tp_hint(err,
                        tp_fail(err, TP_EUSAGE,

@@ -31,7 +31,7 @@ static int check_choice(const struct tp_open_opts *o, const struct tp_trace *t, 
                     t->file, t->format),
             "%s",
             format && format->has_spaces ? "--space NAME chooses among those of such a file"
-                                         : "leave out --device: all of them are played");
+                                         : "leave out --device to replay all of them");
     return TP_OK;
 }
 

@@ -37,15 +37,15 @@ int tp_plugin_check_head(const struct tp_plugin *head, size_t size, const char *
     static const char *const names[TP_PLUGIN_SIZES] = {
         "tp_strategy", "tp_env", "tp_req", "tp_block", "tp_stats", "tp_source", "tp_opt", "tp_err"};
     if (size < offsetof(struct tp_plugin, sizes) || head->magic != TP_PLUGIN_MAGIC)
-        return hint_help(err,
-                         tp_fail(err, TP_EINPUT,
-                                 "%s: its '" TP_PLUGIN_SYMBOL "' is no TP_PLUGIN of tapool", what));
+        return hint_help(err, tp_fail(err, TP_EINPUT,
+                                      "%s: its '" TP_PLUGIN_SYMBOL "' is not a TP_PLUGIN of tapool",
+                                      what));
     if (head->abi != TP_ABI)
         return tp_hint(err,
                        tp_fail(err, TP_EINPUT, "%s was built for ABI %u, this tapool has %u", what,
                                head->abi, TP_ABI),
                        head->abi < TP_ABI ? "build it again with the headers of this tapool"
-                                          : "a newer tapool plays it");
+                                          : "a newer tapool replays it");
     if (head->size != sizeof *head || size < sizeof *head)
         return tp_fail(err, TP_EINPUT, "%s: its '" TP_PLUGIN_SYMBOL "' has %u bytes, not %zu", what,
                        head->size, sizeof *head);
@@ -173,7 +173,7 @@ static int copy_strategy(struct tp_loaded_plugin *p, const struct tp_strategy *f
     if (!tp_strategy_takes_source(from))
         return tp_hint(err,
                        tp_fail(err, TP_EINPUT, "%s: TP_CAP_FOREIGN is for real allocators", what),
-                       "a library of malloc is played as lib:PATH");
+                       "use lib:PATH for a malloc library");
     int status = copy_rows(p, from->options, what, err);
     if (status)
         return status;
@@ -209,9 +209,9 @@ static int fail_load(const char *path, const char *what, struct tp_err *err)
 
 static int fail_symbol(const char *what, struct tp_err *err)
 {
-    return hint_help(
-        err, tp_fail(err, TP_EINPUT,
-                     "%s exports no '" TP_PLUGIN_SYMBOL "': it is no plug-in of tapool", what));
+    return hint_help(err, tp_fail(err, TP_EINPUT,
+                                  "%s does not export '" TP_PLUGIN_SYMBOL "': not a tapool plug-in",
+                                  what));
 }
 
 static int load_here(struct tp_loaded_plugin *p, const char *path, const char *what,

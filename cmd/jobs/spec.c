@@ -374,7 +374,7 @@ static int add_layer(struct tp_source_spec *spec, char *text, struct tp_err *err
 {
     char owner[128];
     if (spec->count >= TP_SOURCE_LAYERS - 1)
-        return tp_fail(err, TP_EUSAGE, "at most %d decorators stand on a source",
+        return tp_fail(err, TP_EUSAGE, "a source takes at most %d source wrappers",
                        TP_SOURCE_LAYERS - 2);
     char *colon = strchr(text, ':');
     if (colon)

@@ -226,7 +226,7 @@ static int check_device(struct tp_job *job, const struct tp_replay_opts *o, stru
     const struct tp_strategy_spec *pool = needs_pool(job);
     if (!tp_gpu_open(gpu))
         return tp_gpu_fail(gpu, "the source cuda",
-                           "'--source virtual' replays the same policy without a GPU", err);
+                           "'--source virtual' replays the same strategy without a GPU", err);
     int status = set_map(job, o, err);
     if (status)
         return status;

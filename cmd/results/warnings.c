@@ -30,7 +30,7 @@ __attribute__((format(printf, 3, 4))) static bool say(char *text, size_t size, c
     return true;
 }
 
-/* Whether idle memory mostly waits for its first use, and is not lost to the policy. */
+/* Whether free memory mostly waits for its first use, and is not lost to the strategy. */
 static bool idle_is_start_up(const struct tp_at_peak *at)
 {
     return at->dead == TP_NONE || at->dead < at->idle / 2;
@@ -49,7 +49,8 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
         return false;
     return say(text, size,
                "%s starts with %s at a time, more than this program needs of most sizes: \"%s\"%s "
-               "is that start-up cost, not fragmentation. Judge on a peak above 16 MiB.",
+               "is that start-up cost, not fragmentation. Too small to judge: use a trace with a "
+               "peak above 16 MiB.",
                r->spec->label, tp_bytes(start, false).s, tp_times(times).s,
                tp_result_is_on_host(r) ? " of address space" : "");
 }
@@ -69,8 +70,8 @@ static bool page_per_block(const struct tp_result *r, char *text, size_t size)
     bool wasteful = d->internal_fragmentation > MUCH_ROUNDING && d->allocations >= MANY_BLOCKS;
     return r->facts->kind == TP_KIND_HOST && wasteful && hands_out_pages(d) &&
            say(text, size,
-               "%s holds whole pages of %d bytes for every block, which no host program does: a "
-               "model of device policies, not a policy for this trace.",
+               "%s reserves whole pages of %d bytes for every block, as device allocators do. Do "
+               "not use it to judge a host program.",
                r->spec->label, PAGE_BLOCK_SIZE);
 }
 
@@ -78,9 +79,9 @@ static bool memory_not_touched(const struct tp_result *r, char *text, size_t siz
 {
     return r->touch == TP_TOUCH_NONE && !tp_result_is_virtual(r) && !tp_result_is_device(r) &&
            say(text, size,
-               "with --touch none no block is written: %s never pays for page faults and cache "
-               "misses that a program would have. Do not compare this time with a real "
-               "allocator's.",
+               "with --touch none no block is written: %s pays for no page faults and cache "
+               "misses, "
+               "and a program would. Do not compare this time with a real allocator's.",
                r->spec->label);
 }
 
@@ -102,10 +103,10 @@ static bool synthetic_time(const struct tp_result *r, char *text, size_t size)
         return r->use->occupy == TP_OCCUPY_SPIN && !r->facts->time_known &&
                say(text, size,
                    "the trace has no times: the streams are kept busy 1 us for every event, so "
-                   "what depends on pending frees is a guess.");
+                   "the effect of pending frees is a guess.");
     return r->run->flags & TP_RUN_SYNTHETIC_TIME &&
            say(text, size,
-               "the trace has no times: the virtual clock moves 1 us per event, so what depends on "
+               "the trace has no times: the virtual clock moves 1 us per event, so the effect of "
                "pending frees is a guess.");
 }
 
@@ -116,7 +117,7 @@ static bool idle_streams(const struct tp_result *r, char *text, size_t size)
     return tp_result_is_device(r) && r->use->occupy == TP_OCCUPY_NONE &&
            r->facts->streams > r->facts->devices &&
            say(text, size,
-               "nothing runs on the streams: frees are never pending, so no policy ever waits for "
+               "nothing runs on the streams: frees are never pending, so no strategy waits for "
                "another stream. --occupy spin keeps them busy as recorded.");
 }
 
@@ -127,24 +128,23 @@ static bool shared_device(const struct tp_result *r, char *text, size_t size)
         for (uint16_t e = 0; e < d; e++)
             shared |= r->use->ordinals[e] == r->use->ordinals[d];
     return shared && say(text, size,
-                         "several devices of the trace play on one CUDA device: what it has free, "
-                         "and what its default pool holds, is counted for each of them.");
+                         "several devices of the trace share one CUDA device: each of them counts "
+                         "its free memory and its default pool in full.");
 }
 
 static bool simulated_driver(const struct tp_result *r, char *text, size_t size)
 {
     return tp_result_is_device(r) && r->use->driver->simulated &&
            say(text, size,
-               "the driver says that it simulates a GPU: counts are those of its rules, times mean "
-               "nothing.");
+               "the driver simulates a GPU: counts follow its rules, and times mean nothing.");
 }
 
 static bool unused_gpu(const struct tp_result *r, char *text, size_t size)
 {
     return r->use && r->use->unused &&
            say(text, size,
-               "a CUDA driver is on this machine, but no GPU can be used: %s. So the trace is "
-               "played on a simulated device; --source virtual asks for that.",
+               "this machine has a CUDA driver, but no usable GPU: %s. The trace was replayed on a "
+               "simulated device; --source virtual chooses that.",
                r->use->unused);
 }
 
@@ -163,10 +163,10 @@ static bool aged_heap(const struct tp_result *r, char *text, size_t size)
         recorded += r->captured->devices[i].peak_reserved;
     return tp_run_peak_reserved(r->run) < recorded &&
            say(text, size,
-               "do not read a smaller peak than the recorded one as \"better than %s\": its heap "
-               "was aged by what ran before the recording, these start packed%s%s%s. Record from "
-               "the "
-               "first step to compare.",
+               "peaks below the recorded one do not mean \"better than %s\": the recorded heap was "
+               "already fragmented, these replays start compacted%s%s%s. Record from the first "
+               "step "
+               "to compare.",
                r->trace->recorded.by, heap ? "; " : "", heap ? was->strategy->name : "",
                heap ? " begins with it" : "");
 }
@@ -178,11 +178,10 @@ static bool recorded_settings(const struct tp_result *r, char *text, size_t size
     struct tp_err why = {0};
     const char *unplayed = tp_recorded_unplayed(r->trace, r->spec);
     if (unplayed)
-        return say(text, size,
-                   "'%s' is not simulated: the figures of %s are those of the recorded value.",
+        return say(text, size, "'%s' is not simulated: %s shows the figures of the recorded value.",
                    unplayed, r->spec->label);
     return tp_recorded_unapplied(r->trace, r->spec, &why) &&
-           say(text, size, "%s plays with its defaults, not as recorded: %s.", r->spec->label,
+           say(text, size, "%s uses its defaults, not the recorded settings: %s.", r->spec->label,
                why.text);
 }
 
@@ -190,8 +189,9 @@ static bool wrapped(const struct tp_result *r, char *text, size_t size)
 {
     return r->trace->meta.wrapped &&
            say(text, size,
-               "the recording's ring buffer was full: what came first is lost, and segments that "
-               "were given back before the window are not seen. Raise max_entries to keep it all.");
+               "the recording's ring buffer was full: the first events are lost, and segments "
+               "freed "
+               "before the window are missing. Raise max_entries to keep everything.");
 }
 
 /* If the first and second half of the steady replays disagree, the machine changed while it was
@@ -213,8 +213,8 @@ static bool drift(const struct tp_result *r, char *text, size_t size)
         return false;
     return say(
         text, size,
-        "%s took %s ns per call in the first half of its replays and %s in the second: something "
-        "else ran, or the frequency changed. Repeat on a quiet machine, or with more --min-time.",
+        "%s took %s ns/op in the first half of its replays and %s in the second: another process "
+        "ran, or the CPU frequency changed. Repeat on a quiet machine, or with more --min-time.",
         r->spec->label, tp_digits(tp_speed_net(r->run, first)).s,
         tp_digits(tp_speed_net(r->run, second)).s);
 }
@@ -223,9 +223,8 @@ static bool unsafe_reuse(const struct tp_result *r, char *text, size_t size)
 {
     return tp_result_reuses_unsafely(r) &&
            say(text, size,
-               "%s takes no notice of streams: it reuses memory on which another stream may "
-               "still work. Its figures are those of a policy that needs the program to "
-               "synchronise first.",
+               "%s ignores streams: it reuses memory on which another stream may still work. "
+               "Its figures hold only for a program that synchronises first.",
                r->spec->label);
 }
 
@@ -237,8 +236,8 @@ static bool shared_cores(const struct tp_result *r, char *text, size_t size)
                   : tp_text_of("%s", "");
     return threads > cores &&
            say(text, size,
-               "%s threads share %s, so wall time and waiting are the scheduler's too, and "
-               "ns/op does not forecast the time of the program.%s",
+               "%s threads share %s: wall time and waiting include the scheduler, and ns/op does "
+               "not predict the time of the program.%s",
                tp_count(threads).s, tp_plural(cores, "core").s, each.s);
 }
 
@@ -246,150 +245,159 @@ static bool slow_build(const struct tp_result *r, char *text, size_t size)
 {
     return strcmp(TAPOOL_BUILD, "release") != 0 &&
            say(text, size,
-               "this tapool is a %s build: memory is exact, times of %s are not those of a release "
-               "build.",
+               "this tapool is a %s build: memory is exact, but the times of %s do not compare "
+               "with a "
+               "release build.",
                TAPOOL_BUILD, r->spec->label);
 }
 
 static const struct tp_warning warn_small_trace = {
-    "small-trace", "the peak is below what the strategy starts with",
-    "The trace's peak is below 16 MiB, and the strategy holds at least 1.5 times of it because it\n"
-    "starts with whole ranges and whole runs of blocks per size class, or the GPU with whole "
-    "pages\n"
-    "of 2 MiB. On a small program that start-up cost outweighs everything else, so the factor "
-    "says\n"
-    "nothing about fragmentation.\n"
+    "small-trace", "the trace peak is below the strategy's initial size",
+    "The trace peak is below 16 MiB, and the strategy reserves at least 1.5 times as much: it "
+    "starts\n"
+    "with whole ranges and whole runs of blocks per size class, or the GPU with whole pages of 2 "
+    "MiB.\n"
+    "On a small program this start-up cost dominates, so the overhead says nothing about\n"
+    "fragmentation.\n"
     "Judge memory on a trace with a larger peak; times are not affected.",
     small_trace};
 static const struct tp_warning warn_page_per_block = {
-    "page-per-block", "the strategy holds whole pages for every block",
+    "page-per-block", "the strategy reserves whole pages for every block",
     "On the host, memory comes in pages of 4 KiB. A strategy that asks the source for every block\n"
-    "holds at least one page for each, however small it is. Such strategies are models of device\n"
-    "policies (where the driver's granularity is 512 bytes and blocks are large) and are left out\n"
-    "of the default set of host traces.",
+    "reserves at least one page for each, even for a small block. Such strategies model device\n"
+    "allocators (the driver's granularity is 512 bytes, and blocks are large). The default set of\n"
+    "host traces leaves them out.",
     page_per_block};
 static const struct tp_warning warn_memory_not_touched = {
-    "memory-not-touched", "no block is written, so nobody pays for page faults",
-    "With --touch none the blocks are handed out and never written. An allocator that keeps its\n"
-    "bookkeeping outside the blocks then never touches memory at all, while one that writes "
-    "headers\n"
-    "or links into the blocks does. Use --touch first (the default on the host), which writes\n"
-    "8 bytes at the start of each block inside the timed call, or --touch all.",
+    "memory-not-touched", "no block is written, so no replay pays for page faults",
+    "With --touch none the blocks are allocated and never written. An allocator with its "
+    "bookkeeping\n"
+    "outside the blocks then never touches memory at all, but one that writes headers or links "
+    "into\n"
+    "the blocks does. Use --touch first (the default on the host), which writes 8 bytes at the "
+    "start\n"
+    "of each block inside the timed call, or --touch all.",
     memory_not_touched};
 static const struct tp_warning warn_put_refused = {
     "put-refused", "the system refused to take memory back",
     "The operating system can refuse to unmap a range: splitting a mapping may exceed the limit\n"
-    "vm.max_map_count. A driver can refuse as well. tapool keeps such a range as reserved, tries\n"
-    "again at the end of the pass, and never calls it an out of memory. Raise the limit: sysctl\n"
-    "vm.max_map_count.",
+    "vm.max_map_count. A driver can refuse too. tapool keeps such a range as reserved, tries again "
+    "at\n"
+    "the end of the pass, and never reports it as OOM. Raise the limit: sysctl vm.max_map_count.",
     put_refused};
 static const struct tp_warning warn_synthetic_time = {
-    "synthetic-time", "the trace has no times: the virtual clock is made up",
+    "synthetic-time", "the trace has no times: the virtual clock is synthetic",
     "Not every event of the trace has a time, so the virtual device's clock moves 1 us per event.\n"
-    "What depends on that clock is when work on a stream is complete: reuse across streams and\n"
-    "simulated waiting. Peaks of strategies that ignore streams are exact all the same.\n"
-    "On a real GPU with --occupy spin it is the length of each work that is made up: 1 us.",
+    "This clock decides when work on a stream is complete: reuse across streams and simulated "
+    "waiting\n"
+    "depend on it. Peaks of strategies that ignore streams are exact all the same.\n"
+    "On a real GPU with --occupy spin the length of each kernel is synthetic: 1 us.",
     synthetic_time};
 static const struct tp_warning warn_idle_streams = {
     "idle-streams", "no work is queued on the device: frees are never pending",
-    "A replay on a real GPU makes the calls of the recorded program and none of its kernels. So "
+    "A replay on a real GPU makes the calls of the recorded program and none of its kernels, so "
     "its\n"
-    "streams are idle: whatever was freed on one of them is complete when another one asks, and a\n"
-    "pool that would have had to wait, or to take more memory, does not. With several streams "
-    "that\n"
-    "flatters every policy. --occupy spin keeps each stream busy with a block after its "
+    "streams are idle. Memory freed on one stream is complete when another one asks for it. A "
+    "pool\n"
+    "that would have waited, or would have reserved more memory, does not. With several streams "
+    "this\n"
+    "flatters every strategy. --occupy spin keeps each stream busy with a block after its "
     "allocation\n"
-    "for the recorded time to the stream's next event, --occupy memset writes each block once.",
+    "for the recorded time to the stream's next event; --occupy memset writes each block once.",
     idle_streams};
 static const struct tp_warning warn_shared_device = {
-    "shared-device", "several devices of the trace play on one CUDA device",
-    "--map-device put two or more devices of the trace on the same CUDA device. What is metered "
-    "is\n"
-    "each one's own. What the device says is not: the free bytes of cuMemGetInfo sink by what all "
-    "of\n"
-    "them take, and the marks of the default pool, which they share, are shown for each, so that\n"
-    "their sum counts them twice. With cudaMallocAsync:pool=own each has a pool of its own.",
+    "shared-device", "several devices of the trace share one CUDA device",
+    "--map-device put two or more devices of the trace on the same CUDA device. tapool's own "
+    "figures\n"
+    "are separate for each. The driver's figures are not: the free bytes of cuMemGetInfo sink by "
+    "the\n"
+    "memory of all of them, and each shows the high-water marks of the default pool that they "
+    "share,\n"
+    "so their sum counts it twice. With cudaMallocAsync:pool=own each has its own pool.",
     shared_device};
 static const struct tp_warning warn_simulated_driver = {
     "simulated-driver", "the CUDA driver simulates a GPU",
-    "TAPOOL_CUDA_DRIVER names a library that says of itself that it is no real driver, such as "
-    "the\n"
-    "one that tapool's own tests load. It keeps a device's books in this machine's memory: what a\n"
-    "policy asks for and how often is exact, what a real driver makes of it is not, and its times\n"
-    "are those of this CPU.",
+    "TAPOOL_CUDA_DRIVER names a library that declares itself a simulated driver, such as the one "
+    "that\n"
+    "tapool's own tests load. It keeps a device's books in this machine's memory. The number and "
+    "size\n"
+    "of a strategy's requests are exact, a real driver's response to them is not, and the times "
+    "are\n"
+    "those of this CPU.",
     simulated_driver};
 static const struct tp_warning warn_unused_gpu = {
     "unused-gpu", "a CUDA driver is here, but no GPU can be used",
-    "Traces of devices are played on a GPU where one can be used, else on the source virtual. "
-    "Here\n"
-    "a driver was found, but it is too old, sees no device, or failed to start: perhaps a GPU was\n"
-    "meant to be used. tapool doctor says what is wrong; --source cuda makes it an error, and\n"
-    "--source virtual says that no GPU is wanted.",
+    "tapool replays device traces on a GPU if one is usable, else on the source virtual. Here it "
+    "found\n"
+    "a driver, but the driver is too old, sees no device, or failed to start. Perhaps you meant to "
+    "use\n"
+    "a GPU. tapool doctor names the cause; --source cuda makes it an error, and --source virtual\n"
+    "declares that no GPU is wanted.",
     unused_gpu};
 static const struct tp_warning warn_unsafe_reuse = {
-    "unsafe-reuse", "the strategy hands out memory that may still be in use",
-    "Work on a device's stream goes on after the program has freed the memory it uses. A block "
-    "may\n"
-    "go to another stream, or back to the driver, only when its stream has got past that work.\n"
-    "arena and bump know no streams: a block freed on stream 1 is handed to stream 2 at once, and "
-    "a\n"
-    "kernel then writes into another one's data. Such figures are what that policy would show, "
-    "not\n"
-    "what a correct one could have; they hold for programs that synchronise before they free.\n"
-    "lru and stream-pool wait.",
+    "unsafe-reuse", "the strategy reuses memory that may still be in use",
+    "Work on a device's stream goes on after the program has freed the memory it uses. A block may "
+    "go\n"
+    "to another stream, or back to the driver, only when its stream has got past that work. arena "
+    "and\n"
+    "bump ignore streams: stream 2 gets a block freed on stream 1 at once, and a kernel then "
+    "writes\n"
+    "into another one's data. Their figures hold only for programs that synchronise before they "
+    "free;\n"
+    "a correct strategy could not reach them otherwise. lru and stream-pool wait.",
     unsafe_reuse};
 static const struct tp_warning warn_aged_heap = {
-    "aged-heap", "the recorded heap was older than the replayed ones",
-    "The recording began while much was live already. What PyTorch had reserved then was shaped "
-    "by\n"
-    "everything that ran before, with holes that no event shows; a replay places the same blocks\n"
-    "first, packed, by address. Where the file says where they lay, torch begins with that very "
-    "heap;\n"
-    "the others cannot. So the recorded row may hold more for reasons that no policy had "
-    "a\n"
-    "part in. To compare policies with what really happened, record from before the model is\n"
-    "built; 'tapool info' says how in the words of the format.",
+    "aged-heap", "the recorded heap was already fragmented, the replays start compacted",
+    "The recording began with much memory live. Everything that ran before shaped the memory that\n"
+    "PyTorch had reserved, with holes that no event shows; a replay places the same blocks first,\n"
+    "compacted, by address. If the file has their placement, torch begins with that very heap; "
+    "the\n"
+    "others cannot. So the recorded row may reserve more for reasons outside any strategy. To "
+    "compare\n"
+    "strategies with the recorded run, record from before the model is built; 'tapool info' prints "
+    "the\n"
+    "calls of the format for that.",
     aged_heap};
 static const struct tp_warning warn_recorded_settings = {
     "recorded-settings", "the recorded settings are not simulated",
     "The strategy of the recorded allocator takes its settings from the recording, unless others "
     "are\n"
-    "given. These it does not know, so it plays with its defaults: its figures are those of "
+    "given. It does not know these settings and uses its defaults, so its figures belong to "
     "another\n"
-    "setting than the recorded one. -s torch:conf={...} with the part that is known is nearer.\n"
-    "graph_capture_record_stream_reuse decides when blocks of a captured graph become free: a\n"
-    "snapshot has these times, but not the graph that another value would look at.",
+    "setting than the recorded one. -s torch:conf={...} with the known part is nearer.\n"
+    "graph_capture_record_stream_reuse decides when blocks of a captured graph become free: a "
+    "snapshot\n"
+    "has these times, but not the graph that another value would need.",
     recorded_settings};
-static const struct tp_warning warn_wrapped = {
-    "wrapped", "the recording's ring buffer was full",
-    "PyTorch keeps the last max_entries events. When there were more, the file begins in the "
-    "middle\n"
-    "of the run, and what was live then is placed first. Segments that came and went before the\n"
-    "window are invisible. Record with a larger max_entries, or a shorter stretch.",
-    wrapped};
+static const struct tp_warning warn_wrapped = {"wrapped", "the recording's ring buffer was full",
+                                               "PyTorch keeps the last max_entries events. After "
+                                               "more events than that, the file begins in the\n"
+                                               "middle of the run, and the replay first places the "
+                                               "blocks that were live then. Segments that came\n"
+                                               "and went before the window are invisible. Record "
+                                               "with a larger max_entries, or for a shorter time.",
+                                               wrapped};
 static const struct tp_warning warn_drift = {
-    "drift", "the machine changed while it was measured",
+    "drift", "the machine changed during the measurement",
     "The medians of the first and the second half of the steady replays differ by more than 15 %.\n"
-    "The interval beside the time assumes that nothing changed meanwhile, so it is too narrow "
-    "here.\n"
+    "The interval beside the time assumes a constant machine, so it is too narrow here.\n"
     "Close other programs, pin the process (taskset), or raise --min-time.",
     drift};
 static const struct tp_warning warn_shared_cores = {
-    "shared-cores", "more threads play than there are cores",
-    "With --threads more threads play than this process has cores. So some of them wait for a core "
-    "at\n"
-    "any time, which an allocator has no part in: a thread that has lost its core holds up those "
-    "that\n"
-    "wait for its objects, or for a lock that it holds. Calls a second and 'waited' then differ "
-    "from\n"
-    "machine to machine and from run to run, and at best all cores together are used up.\n"
-    "--threads N with as many as there are cores keeps the scheduler out: each plays several\n"
-    "recorded threads.",
+    "shared-cores", "more threads than cores",
+    "With --threads this process replays on more threads than it has cores, so some of them wait "
+    "for\n"
+    "a core at any time, and the allocator has no part in that: a thread that has lost its core "
+    "holds\n"
+    "up those that wait for its objects, or for a lock that it holds. Calls a second and 'waited' "
+    "then\n"
+    "differ from machine to machine and from run to run, and at best use up all cores together.\n"
+    "--threads N with as many threads as cores avoids this: each replays several recorded threads.",
     shared_cores};
 static const struct tp_warning warn_slow_build = {
     "slow-build", "not a release build: times are not comparable",
-    "This tapool was not built with the release preset: assertions or sanitizers are in its hot\n"
-    "paths. Memory figures and counts are exact; times are not comparable with a release build's.\n"
+    "This tapool was not built with the release preset: its hot paths contain assertions or\n"
+    "sanitizers. Memory figures and counts are exact; times do not compare with a release build.\n"
     "Build with: cmake --preset release && cmake --build --preset release",
     slow_build};
 
@@ -435,7 +443,7 @@ bool tp_warning_of_all(const struct tp_warning *w, const struct tp_result *resul
         first = first ? first : &results[i];
     }
     if (others.length)
-        tp_append(text, TP_WARNINGS_TEXT, " Likewise: %s.", tp_str_text(&others));
+        tp_append(text, TP_WARNINGS_TEXT, " Also: %s.", tp_str_text(&others));
     tp_str_drop(&others);
     return first != NULL;
 }

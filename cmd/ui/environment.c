@@ -7,7 +7,7 @@
 extern char **environ;
 
 const struct tp_fact tp_environment[] = {
-    {"TMPDIR", "where programs above 32 MiB are kept while they are played"},
+    {"TMPDIR", "folder for programs above 32 MiB during a replay"},
     {"TAPOOL_SAMPLES", "another folder for sample:NAME"},
     {"TAPOOL_CUDA_DRIVER", "another library than libcuda.so.1"},
     {TP_LIBRARY_VARIABLE, "the folders to look in for lib:NAME, with colons; empty: none"},

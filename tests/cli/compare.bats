@@ -47,7 +47,7 @@ small_trace() {
     sed -n 's/  */ /g; /^ lru/,/^$/p' "$out" | diff - <(printf '%s\n' ' lru 48 MiB base 24 MiB base' \
         ' direct 24 MiB -50.0 % 24 MiB same' ' arena 48 MiB same 28 MiB +16.7 %' '')
     matches "$out" '^Pick lru: the only policy here that heeds the streams, yardsticks aside$'
-    matches "$out" '^! unsafe-reuse  arena takes no notice of streams'
+    matches "$out" '^! unsafe-reuse  arena ignores streams'
 }
 
 @test "live: times have intervals, bases and marks; what the test cannot show is said" {

@@ -26,10 +26,10 @@ shows() { grep -qE -- "^  $1 +$2 +$3\$" "$out" || fail "no row '$1 $2 $3' in:" "
     ok bare TAPOOL_LIMIT=5 "$TAPOOL" doctor --config info
     shows limit 5 TAPOOL_LIMIT
     printf 'limit = many\n' >.tapool.ini
-    refused 2 "^tapool: $PWD/\.tapool\.ini:1: option 'limit' is 'many', which is no number$" \
+    refused 2 "^tapool: $PWD/\.tapool\.ini:1: option 'limit' is 'many', which is not a valid number$" \
         bare "$TAPOOL" info t.json
     ok bare "$TAPOOL" info t.json --limit 1
-    refused 2 "^tapool: TAPOOL_LIMIT: option 'limit' is 'x', which is no number$" \
+    refused 2 "^tapool: TAPOOL_LIMIT: option 'limit' is 'x', which is not a valid number$" \
         bare TAPOOL_LIMIT=x "$TAPOOL" info t.json
     ok bare "$TAPOOL" info --help # help is there even so
 }

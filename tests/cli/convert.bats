@@ -515,7 +515,7 @@ END
         what="cut at byte $(grouped "$bytes"): $what"
         matches "$out" "\"$what\""
         refused 3 "^tapool: cut\.tpt: $what$" info cut.tpt --strict
-        matches "$err" '^hint: without --strict what is there is played$'
+        matches "$err" '^hint: leave out --strict to replay the part that is there$'
     done
     # it is the same program as so many events of the whole
     head -c "${data[1]}" whole.tpt >cut.tpt
@@ -559,7 +559,7 @@ END
     refused 3 "^tapool: more\.tpt: something follows the end of the trace \(byte $size\)$" info more.tpt
     tr '\r' '\n' <whole.tpt >text.tpt # what a transfer as text does
     refused 3 "^tapool: text\.tpt: not a trace format that tapool knows$" info text.tpt
-    refused 3 "^tapool: text\.tpt: this is no \.tpt file$" info text.tpt --input-format tpt
+    refused 3 "^tapool: text\.tpt: this is not a \.tpt file$" info text.tpt --input-format tpt
 }
 
 # bats test_tags=nightly

@@ -66,7 +66,7 @@ is_doctor() { python3 -S -E -c 'import json, sys; d = json.load(open(sys.argv[1]
     done
     refused 2 "^tapool: --occupy is about a real device: 'host' is none$" play_once sample:sqlite --occupy spin
     for scale in 0 -1 x '' nan inf 1x; do
-        refused 2 "^tapool: option 'occupy-scale' is '$scale', which is no positive number$" \
+        refused 2 "^tapool: option 'occupy-scale' is '$scale', which is not a positive number$" \
             play_once gpu.json --occupy spin --occupy-scale "$scale"
     done
     refused 2 "^tapool: --occupy-scale goes with --occupy spin$" play_once gpu.json --occupy-scale 2
@@ -145,8 +145,8 @@ END
         play_once two.json --source 'cuda:map={1=2}' --map-device 0=1
     refused 2 "^tapool: device 2 is mapped, but the trace has 2 devices, numbered from 0$" play_once two.json --map-device 2=0
     for list in 0 0= =1 a=b 0=1,0=2 '0=1,' 99999999999=1; do
-        refused 2 "^tapool: '$list' is no list of devices$" play_once two.json --map-device "$list"
-        matches "$err" '^hint: 0=1,1=0 plays device 0 of the trace on CUDA device 1, and 1 on 0'
+        refused 2 "^tapool: '$list' is not a list of devices$" play_once two.json --map-device "$list"
+        matches "$err" '^hint: 0=1,1=0 replays device 0 of the trace on CUDA device 1, and 1 on 0'
     done
 }
 
@@ -250,7 +250,7 @@ END
 
 # ---- what can be wrong with a driver ----
 
-without_driver="'--source virtual' replays the same policy without a GPU"
+without_driver="'--source virtual' replays the same strategy without a GPU"
 
 @test "no driver" {
     export TAPOOL_CUDA_DRIVER=/nonexistent
@@ -284,7 +284,7 @@ without_driver="'--source virtual' replays the same policy without a GPU"
     for script in missing=cuMemAllocFromPoolAsync pools=0; do
         refused 4 "^tapool: cudaMallocAsync needs memory pools, which CUDA device 0 \(Simulated GPU\) lacks: " \
             with "$script" play_once gpu.json -s direct -s cudaMallocAsync
-        matches "$err" "^hint: '-s stream-pool' plays a software pool with the same interface$"
+        matches "$err" "^hint: '-s stream-pool' replays a software pool with the same interface$"
         ok with "$script" play_once gpu.json --json # the usual set goes without it
         is "$out" '[x["strategy"]["name"] for x in d["runs"]]' "['arena', 'lru', 'stream-pool', 'bump', 'direct']"
         ok with "$script" "$TAPOOL" strategies
@@ -298,7 +298,7 @@ without_driver="'--source virtual' replays the same policy without a GPU"
 
 @test "more devices than the machine has, an ordinal that is not there" {
     refused 4 "^tapool: device 1 of the trace needs CUDA device 1, and this machine has 1 CUDA device$" play_once two.json
-    matches "$err" "^hint: --map-device 1=0 plays it on CUDA device 0; '--source virtual' replays any number"
+    matches "$err" "^hint: --map-device 1=0 replays it on CUDA device 0; '--source virtual' replays any number"
     refused 4 "^tapool: device 0 of the trace needs CUDA device 7, and this machine has 1 CUDA device$" play_once gpu.json --map-device 0=7
     refused 4 "^tapool: device 0 of the trace needs CUDA device 7, " play_once gpu.json --source 'cuda:map={0=7}'
     balanced 3
@@ -367,7 +367,7 @@ without_driver="'--source virtual' replays the same policy without a GPU"
 
 @test "a driver without a device: played on virtual, and the report says why" {
     ok with devices=0 play_once gpu.json -s arena
-    matches "$out" '^    ! unused-gpu +a CUDA driver is on this machine, but no GPU can be used: no CUDA'
+    matches "$out" '^    ! unused-gpu +this machine has a CUDA driver, but no usable GPU: no CUDA'
     ok with version=10000 play_once gpu.json -s arena --json
     is "$out" 'r["source"]["name"], [w["id"] for w in r["warnings"] if w["id"] == "unused-gpu"]' "('virtual', ['unused-gpu'])"
     ok with devices=0 play_once gpu.json -s arena --source virtual --json

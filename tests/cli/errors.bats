@@ -475,7 +475,7 @@ END
 @test "an option out of range, a bad choice, a bad value" {
     refused 2 "^tapool: option 'repeat' is 0, below the minimum 1$" play sample:sqlite --repeat 0
     refused 2 "^tapool: option 'repeat' is 1001, above the maximum 1000$" play sample:sqlite --repeat 1001
-    refused 2 "^tapool: option 'repeat' is '-1', which is no number$" play sample:sqlite --repeat -1
+    refused 2 "^tapool: option 'repeat' is '-1', which is not a valid number$" play sample:sqlite --repeat -1
     refused 2 "^tapool: option 'repeat' is 'x'" play sample:sqlite --repeat x
     refused 2 "^tapool: option 'min-time' is 25h, above the maximum 24h$" play sample:sqlite --min-time 25h
     refused 2 "^tapool: option 'min-time' is '-1s'" play sample:sqlite --min-time -1s
@@ -487,7 +487,7 @@ END
     refused 2 "^tapool: unknown input format 'jsn'$" play sample:sqlite --input-format jsn
     matches "$err" "^hint: did you mean 'json'"
     refused 2 "^tapool: option 'arena_size' of strategy 'arena' is .*, (below|above) the m" play sample:sqlite -s arena:arena_size=1
-    refused 2 "^tapool: option 'arena_size' of strategy 'arena' is 'lots', which is no size$" play sample:sqlite -s arena:arena_size=lots
+    refused 2 "^tapool: option 'arena_size' of strategy 'arena' is 'lots', which is not a valid size$" play sample:sqlite -s arena:arena_size=lots
     refused 2 "'alignment'" play sample:sqlite -s arena:alignment=24
     refused 2 "'classes' of strategy 'arena' is 'some', which is none of" play sample:sqlite -s arena:classes=some
     refused 2 "'capacity' of source 'limit' is 'x'" play sample:sqlite --source host+limit:capacity=x
@@ -512,7 +512,7 @@ END
     done
     refused 2 "^tapool: strategies takes one name at most$" "$TAPOOL" strategies arena bump
     refused 2 "^tapool: unknown source 'hots'$" play sample:sqlite --source hots
-    refused 2 "^tapool: unknown source decorator 'shufle'$" play sample:sqlite --source host+shufle
+    refused 2 "^tapool: unknown source wrapper 'shufle'$" play sample:sqlite --source host+shufle
     refused 2 "^tapool: unknown source" play sample:sqlite --source shuffle
     refused 2 "^tapool: unknown source" play sample:sqlite --source host+
     refused 2 "^tapool: 'system' is an allocator of this machine's memory" play sample:sqlite -s system --source virtual
@@ -725,10 +725,10 @@ hostile=$'\x1b[31mred\x1b]0;title\x07\xc2\x9b2J\xe2\x80\xae\xe2\x80\xa8\xff\xfe\
     refused 2 "unknown strategy" play_once sample:sqlite -s "$hostile"
     refused 2 "label" play_once sample:sqlite -s "$hostile=arena"
     refused 2 "has no option" play_once sample:sqlite -s "arena:$hostile=1"
-    refused 2 "is no size" play_once sample:sqlite -s "arena:arena_size=$hostile"
+    refused 2 "is not a valid size" play_once sample:sqlite -s "arena:arena_size=$hostile"
     refused 2 "unknown source" play_once sample:sqlite --source "$hostile"
     refused 2 "unknown input format" play_once sample:sqlite --input-format "$hostile"
-    refused 2 "which is no number" play_once sample:sqlite --repeat "$hostile"
+    refused 2 "which is not a valid number" play_once sample:sqlite --repeat "$hostile"
     refused 2 "unknown option" play_once sample:sqlite "--$hostile"
     refused 2 "unknown option" play_once sample:sqlite "-$hostile"
     refused 2 "unknown option" "$TAPOOL" "-$hostile"

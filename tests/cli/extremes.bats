@@ -95,6 +95,6 @@ policies() { "$TAPOOL" strategies | sed -n '/^  cudaMallocAsync /d; s/^  \([A-Za
     contradicts bump:on_full=explode "option 'on_full' .* is 'explode', which is none of fallback, "
     contradicts lru:round=7 "option 'round' .* is '7', which is none of none, "
     contradicts stream-pool:cross_stream=maybe "option 'cross_stream' .* is 'maybe', which is none of query, "
-    contradicts stream-pool:threshold=-1 "option 'threshold' .* is '-1', which is no size$"
+    contradicts stream-pool:threshold=-1 "option 'threshold' .* is '-1', which is not a valid size$"
     contradicts direct:size=1 "strategy 'direct' has no options$"
 }

@@ -190,11 +190,11 @@ assert d == lines[0]'
     refused 2 "^tapool: unknown option '--liev'$" gen pair --liev 3 -o x.json
     refused 2 "^tapool: option 'count' is 0, below the minimum 1$" gen pair --count 0 -o x.json
     refused 2 "^tapool: option 'size' is 2TiB, above the maximum 1TiB$" gen pair --size 2TiB -o x.json
-    refused 2 "^tapool: option 'size' is '-1', which is no size$" gen pair --size -1 -o x.json
-    refused 2 "^tapool: option 'count' is '', which is no number$" gen pair --count '' -o x.json
+    refused 2 "^tapool: option 'size' is '-1', which is not a valid size$" gen pair --size -1 -o x.json
+    refused 2 "^tapool: option 'count' is '', which is not a valid number$" gen pair --count '' -o x.json
     refused 2 "^tapool: option 'streams' is 0, below" gen streams --streams 0 -o x.json
     refused 2 "^tapool: option 'threads' is 1025, above" gen web-server --threads 1025 -o x.json
-    refused 2 "^tapool: option 'seed' is '1x', which is no number$" gen pair --seed 1x -o x.json
+    refused 2 "^tapool: option 'seed' is '1x', which is not a valid number$" gen pair --seed 1x -o x.json
     refused 2 "^tapool: option 'streams' is 17, above" gen training-step --streams 17 -o x.json
     refused 2 "^tapool: option 'hidden' is 63, below" gen llm-decode --hidden 63 -o x.json
     refused 2 "^tapool: option 'kv' is 'pages'" gen llm-decode --kv pages -o x.json

@@ -77,20 +77,20 @@ PY
     refused 4 "^tapool: odd.jsonl: the first malloc of 'lib:refuses.so' returned NULL$" odd refuses
     refused 4 "^tapool: odd.jsonl: 'lib:exits.so' ended its process with code 23, at event 2$" odd exits
     refused 4 "^tapool: odd.jsonl: 'lib:crashes.so' died of signal 6 \(Aborted\) in its process, at event 2$" odd crashes
-    refused 4 "^tapool: odd.jsonl: 'lib:forks.so' forked its process while it was played$" odd forks
+    refused 4 "^tapool: odd.jsonl: 'lib:forks.so' forked its process during the replay$" odd forks
     refused 4 "^tapool: odd.jsonl: 'lib:hangs.so' had not ended after 300 ms: it was at event 2$" odd hangs --timeout 300ms
-    refused 4 "^tapool: odd.jsonl: event 3: strategy 'lib' handed out bytes that belong to the block of event 2, which is live$" odd overlaps --verify
-    refused 4 "^tapool: odd.jsonl: event 2: strategy 'lib' handed out an address that is not aligned to 16$" odd misaligns --verify
+    refused 4 "^tapool: odd.jsonl: event 3: strategy 'lib' returned bytes of the live block of event 2$" odd overlaps --verify
+    refused 4 "^tapool: odd.jsonl: event 2: strategy 'lib' returned an address that is not aligned to 16$" odd misaligns --verify
     capture odd overlaps -s "lib:$MALLOCS/silent.so" --verify # beside others it is said of which
     [ "$rc" = 4 ]
-    matches "$err" "^tapool: odd.jsonl: lib:overlaps.so: event 3: strategy 'lib' handed out bytes"
+    matches "$err" "^tapool: odd.jsonl: lib:overlaps.so: event 3: strategy 'lib' returned bytes"
     refused 3 "^tapool: odd.jsonl: library '.*/no_malloc.so' has no malloc$" odd no_malloc
     refused 3 "half.so' has malloc, but no free$" odd half
 }
 
 @test "a file that is no library, or no library for this machine" {
     printf 'no library\n' >text.so
-    refused 3 "^tapool: odd.jsonl: library './text.so' is no shared library$" "$TAPOOL" replay odd.jsonl -s lib:./text.so
+    refused 3 "^tapool: odd.jsonl: library './text.so' is not a shared library$" "$TAPOOL" replay odd.jsonl -s lib:./text.so
     python3 - "$MALLOCS/silent.so" <<'PY'
 import sys
 raw = bytearray(open(sys.argv[1], "rb").read())
@@ -104,9 +104,9 @@ PY
     [ "$rc" = 3 ]
     matches "$err" "cut.so' is cut off: it has 100 bytes"
     mkdir folder.so
-    refused 3 "folder.so' is no regular file$" "$TAPOOL" replay odd.jsonl -s lib:./folder.so
+    refused 3 "folder.so' is not a regular file$" "$TAPOOL" replay odd.jsonl -s lib:./folder.so
     mkfifo pipe.so
-    refused 3 "pipe.so' is no regular file$" "$TAPOOL" replay odd.jsonl -s lib:./pipe.so
+    refused 3 "pipe.so' is not a regular file$" "$TAPOOL" replay odd.jsonl -s lib:./pipe.so
     refused 2 "^tapool: library './absent.so': No such file or directory$" "$TAPOOL" replay odd.jsonl -s lib:./absent.so
     cp "$MALLOCS/silent.so" "c d.so"
     refused 2 "c d.so' cannot be preloaded: a colon or a blank in a path ends it$" "$TAPOOL" replay odd.jsonl -s "lib:./c d.so"
@@ -127,8 +127,8 @@ PY
     matches "$err" "did you mean 'jemalloc'"
     refused 2 "^tapool: the malloc library 'jemalloc' is not on this machine: libjemalloc.so.2 was not found$" \
         "$TAPOOL" replay odd.jsonl -s lib:jemalloc
-    refused 2 "^tapool: 'glibc' is no library to preload$" "$TAPOOL" replay odd.jsonl -s lib:glibc
-    matches "$err" "'-s system' plays the C library's malloc"
+    refused 2 "^tapool: 'glibc' cannot be preloaded$" "$TAPOOL" replay odd.jsonl -s lib:glibc
+    matches "$err" "'-s system' replays the C library's malloc"
     refused 2 "^tapool: unknown strategy 'mimalloc'$" "$TAPOOL" replay odd.jsonl -s mimalloc
     matches "$err" "^hint: 'lib:mimalloc' is the malloc library of that name$"
     refused 2 "^tapool: unknown strategy 'glibc'$" "$TAPOOL" strategies glibc

@@ -82,11 +82,11 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
 
 @test "what is no plug-in is refused, in words" {
     unusable "^tapool: plugin './none.so' is not there$" ./none.so
-    unusable "^tapool: plugin '/' is no regular file$" /
+    unusable "^tapool: plugin '/' is not a regular file$" /
     echo 'no library at all' >text.so
-    unusable "^tapool: plugin 'text.so' is no shared library$" text.so
+    unusable "^tapool: plugin 'text.so' is not a shared library$" text.so
     printf '\177ELF' >short.so
-    unusable "^tapool: plugin 'short.so' is no shared library$" short.so
+    unusable "^tapool: plugin 'short.so' is not a shared library$" short.so
     misfit right
     for size in 64 100 1000 5000 9000; do
         head -c "$size" right.so >cut.so
@@ -99,9 +99,9 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
     "${CC:-cc}" -c -fPIC -I "$PREFIX/include" "$TAPOOL_ROOT/tests/plugins/misfit.c" -o object.so
     unusable "^tapool: plugin 'object.so' is an object file, no shared library$" object.so
     misfit none -DNO_SYMBOL
-    unusable "^tapool: plugin './none.so' exports no 'tapool_plugin': it is no plug-in of tapool$" ./none.so
+    unusable "^tapool: plugin './none.so' does not export 'tapool_plugin': not a tapool plug-in$" ./none.so
     misfit magic -DMAGIC=7
-    unusable "^tapool: plugin './magic.so': its 'tapool_plugin' is no TP_PLUGIN of tapool$" ./magic.so
+    unusable "^tapool: plugin './magic.so': its 'tapool_plugin' is not a TP_PLUGIN of tapool$" ./magic.so
     misfit lacks -DLACKS
     unusable "^tapool: plugin './lacks.so' cannot be loaded: undefined symbol: lacking_function$" ./lacks.so
 }
@@ -113,7 +113,7 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
     matches "$err" '^hint: build it again with the headers of this tapool$'
     misfit newer -DABI=$((abi + 1)) -DCRASH_LOADING
     unusable "^tapool: plugin './newer.so' was built for ABI $((abi + 1)), this tapool has $abi$" ./newer.so
-    matches "$err" '^hint: a newer tapool plays it$'
+    matches "$err" '^hint: a newer tapool replays it$'
     misfit size -DSIZE=8 -DCRASH_LOADING
     unusable "^tapool: plugin './size.so' was built with other headers: its struct tp_strategy has 8 bytes, not [0-9]+$" ./size.so
     # without a table of sections the file is judged when it is loaded
@@ -155,7 +155,7 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
 
 @test "overlapping memory is found with its event" {
     misfit overlap -DOVERLAP
-    refused 4 "event 111: strategy 'plugin:misfit' handed out bytes that belong to the block of event 110, which is live$" play_once sample:sqlite -s plugin:./overlap.so --verify
+    refused 4 "event 111: strategy 'plugin:misfit' returned bytes of the live block of event 110$" play_once sample:sqlite -s plugin:./overlap.so --verify
 }
 
 @test "no file that came with a folder makes tapool run a plug-in" {
@@ -286,7 +286,7 @@ left_out() {
 # bats test_tags=nightly
 @test "a plug-in that cannot be loaded, and one that overlaps, leave the other rows measured" {
     misfit none -DNO_SYMBOL
-    left_out 3 "exports no 'tapool_plugin'" -s plugin:./none.so
+    left_out 3 "does not export 'tapool_plugin'" -s plugin:./none.so
     misfit overlap -DOVERLAP
     left_out 4 'event 111: ' --verify -s plugin:./overlap.so
 }

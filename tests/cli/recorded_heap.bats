@@ -99,7 +99,7 @@ END
 @test "settings that are not simulated are said" {
     snapshot "=max_split_size:64"
     ok "$TAPOOL" replay settings.json "${FAST[@]}"
-    grep -q '^! recorded-settings  torch plays with its defaults, not as recorded: ' "$out"
+    grep -q '^! recorded-settings  torch uses its defaults, not the recorded settings: ' "$out"
     ok "$TAPOOL" replay settings.json -s torch:conf=max_split_size_mb:64 "${FAST[@]}"
     ! grep -q recorded-settings "$out" || fail "the settings were given"
 }
@@ -109,7 +109,7 @@ END
     snapshot "=$key:True"
     for conf in False True; do
         ok "$TAPOOL" replay settings.json -s "torch:conf=$key:$conf" "${FAST[@]}"
-        [ "$(grep -c "^ *! recorded-settings  '$key' is not simulated: the figures of torch" "$out")" -eq \
+        [ "$(grep -c "^ *! recorded-settings  '$key' is not simulated: torch shows the" "$out")" -eq \
             "$([ $conf = True ] && echo 0 || echo 1)" ] || fail "$conf: $(cat "$out")"
     done
     ok "$TAPOOL" replay settings.json -s torch "${FAST[@]}"

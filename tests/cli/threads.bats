@@ -93,9 +93,9 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     web 4 web.tpt
     on_one() { taskset -c "$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')" "$@"; }
     ok on_one "$TAPOOL" replay web.tpt -s arena --threads 2 --min-time 1ms
-    matches "$out" '! shared-cores +2 threads share 1 core, so wall time and waiting are the scheduler.s'
+    matches "$out" '! shared-cores +2 threads share 1 core: wall time and waiting include the scheduler'
     ok on_one "$TAPOOL" compare web.tpt -s arena -s lru --threads 2 --rounds 2 --min-time 0
-    matches "$out" '2 threads share 1 core, so wall time and waiting are the scheduler.s too'
+    matches "$out" '2 threads share 1 core: wall time and waiting include the scheduler'
     ok on_one "$TAPOOL" replay web.tpt -s arena --threads 1 --min-time 1ms
     lacks "$out" shared-cores
 }
@@ -209,7 +209,7 @@ SH
 # bats test_tags=nightly
 @test "65,535 threads: recorded is too many, N plays them" {
     one_each 65535 >many.jsonl
-    refused 2 '65535 threads are too many: at most 1024 play together' \
+    refused 2 '65535 threads are too many: at most 1024 can replay together' \
         play many.jsonl -s bump --threads recorded
     ok play_once many.jsonl -s bump --threads 8 --json
     is "$out" "r['throughput']['threads_played']" 8

@@ -125,7 +125,7 @@ print(json.load(open("figures"))["peak"])')"
     [ "$rc" -eq 1 ]
     capture "$TAPOOL" verify made.pickle --pytorch two
     [ "$rc" -eq 2 ]
-    grep -q "'two' is no version of PyTorch such as 2.9" "$err"
+    grep -q "'two' is not a PyTorch version such as 2.9" "$err"
 }
 
 @test "settings that changed during the run: from which event on which others explain the addresses" {

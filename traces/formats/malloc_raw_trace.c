@@ -247,7 +247,7 @@ static int on_record(struct raw_reader *rd, const unsigned char *at, struct tp_e
     if (c.type < TYPE_COUNT)
         return handlers[c.type](rd, &c, err);
     char text[80];
-    snprintf(text, sizeof text, "type %u is no call that is known", c.type);
+    snprintf(text, sizeof text, "type %u is an unknown call", c.type);
     return bad(rd, err, text);
 }
 

@@ -141,7 +141,7 @@ static int take_line(struct memory_replay *m, struct tp_cut line, struct tp_err 
     rest = line;
     if (cut_call(&rest, &call))
         return take_call(m, &call, err);
-    return tp_lines_bad(&m->lines, m->reading->lower, err, "'%s' is no line of memory_replay",
+    return tp_lines_bad(&m->lines, m->reading->lower, err, "'%s' is not a memory_replay line",
                         tp_cut_show(line, shown));
 }
 

@@ -150,7 +150,7 @@ static int take_line(struct mtrace *m, struct tp_cut line, struct tp_err *err)
         return take_call(m, &call, err);
     /* a cut line ends the realloc too, so only one repair is counted */
     m->moving = m->moving && !m->lines.unended;
-    int rc = tp_lines_bad(&m->lines, m->reading->lower, err, "'%s' is no line of mtrace",
+    int rc = tp_lines_bad(&m->lines, m->reading->lower, err, "'%s' is not an mtrace line",
                           tp_cut_show(line, shown));
     return rc == TP_EINPUT && !m->lines.unended
                ? tp_hint(err, rc,

@@ -160,7 +160,7 @@ static bool is_newer(const struct rep *r)
 static void describe(const struct rep *r)
 {
     static const char *const weights[] = {"not counted", "utilisation and throughput",
-                                          "utilisation alone", "throughput alone"};
+                                          "only utilisation", "only throughput"};
     struct tp_meta *meta = r->reading->meta;
     bool newer = is_newer(r);
     uint64_t weight = r->header[newer ? FIRST : LAST];

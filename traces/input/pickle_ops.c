@@ -333,7 +333,7 @@ int tp_pickle_refuse(struct tp_pickle *p, struct tp_err *err)
     const struct tp_pickle_op *op = &tp_pickle_ops[opcode];
     char name[NAME_SHOWN] = "";
     if (op->effect == TP_OP_UNKNOWN)
-        return tp_pickle_fail(p, p->op_offset, err, "0x%02x is no opcode of a pickle", opcode);
+        return tp_pickle_fail(p, p->op_offset, err, "0x%02x is not a pickle opcode", opcode);
     if (op->effect != TP_OP_CODE)
         return tp_pickle_fail(p, p->op_offset, err, "%s is in no memory snapshot", op->name);
     if (opcode == 'c' || opcode == 'i')

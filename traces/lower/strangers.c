@@ -193,8 +193,8 @@ static bool is_rmm_log(const unsigned char *data, size_t size)
 
 static const struct tp_stranger strangers[] = {
     {.is = is_saved_model,
-     .name = "what torch.save() writes",
-     .why = "not what PyTorch's allocator did",
+     .name = "a file of torch.save()",
+     .why = "not a recording of PyTorch's allocator",
      .hint = "a snapshot of memory comes from torch.cuda.memory._dump_snapshot(): tapool help "
              "snapshots"},
     {MARK("PK\003\004"), .name = "a zip file", .why = "which tapool does not unpack",
@@ -213,13 +213,13 @@ static const struct tp_stranger strangers[] = {
      .hint = UNPACK("lz4 -dc FILE")},
     {.is = is_old_pickle,
      .name = "a pickle of protocol 0 or 1",
-     .why = "and 2 to 5 can be read",
+     .why = "tapool reads protocols 2 to 5",
      .hint =
          "if you trust the file, as loading may run code: python3 -c \"import pickle as p, sys; "
          "p.dump(p.load(sys.stdin.buffer), sys.stdout.buffer, 4)\" <FILE >snapshot.pickle"},
     {.is = is_snapshot_json,
      .name = "PyTorch's memory state as JSON",
-     .why = "and tapool reads it as a pickle",
+     .why = "tapool reads it only as a pickle",
      .hint = "python3 -c \"import json, pickle, sys; pickle.dump(json.load(sys.stdin), "
              "sys.stdout.buffer, 4)\" <FILE >snapshot.pickle"},
     {.is = is_memory_stats,

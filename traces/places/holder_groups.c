@@ -22,7 +22,7 @@ struct grouping {
 
 static int no_memory(struct tp_err *err)
 {
-    return tp_fail(err, TP_ENOMEM, "out of memory for the holders of memory");
+    return tp_fail(err, TP_ENOMEM, "out of memory for live memory by site");
 }
 
 static unsigned class_of(uint64_t size)

@@ -28,7 +28,7 @@ struct holding {
 
 static int no_memory(struct tp_err *err)
 {
-    return tp_fail(err, TP_ENOMEM, "out of memory for the holders of memory");
+    return tp_fail(err, TP_ENOMEM, "out of memory for live memory by site");
 }
 
 /* ---- what is live ---- */

@@ -277,7 +277,7 @@ static const char *check_pool(const struct arena_central *pool, uint32_t c, stru
     sums->idle += idle;
     return pool->count == pooled && pool->idle == idle
                ? NULL
-               : "a pool counts its blocks and its idle spans";
+               : "a pool counts its blocks and its free spans";
 }
 
 /* Checks the pools and the caches of one class against what its spans say. */
@@ -297,7 +297,7 @@ static const char *check_class(const struct arena *st, uint32_t c, const struct 
     if (broken)
         return broken;
     if (seen.pooled != sums->pooled || seen.pages != sums->pages || seen.idle != sums->idle)
-        return "the pools of a class hold its pooled blocks, its pages and its idle spans";
+        return "the pools of a class hold its pooled blocks, its pages and its free spans";
     if (seen.spans != sums->spans)
         return "every span with pooled blocks is linked to its pool";
     if (st->checked && sums->pooled + cached + sums->gone != sums->unused)

@@ -52,7 +52,7 @@ static const char *check_range(const struct bump *st, const struct bump_range *r
             return "leaves are in order";
         for (unsigned w = 0; w < BUMP_WORDS; w++) {
             if (leaf->freed[w] & ~leaf->starts[w])
-                return "what is freed began";
+                return "a freed block has a start";
             *live += (uint64_t)__builtin_popcountll(leaf->starts[w] & ~leaf->freed[w]);
         }
         tp_addr end = r->base + r->used; /* the end of the used part may lie far behind the leaf */

@@ -160,7 +160,7 @@ static const char *check_bins(const struct cache *c, struct cache_sums *sums)
             if (!tp_cache_check_list(&s->ready, s, &sums->ready))
                 return "the list of a shelf is broken";
         }
-    return c->beside.count > sums->shelves ? "a shelf that is gone is still beside another" : NULL;
+    return c->beside.count > sums->shelves ? "a removed shelf is still beside another" : NULL;
 }
 
 const char *tp_cache_check(const struct cache *c, struct cache_sums *sums)

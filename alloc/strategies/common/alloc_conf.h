@@ -199,7 +199,7 @@ static inline int conf_each(const char *text, conf_item_fn *fn, void *ctx, struc
         *end = '\0';
         char *colon = strchr(item, ':');
         if (!colon)
-            return tp_fail(err, TP_EUSAGE, "'%.63s' is no setting of the form key:value", item);
+            return tp_fail(err, TP_EUSAGE, "'%.63s' is not a setting of the form key:value", item);
         *colon = '\0';
         rc = fn(ctx, item, colon + 1, err);
         item = next;

@@ -27,7 +27,7 @@ static const char *check_near(const struct lru *st)
         const struct lru_near *near = &st->near[i];
         uint64_t name = near->size ? key_name(round_size(st, near->size), near->align) : 0;
         if (near->key != &st->nobody && cache_shelf_find(&st->cache, name, 0) != &near->key->shelf)
-            return "what was seen lately leads to its key";
+            return "a recently seen size leads to its key";
     }
     return key_newest(&st->nobody) ? "nobody has no blocks" : NULL;
 }

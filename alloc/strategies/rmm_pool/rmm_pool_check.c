@@ -94,9 +94,10 @@ static const char *check_lanes(const struct rmm_pool *st, uint64_t *free_blocks)
         if (list->lane != lane || count != list->count || (count && !most))
             return "a list has lost a block";
         if (count && (!lane->listed || !tp_rmm_pool_first_lane(st, list->largest)))
-            return "a lane with free blocks is not found";
+            return "a stream queue with free blocks is not found";
     }
-    return listed != count_lanes(st->lanes) || lanes != st->lane_of.count ? "a lane is lost" : NULL;
+    return listed != count_lanes(st->lanes) || lanes != st->lane_of.count ? "a stream queue is lost"
+                                                                          : NULL;
 }
 
 int tp_rmm_pool_check(void *state, struct tp_err *err)

@@ -58,7 +58,7 @@ static const char *pool_check_bins(const struct pool *st, const struct pool_sums
     for (uint64_t at = 0; (e = tp_addr_map_next(&st->cache.bins, &at));)
         for (struct shelf *s = bin_find(st, e->key); s; s = shelf_next(s)) {
             if (s->shelf.stream != s->lane->stream)
-                return "a shelf is in the wrong lane";
+                return "a shelf is in the wrong stream queue";
             if (!tp_cache_check_list(&s->held, &s->shelf, &held) ||
                 !pool_check_shelf(&s->held, true) || !pool_check_shelf(&s->shelf.ready, false))
                 return "the list of a shelf is broken";

@@ -115,7 +115,7 @@ static int read_pools(const struct tp_env *env, const struct tp_opt_list *list,
         int used = 0;
         if (sscanf(text, "%8u.%8u%n", &first, &second, &used) != 2 || text[used] ||
             first > TP_POOL_MOST || second > TP_POOL_MOST || !(first | second))
-            return tp_fail(err, TP_EUSAGE, "'%.63s' is no private pool such as 0.1", text);
+            return tp_fail(err, TP_EUSAGE, "'%.63s' is not a private pool such as 0.1", text);
         out->numbers[out->count] = tp_pool_number(first, second);
     }
     return TP_OK;

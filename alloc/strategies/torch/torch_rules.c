@@ -103,7 +103,7 @@ int tp_torch_version(struct tp_torch_rules *rules, const char *version, struct t
 {
     unsigned major = 0, minor = 0;
     if (!read_release(version, &major, &minor))
-        return tp_fail(err, TP_EUSAGE, "'%.63s' is no version of PyTorch such as 2.9", version);
+        return tp_fail(err, TP_EUSAGE, "'%.63s' is not a PyTorch version such as 2.9", version);
     for (size_t i = 0; i < sizeof torch_releases / sizeof *torch_releases; i++) {
         bool before = is_before(major, minor, torch_releases[i].major, torch_releases[i].minor);
         *(uint64_t *)(void *)((char *)rules + torch_releases[i].offset) = !before;

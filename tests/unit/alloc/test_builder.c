@@ -153,7 +153,7 @@ TEST(strict_prologue)
     assert_int_equal(tp_builder_prologue(b, &in, &err), TP_OK);
     assert_int_equal(tp_builder_prologue(b, &in, &err), TP_EBROKEN);
     assert_string_equal(err.text,
-                        "prologue instruction 1 ('alloc', slot 0, size 1): the slot is live");
+                        "initial heap: instruction 1 ('alloc', slot 0, size 1): the slot is live");
     struct tp_insn timed = {.op = TP_ALLOC, .slot = 1, .size = 1, .gap_ns = 1};
     assert_int_equal(tp_builder_prologue(b, &timed, &err), TP_EBROKEN);
     struct tp_insn adopt = {.op = TP_ADOPT, .slot = 1, .size = 1};
@@ -162,7 +162,7 @@ TEST(strict_prologue)
     assert_int_equal(tp_builder_add(b, &note, 1, &err), TP_OK);
     in.slot = 1;
     assert_int_equal(tp_builder_prologue(b, &in, &err), TP_EBROKEN);
-    assert_non_null(strstr(err.text, "the prologue is over"));
+    assert_non_null(strstr(err.text, "the initial heap is complete"));
     tp_builder_free(b);
 }
 

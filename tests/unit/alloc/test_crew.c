@@ -451,7 +451,7 @@ TEST(too_much_is_refused)
     struct tp_program *p = test_program(many, TP_CREW_MAX + 1, false);
     struct tp_replay_cfg cfg = threads_on(p, TP_PASS_THROUGHPUT, TP_THREADS_AS_RECORDED);
     assert_int_equal(tp_replay(&cfg, run, &err), TP_EUSAGE);
-    assert_string_equal(err.text, "1025 threads are too many: at most 1024 play together");
+    assert_string_equal(err.text, "1025 threads are too many: at most 1024 can replay together");
     cfg = run_on(&tp_source_virtual, &strict_strategy, p, TP_PASS_THROUGHPUT);
     cfg.threads = 2;
     assert_int_equal(tp_replay(&cfg, run, &err), TP_EUSAGE);

@@ -199,7 +199,7 @@ TEST(a_process_that_ends_is_told)
     elsewhere->aborts = true;
     assert_int_equal(tp_replay(&cfg, run, &err), TP_EBROKEN);
     assert_string_equal(
-        err.text, "strategy 'napping', played by one thread, was killed by signal 9 (Killed)");
+        err.text, "strategy 'napping', replayed by one thread, was killed by signal 9 (Killed)");
     elsewhere->aborts = false;
     tp_program_release(p);
 }

@@ -131,7 +131,7 @@ static const struct {
     {SEGMENT(0, device), 1, "its segments do not ascend"},
     {SEGMENT(2, device), 256, "a segment has no such stream"},
     {SEGMENT(1, stream), 65535, "a segment has no such stream"},
-    {SEGMENT(0, blocks), 1, "what lies behind a block does not"},
+    {SEGMENT(0, blocks), 1, "the padding behind a block is outside its room"},
     {SEGMENT(0, blocks), 4, "its segments add up to too much"},
     {SEGMENT(0, blocks), UINT64_MAX, "its segments add up to too much"},
     {SEGMENT(2, blocks), 0, "a block lies in no segment"},
@@ -145,8 +145,8 @@ static const struct {
     {BLOCK(1, requested), 3073, "or the end of its segment"},
     {BLOCK(0, bytes), 499, "a block is smaller than its request"},
     {BLOCK(0, bytes), 513, "a block is smaller than its request, or overlaps"},
-    {BLOCK(1, behind), BASE + 1024 + 99, "what lies behind a block does not"},
-    {BLOCK(1, behind), BASE + 4096, "what lies behind a block does not"},
+    {BLOCK(1, behind), BASE + 1024 + 99, "the padding behind a block is outside its room"},
+    {BLOCK(1, behind), BASE + 4096, "the padding behind a block is outside its room"},
     {BLOCK(0, requested), 501, "not those that were live at the start"},
 };
 

@@ -134,7 +134,7 @@ TEST(wrong_settings_are_refused)
         {"pinned_reserve_segment_size_mb:0", "not a number of MiB from 1 on"},
         {"pinned_num_register_threads:3", "not a power of two up to 128"},
         {"pinned_use_background_threads:1", "not True or False"},
-        {"pinned_max_cached_size_mb", "no setting of the form key:value"}};
+        {"pinned_max_cached_size_mb", "not a setting of the form key:value"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct tp_torch_pinned_rules rules = tp_torch_pinned_defaults;
         struct tp_err err;

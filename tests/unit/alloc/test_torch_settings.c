@@ -103,9 +103,9 @@ TEST(settings_that_pytorch_refuses_are_refused)
         {"expandable_segments_reserve:40M", "not a share of the device"},
         {"expandable_segments_reserve:nan", "not a share of the device"},
         {"max_split_size_mb:32,large_segment_size_mb:50", "not a number of MiB from 50 on"},
-        {"nothing", "'nothing' is no setting of the form key:value"},
-        {",backend:native", "'' is no setting of the form key:value"},
-        {"backend:native,,backend:native", "'' is no setting of the form key:value"},
+        {"nothing", "'nothing' is not a setting of the form key:value"},
+        {",backend:native", "'' is not a setting of the form key:value"},
+        {"backend:native,,backend:native", "'' is not a setting of the form key:value"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct tp_torch_rules rules = tp_torch_defaults;

@@ -115,8 +115,8 @@ static struct tp_program *four_blocks(void)
 
 TEST_WITH(a_wrong_block_is_found_where_it_is_handed_out, setup, teardown)
 {
-    static const char foreign[] = "handed out memory that is not within one range of its source";
-    static const char overlap[] = "handed out bytes that belong to the block of event 10, which";
+    static const char foreign[] = "returned memory that is not within one range of its source";
+    static const char overlap[] = "returned bytes of the live block of event 10";
     static const struct {
         enum fault fault;
         const char *what;
@@ -125,10 +125,10 @@ TEST_WITH(a_wrong_block_is_found_where_it_is_handed_out, setup, teardown)
                 {WITHIN, overlap, false},
                 {ACROSS_START, NULL, false}, /* of these two the alignment is wrong as well */
                 {ACROSS_END, NULL, false},
-                {MISALIGNED, "handed out an address that is not aligned to 16", false},
-                {TOO_SMALL, "handed out 639 bytes where 640 were asked for", false},
-                {NO_ADDRESS, "handed out an address that no block can have", false},
-                {BEYOND_SPACE, "handed out an address that no block can have", false},
+                {MISALIGNED, "returned an address that is not aligned to 16", false},
+                {TOO_SMALL, "allocated 639 bytes where 640 were requested", false},
+                {NO_ADDRESS, "returned an address that no block can have", false},
+                {BEYOND_SPACE, "returned an address that no block can have", false},
                 {OUTSIDE, foreign, false},
                 {BEYOND_RANGE, foreign, false},
                 {ACROSS_RANGES, foreign, true},
@@ -141,7 +141,7 @@ TEST_WITH(a_wrong_block_is_found_where_it_is_handed_out, setup, teardown)
         struct tp_replay_cfg cfg = on(sources[i % 2], &copying, p);
         plan.fault = rows[row].fault;
         plan.at = 3;
-        assert_found(&cfg, 30, rows[row].what ? rows[row].what : "handed out");
+        assert_found(&cfg, 30, rows[row].what ? rows[row].what : "returned");
     }
 }
 
@@ -177,7 +177,7 @@ TEST_WITH(an_overlap_of_one_byte_is_found, setup, teardown)
         struct tp_replay_cfg cfg = on(sources[i % 2], &copying, p);
         plan.fault = faults[i / 2 % 2];
         plan.at = 3 + i / 4;
-        assert_found(&cfg, 10 * plan.at, "belong to the block of event 10, which is live");
+        assert_found(&cfg, 10 * plan.at, "returned bytes of the live block of event 10");
     }
 }
 
@@ -188,9 +188,9 @@ TEST_WITH(a_wrong_block_in_the_prologue_is_found, setup, teardown)
     struct tp_replay_cfg cfg = on(&tp_source_host, &copying, program_of(before, 2, insns, 2));
     plan.fault = SAME_BLOCK;
     plan.at = 2;
-    assert_found(&cfg, 0, "belong to the block of event 0, which is live");
+    assert_found(&cfg, 0, "returned bytes of the live block of event 0");
     plan.at = 3;
-    assert_found(&cfg, 10, "belong to the block of event 0, which is live");
+    assert_found(&cfg, 10, "returned bytes of the live block of event 0");
 }
 
 TEST_WITH(addresses_of_another_device_are_no_overlap, setup, teardown)
@@ -206,7 +206,7 @@ TEST_WITH(addresses_of_another_device_are_no_overlap, setup, teardown)
     assert_verified(&cfg);
     plan.fault = SAME_BLOCK;
     plan.at = 3;
-    assert_found(&cfg, 30, "belong to the block of event 20, which is live");
+    assert_found(&cfg, 30, "returned bytes of the live block of event 20");
 }
 
 /* What was freed or replaced is nobody's: the same bytes may be handed out again. */
@@ -238,7 +238,8 @@ TEST_WITH(the_event_is_right_behind_the_first_window, setup, teardown)
     assert_verified(&cfg);
     plan.fault = SAME_BLOCK;
     plan.at = 2 + (TP_WINDOW_MAX + 100) / 2;
-    assert_found(&cfg, (TP_WINDOW_MAX + 102) * EVENTS_PER_INSN, "belong to the block of event 10,");
+    assert_found(&cfg, (TP_WINDOW_MAX + 102) * EVENTS_PER_INSN,
+                 "returned bytes of the live block of event 10");
 }
 
 /* ---- contents ---- */

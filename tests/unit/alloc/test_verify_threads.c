@@ -102,9 +102,9 @@ TEST_WITH(what_breaks_beside_other_threads_is_found, setup, teardown)
         uint64_t at; /* the call */
         const char *what;
     } rows[] = {
-        {SAME_BLOCK, 3, "event 40: strategy 'cells' handed out bytes of a block that is live"},
-        {WITHIN, 3, "event 40: strategy 'cells' handed out bytes of a block that is live"},
-        {NO_ADDRESS, 3, "event 40: strategy 'cells' handed out an address that no block can have"},
+        {SAME_BLOCK, 3, "event 40: strategy 'cells' returned bytes of a live block"},
+        {WITHIN, 3, "event 40: strategy 'cells' returned bytes of a live block"},
+        {NO_ADDRESS, 3, "event 40: strategy 'cells' returned an address that no block can have"},
         {WRITE, 3, "event 50: strategy 'cells' changed the contents of a block that is live"},
         {LOSE_BYTE, 1, "event 50: strategy 'cells' changed the contents of a block that is live"},
         {REFUSE_FREE, 1, "event 30: strategy 'cells' refused a correct call (wrong argument"},

@@ -194,8 +194,8 @@ static const struct {
     size_t size;
     const char *sentence;
 } strangers[] = {
-    ROW(ZIP("\020", "archive/data.pkl"), "a.x is what torch.save() writes, not what PyTorch's "
-                                         "allocator did"),
+    ROW(ZIP("\020", "archive/data.pkl"), "a.x is a file of torch.save(), not a recording of "
+                                         "PyTorch's allocator"),
     ROW(ZIP("\005", "a.csv"), "a.x is a zip file, which tapool does not unpack"),
     ROW(ZIP("\377", "a.csv"), "a.x is a zip file, which tapool does not unpack"),
     ROW("PK\003\004", "a.x is a zip file, which tapool does not unpack"),
@@ -203,16 +203,16 @@ static const struct {
     ROW("BZh91AY&SYx", "a.x is packed with bzip2, which tapool does not unpack"),
     ROW("BZh9 is a word", no_trace),
     ROW("\004\"M\030x", "a.x is packed with lz4, which tapool does not unpack"),
-    ROW("(dp0\nS'segments'", "a.x is a pickle of protocol 0 or 1, and 2 to 5 can be read"),
-    ROW("(lp1\n(dp2\n", "a.x is a pickle of protocol 0 or 1, and 2 to 5 can be read"),
-    ROW("}q\0(X", "a.x is a pickle of protocol 0 or 1, and 2 to 5 can be read"),
+    ROW("(dp0\nS'segments'", "a.x is a pickle of protocol 0 or 1, tapool reads protocols 2 to 5"),
+    ROW("(lp1\n(dp2\n", "a.x is a pickle of protocol 0 or 1, tapool reads protocols 2 to 5"),
+    ROW("}q\0(X", "a.x is a pickle of protocol 0 or 1, tapool reads protocols 2 to 5"),
     ROW("(dp", no_trace),
     ROW("(dpx\n", no_trace),
     ROW("}q", no_trace),
     ROW("\n {\"segments\": [], \"device_traces\": []}",
-        "a.x is PyTorch's memory state as JSON, and tapool reads it as a pickle"),
+        "a.x is PyTorch's memory state as JSON, tapool reads it only as a pickle"),
     ROW("[{\"total_size\": 1, \"segment_type\": \"large\"}]",
-        "a.x is PyTorch's memory state as JSON, and tapool reads it as a pickle"),
+        "a.x is PyTorch's memory state as JSON, tapool reads it only as a pickle"),
     ROW("[{\"total_size\": 1}]", no_trace),
     ROW("\n<!DOCTYPE html> import \"x/MemoryViz.js\" [{\"base64\": \"gA==\"}]",
         "a.x is a page that PyTorch's memory_viz wrote, with the snapshot inside"),

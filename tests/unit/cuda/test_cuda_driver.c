@@ -159,7 +159,7 @@ TEST_IN_RIG(no_library)
     struct cuda_bench b;
     assert_int_equal(cuda_bench_open(&b, NULL, NULL), TP_EDEVICE);
     assert_string_equal(b.err.text, "libcuda-of-nobody.so.1 was not found");
-    assert_string_equal(b.err.hint, "'--source virtual' replays the same policy without a GPU");
+    assert_string_equal(b.err.hint, "'--source virtual' replays the same strategy without a GPU");
 }
 
 TEST_IN_RIG(no_driver_in_the_library)

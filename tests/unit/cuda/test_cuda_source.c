@@ -471,9 +471,10 @@ TEST_IN_RIG(devices_are_mapped)
         {"map={0=1,1=0}", 1, NULL, NULL},
         {"map={7=1}", 7, NULL, NULL},
         {NULL, 2, "the trace has a device 2, and this machine has 2 CUDA devices",
-         "--map-device 2=0 plays it on device 0; --device 0 plays only that device of the trace"},
+         "--map-device 2=0 replays it on device 0; --device 0 replays only that device of the "
+         "trace"},
         {"map={0=5}", 0,
-         "device 0 of the trace is to be played on CUDA device 5, and this machine has 2 CUDA "
+         "device 0 of the trace maps to CUDA device 5, and this machine has 2 CUDA "
          "devices",
          "--map-device 0=0"},
     };

@@ -59,15 +59,15 @@ static const struct importer_row lines[] = {
 };
 
 static const struct importer_row what_is_none[] = {
-    REFUSED("v\n+ 10 1 a0\n", "x.json:1: event 1: 'v' is no line of heaptrack"),
+    REFUSED("v\n+ 10 1 a0\n", "x.json:1: event 1: 'v' is not a heaptrack line"),
     REFUSED("v 10400 4\n", "x.json:1: heaptrack's file format 4; this tapool reads 1 to 3"),
-    REFUSED("v 10400 3\n+ 10 1 a0\n? 1\n", "x.json:3: event 2: '? 1' is no line of heaptrack"),
-    REFUSED("v 10400 3\n+ 0\n", "x.json:2: event 1: '+ 0' is no line of heaptrack"),
-    REFUSED("v 10400 3\na 8 1\n- 1\n", "x.json:3: event 1: '- 1' is no line of heaptrack"),
+    REFUSED("v 10400 3\n+ 10 1 a0\n? 1\n", "x.json:3: event 2: '? 1' is not a heaptrack line"),
+    REFUSED("v 10400 3\n+ 0\n", "x.json:2: event 1: '+ 0' is not a heaptrack line"),
+    REFUSED("v 10400 3\na 8 1\n- 1\n", "x.json:3: event 1: '- 1' is not a heaptrack line"),
     REFUSED("v 10400 3\na 8 1\n+ 10 1 a0\n",
-            "x.json:3: event 1: '+ 10 1 a0' is no line of heaptrack"),
-    REFUSED("v 10400 3\n+ 10 1 a0\na 8 1\n", "x.json:3: event 2: 'a 8 1' is no line of heaptrack"),
-    REFUSED("v 10400 3\ncx\n", "x.json:2: event 1: 'cx' is no line of heaptrack"),
+            "x.json:3: event 1: '+ 10 1 a0' is not a heaptrack line"),
+    REFUSED("v 10400 3\n+ 10 1 a0\na 8 1\n", "x.json:3: event 2: 'a 8 1' is not a heaptrack line"),
+    REFUSED("v 10400 3\ncx\n", "x.json:2: event 1: 'cx' is not a heaptrack line"),
 };
 
 /* A command may have line breaks, and words that look like lines. The clock stands still for events
@@ -78,7 +78,7 @@ static const struct importer_row commands_and_clock[] = {
           .name = "python -c import os", .remarks_part = "attached to a running program",
           .facts = "time_known=0 duration_ns=20000000 "),
     /* behind the command such a line is one too many */
-    REFUSED("v 10400 3\nX a\nI 1000 5e298f\nz\n", "x.json:4: event 1: 'z' is no line of heaptrack"),
+    REFUSED("v 10400 3\nX a\nI 1000 5e298f\nz\n", "x.json:4: event 1: 'z' is not a heaptrack line"),
 };
 
 /* ---- who asked ---- */

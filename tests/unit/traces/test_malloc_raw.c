@@ -217,7 +217,7 @@ static const struct record refusals_narrow[] = {{MAGIC, 0x1234, 0, 4, 0, 1}};
 static const struct record refusals_turned[] = {{MAGIC, UINT64_C(0x3412) << 48, 0, 8, 0, 1}};
 static const struct record refusals_wrong[] = {{MAGIC, 0x1235, 0, 8, 0, 1}};
 static const struct importer_row refusals[] = {
-    DENIED(refusals_type, "x.json: byte 128: event 2: type 77 is no call that is known"),
+    DENIED(refusals_type, "x.json: byte 128: event 2: type 77 is an unknown call"),
     DENIED(refusals_twice,
            "x.json: byte 64: event 1: a second magic record: the file is more than one trace"),
     DENIED(refusals_narrow,

@@ -52,8 +52,8 @@ static const struct importer_row repairs[] = {
 };
 
 #define NO_LINE(line)                                                                              \
-    REFUSED("= Start\n+ 0x8 0x8\n" line "\n", "x.json:3: event 2: '" line "' is no line of "       \
-                                              "mtrace")
+    REFUSED("= Start\n+ 0x8 0x8\n" line "\n", "x.json:3: event 2: '" line "' is not an mtrace "    \
+                                              "line")
 static const struct importer_row refusals[] = {
     NO_LINE("+ 0x10"),
     NO_LINE("+ 0x10 0x8 0x8"),

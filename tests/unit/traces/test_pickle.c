@@ -270,8 +270,8 @@ TEST(test_foreign_opcodes)
     expect_error("} ( $32 .", "x: byte 4: DUP is in no memory snapshot");
     expect_error("} ( 'x' ] ( $32 e u .", "x: byte 9: DUP is in no memory snapshot");
     expect_error("} ( $96 u .", "x: byte 4: BYTEARRAY8 is in no memory snapshot");
-    expect_error("} ( 'x' ] ( $ff e u .", "x: byte 9: 0xff is no opcode of a pickle");
-    expect_error("$00", "x: byte 2: 0x00 is no opcode of a pickle");
+    expect_error("} ( 'x' ] ( $ff e u .", "x: byte 9: 0xff is not a pickle opcode");
+    expect_error("$00", "x: byte 2: 0x00 is not a pickle opcode");
 }
 
 TEST(test_structure)

@@ -13,7 +13,7 @@ _Static_assert(offsetof(struct tp_recording_head, bytes) == 2168 &&
                "the layout is another: tests/fuzz/recording_specimens.sh, then these numbers");
 
 #define OVERLAP                                                                                    \
-    "events that overlap in time are in the order in which their addresses changed hands: "
+    "overlapping events were reordered so that each address is freed before it is reused: "
 
 #define A 0x5581c0de2a0
 #define B 0x5581c0de2d0

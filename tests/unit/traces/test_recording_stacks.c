@@ -196,7 +196,7 @@ TEST(functions_of_the_same_file)
     }
 }
 
-/* What is no regular file, or not ELF, is not even read. */
+/* What is not a regular file, or not ELF, is not even read. */
 TEST(no_program)
 {
     static const char *const paths[] = {"/dev/zero", "/proc/self/environ", "/", "", "/etc/passwd"};

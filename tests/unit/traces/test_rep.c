@@ -34,8 +34,8 @@ static const struct importer_row headers[] = {
     HEADER(CLASSIC BODY, "1", OLDER),
     HEADER("1\n3\n8\n1408\n" BODY, "1 (utilisation and throughput)", NEWER),
     HEADER("0\n3\n8\n4\n" BODY, "0 (not counted)", NEWER),
-    HEADER("2\n3\n8\n1408\n" BODY, "2 (utilisation alone)", NEWER),
-    HEADER("3\n3\n8\n1408\n" BODY, "3 (throughput alone)", NEWER),
+    HEADER("2\n3\n8\n1408\n" BODY, "2 (only utilisation)", NEWER),
+    HEADER("3\n3\n8\n1408\n" BODY, "3 (only throughput)", NEWER),
     HEADER("4\n3\n8\n1\n" BODY, "1", OLDER),
     HEADER("0\n3\n8\n1\n" BODY, "1", OLDER), /* no heap of 1 byte at most */
     HEADER("1\n3\n8\n1\n" BODY, "1", OLDER), /* one that goes round has this */

@@ -295,8 +295,8 @@ TEST(test_facts_that_hold_until_the_end)
     enum { LIVE = 16, BYTES, DURATION };
     lie_in_facts(SLOTS, f->objects + 1, true, "the number of objects is wrong");
     lie_in_facts(SLOTS, f->slots + 1, false, "the number of slots is not what the facts say");
-    lie_in_facts(LIVE, f->live_at_end - 1, false, "what is live at the end");
-    lie_in_facts(BYTES, f->live_at_end_bytes + 1, false, "what is live at the end");
+    lie_in_facts(LIVE, f->live_at_end - 1, false, "the live memory at the end");
+    lie_in_facts(BYTES, f->live_at_end_bytes + 1, false, "the live memory at the end");
     lie_in_facts(DURATION, f->duration_ns + 1, false, "the duration");
     tp_program_release(p);
 }

@@ -296,7 +296,7 @@ static int take_line(struct heaptrack *h, struct tp_cut line, struct tp_err *err
         }
     if (h->in_command)
         return TP_OK;
-    return tp_lines_bad(&h->lines, h->reading->lower, err, "'%s' is no line of heaptrack",
+    return tp_lines_bad(&h->lines, h->reading->lower, err, "'%s' is not a heaptrack line",
                         tp_cut_show(line, shown));
 }
 

@@ -72,14 +72,14 @@ static int read_args(const struct kineto_reader *rd, struct tp_span object,
     if (!object.at || !tp_span_pick(object, arg_names, args, ARGS))
         return wrong(rd, ev->offset, "has no 'args'", err);
     if (!tp_span_int(args[BYTES], &ev->bytes))
-        return wrong(rd, ev->offset, "has no 'Bytes' that is a whole number", err);
+        return wrong(rd, ev->offset, "has a 'Bytes' that is missing or not a whole number", err);
     if (!tp_span_uint(args[TYPE], &type) || type > UINT16_MAX)
-        return wrong(rd, ev->offset, "has no 'Device Type' that is known", err);
+        return wrong(rd, ev->offset, "has a 'Device Type' that is missing or unknown", err);
     if (args[ID].at && (!tp_span_int(args[ID], &id) || id < -1 || id > INT32_MAX))
-        return wrong(rd, ev->offset, "has a 'Device Id' that is none", err);
+        return wrong(rd, ev->offset, "has a 'Device Id' that is out of range", err);
     ev->has_addr = args[ADDR].at != NULL;
     if (ev->has_addr && !tp_span_uint(args[ADDR], &ev->addr))
-        return wrong(rd, ev->offset, "has an 'Addr' that is no address", err);
+        return wrong(rd, ev->offset, "has an 'Addr' that is not an address", err);
     ev->device_type = (uint16_t)type;
     ev->device_id = (int32_t)id;
     ev->has_allocated = tp_span_uint(args[ALLOCATED], &ev->allocated);

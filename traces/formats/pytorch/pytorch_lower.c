@@ -317,8 +317,8 @@ static int lower_heap(struct lowering *l, struct tp_err *err)
     if (rc == TP_OK)
         rc = tp_lower_begin(l->reading->lower, why, err);
     if (rc == TP_OK && *why)
-        tp_meta_remark(l->reading->meta, "Not played: where the blocks lay at the start (%s).",
-                       why);
+        tp_meta_remark(l->reading->meta,
+                       "Not replayed: the placement of the blocks at the start (%s).", why);
     return rc;
 }
 

@@ -130,8 +130,8 @@ static void describe(const struct tp_reading *r, const struct tp_recording *rec,
         const char *what;
     } remarks[] = {
         {counts->mended,
-         "events that overlap in time are in the order in which their addresses changed hands"},
-        {rec->lost, "pieces of the file are missing"},
+         "overlapping events were reordered so that each address is freed before it is reused"},
+        {rec->lost, "parts of the file are missing"},
         {rec->image, "programs ran in the process before this one (exec), and are left out"},
     };
     char program[TP_RECORDING_PROGRAM + 1] = {0}, ended[256];
@@ -166,7 +166,7 @@ static int set_kind(const struct tp_reading *r, bool device, struct tp_err *err)
     r->meta->kind = device ? TP_KIND_DEVICE : TP_KIND_HOST;
     tp_meta_set(r->meta, &r->meta->capture, "tapool record%s", device ? " --cuda" : "");
     if (device)
-        tp_meta_set(r->meta, &r->meta->unknown, "what kernels use");
+        tp_meta_set(r->meta, &r->meta->unknown, "memory use of kernels");
     return tp_lower_kind(r->lower, r->meta->kind, err);
 }
 

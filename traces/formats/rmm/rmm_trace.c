@@ -196,7 +196,7 @@ static const char *cut_older_row(struct tp_cut *row, struct tp_rmm_row *out)
     else if (tp_cut_text(row, "Free,"))
         out->action = TP_RMM_FREE;
     else
-        return "event that can be replayed ('Alloc', 'Free')";
+        return "event ('Alloc', 'Free')";
     if (!cut_decimal_field(row, &device) || device > INT32_MAX)
         return "device";
     out->device = (int64_t)device;
@@ -293,7 +293,7 @@ static int bad_row(struct rmm *m, struct tp_cut rest, const char *expected, stru
     int rc = rest.at == rest.end
                  ? tp_lines_bad(&m->lines, m->reading->lower, err, "the row ends before its %s",
                                 expected)
-                 : tp_lines_bad(&m->lines, m->reading->lower, err, "'%s' is no %s",
+                 : tp_lines_bad(&m->lines, m->reading->lower, err, "'%s' is not a valid %s",
                                 tp_cut_show(tp_cut_field(&rest, ','), shown), expected);
     if (rc != TP_EINPUT || m->lines.unended)
         return rc;

@@ -21,7 +21,7 @@ int tp_tpt_header_get(const uint8_t *bytes, struct tp_tpt_header *out, struct tp
 {
     static const uint8_t zeros[4];
     if (memcmp(bytes, TP_TPT_MAGIC, TP_TPT_MAGIC_SIZE) != 0)
-        return tp_fail(err, TP_EINPUT, "this is no .tpt file");
+        return tp_fail(err, TP_EINPUT, "this is not a .tpt file");
     uint32_t crc = tp_tpt_crc32c(0, bytes, HEADER_CRC_AT), said = tp_load32(bytes + HEADER_CRC_AT);
     if (crc != said)
         return tp_fail(err, TP_EINPUT,
@@ -89,7 +89,7 @@ static const char *insns_wrong(const struct tp_tpt_block *b)
     if (b->tick_ns < 1 || b->tick_ns > TP_TPT_TICK_MAX)
         return "its unit of time is out of range";
     if (b->type == TP_TPT_PROL && (b->first_event || b->first_time))
-        return "the prologue has events or time";
+        return "the initial heap has events or time";
     if (b->type == TP_TPT_DATA && !b->first_event)
         return "its first event has no number";
     return NULL;

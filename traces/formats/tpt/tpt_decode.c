@@ -473,7 +473,7 @@ static const char *block_wrong(const struct tp_tpt_decoder *d, const struct tp_t
     if (b->count > d->max_count)
         return "it holds more instructions than it did";
     if (b->type == TP_TPT_PROL)
-        return d->started ? "the prologue is over" : NULL;
+        return d->started ? "the initial heap is complete" : NULL;
     if (b->first_event < d->event || b->first_event > d->limits.events)
         return "its first event is out of order";
     if (b->first_time != d->time)
@@ -509,7 +509,7 @@ static bool pools_stand(struct frame *f, const struct tp_window *w)
 static const char *end_prologue(struct tp_tpt_decoder *d, const struct frame *f, uint32_t count)
 {
     if (f->ops[TP_ALLOC] != count || f->time)
-        return "the prologue holds more than allocations";
+        return "the initial heap holds more than allocations";
     d->prologue += count;
     for (uint32_t i = 0; i < TP_MAX_DEVICES; i++) {
         struct tp_live_device *device = &d->live.devices[i];

@@ -235,6 +235,6 @@ const char *tp_tpt_facts_differ(const struct tp_tpt_facts *f, const struct tp_tp
             return "the peak";
     }
     if (live != facts->live_at_end || d->live.bytes != facts->live_at_end_bytes)
-        return "what is live at the end";
+        return "the live memory at the end";
     return NULL;
 }

@@ -395,7 +395,7 @@ static int read_header(struct tp_tpt_file *f, struct tp_err *err)
     if (fstat(f->fd, &st))
         return tp_fail(err, TP_EIO, "%s: cannot be read: %s", f->name, strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return tp_fail(err, TP_EINPUT, "%s: this is no file", f->name);
+        return tp_fail(err, TP_EINPUT, "%s: this is not a regular file", f->name);
     f->bytes = (uint64_t)st.st_size;
     if (f->bytes < sizeof bytes)
         return tp_fail(err, TP_EINPUT, "%s: cut at byte %" PRIu64 ", within its header", f->name,

@@ -73,7 +73,7 @@ int tp_tpt_meta_put(const struct tp_meta *meta, const struct tp_recorded *record
         return TP_OK;
     tp_tpt_meta_free(*json);
     *json = NULL;
-    return tp_fail(err, TP_EINPUT, "what the trace says of itself is longer than 1 MiB");
+    return tp_fail(err, TP_EINPUT, "the metadata of the trace is longer than 1 MiB");
 }
 
 void tp_tpt_meta_free(char *json)
@@ -109,7 +109,7 @@ int tp_tpt_meta_get(const char *json, size_t size, struct tp_meta *meta,
     cJSON *root = cJSON_ParseWithLength(json, size);
     if (!cJSON_IsObject(root)) {
         cJSON_Delete(root);
-        return tp_fail(err, TP_EINPUT, "it is no JSON object");
+        return tp_fail(err, TP_EINPUT, "it is not a JSON object");
     }
     int rc = TP_OK;
     get_meta(cJSON_GetObjectItemCaseSensitive(root, "meta"), meta);

@@ -255,7 +255,7 @@ static int open_cut(struct tp_tpt_file *f, const struct tp_reading *r, struct tp
         tp_recorded_forget_end(r->recorded);
     if (r->opts->strict)
         return tp_hint(err, tp_fail(err, TP_EINPUT, "%s: %s", f->name, text),
-                       "without --strict what is there is played");
+                       "leave out --strict to replay the part that is there");
     tp_meta_remark(r->meta, "%s", text);
     return TP_OK;
 }

@@ -232,7 +232,7 @@ static int read_old(struct umpire_reader *rd, const struct tp_span *top, struct 
         return TP_OK;
     }
     if (top[PAYLOAD].at && !tp_span_pick(top[PAYLOAD], payload_names, p, PAYLOAD_COUNT))
-        return wrong(rd, "the event is not valid JSON, or its payload is no object", err);
+        return wrong(rd, "the event is not valid JSON, or its payload is not an object", err);
     l.named = p[P_NAME].at ? p[P_NAME] : p[P_RESOURCE];
     l.base = first_of(p[P_ARGS]);
     l.type = p[P_TYPE];

@@ -251,7 +251,7 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     refused 2 'cannot name standard input' check - -s arena --update
     refused 2 "option 'require' is 'everything', which is none of memory, instructions, latency, all-cells" \
         check --require everything
-    refused 2 'no share above 0' check --effect 5%%
+    refused 2 'not a share above 0' check --effect 5%%
     refused 2 'it is a time' check --update --tolerance ns_per_op=5%
     refused 2 'no METRIC=VALUE' check --update --tolerance peak_reserved
     refused 2 '3 pairs cannot show anything at alpha 0.01 over up to 7 tests' check --base-bin "$TAPOOL" --pairs 3

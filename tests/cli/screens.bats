@@ -105,7 +105,7 @@ leads() {
     leads capture formats recording
     leads svg exports pictures
     leads vocabulary terms
-    for word in oom:failed fragmentation:'internal fragmentation' peak:'^  peak' stacks:'^  stacks' \
+    for word in oom:OOM fragmentation:'internal fragmentation' peak:'^  peak' stacks:'^  stacks' \
         expandable_segments:expandable capture:record jemalloc:jemalloc pytorch:torch; do
         ok "$TAPOOL" help "${word%%:*}"
         matches "$out" "${word#*:}"

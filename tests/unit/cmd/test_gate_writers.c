@@ -481,9 +481,9 @@ TEST(test_json)
         rigs[i].make(&r);
         cJSON *root = cJSON_Parse(written(tp_check_index_json, &r.gate));
         assert_non_null(root);
-        fix_member(
-            root, "tool",
-            "{\"version\":\"1.0\",\"build\":\"release\",\"compiler\":\"cc\",\"flags\":\"-O2\"}");
+        fix_member(root, "tool",
+                   "{\"version\":\"1.0\",\"commit\":null,\"build\":\"release\",\"compiler\":\"cc\","
+                   "\"flags\":\"-O2\"}");
         fix_member(root, "machine",
                    "{\"os\":\"Linux\",\"arch\":\"x86_64\",\"cpu\":\"a\",\"libc\":\"b\","
                    "\"cores\":2,\"memory_bytes\":1024,\"page_bytes\":4096}");

@@ -642,7 +642,7 @@ json.dump(a, open("b.json", "w"))'
         "$TAPOOL" compare a.json -s arena -s lru --timeout 1ns
     refused 4 'had not ended after 50 ms$' check a.json -s arena --update --bin ./stuck --timeout 50ms
     ok check --timeout none
-    refused 2 'neither|no duration' check --timeout soon
+    refused 2 'neither|not a valid duration' check --timeout soon
     if ! sanitized; then # a valgrind that says its version and then nothing
         printf '#!/bin/sh\n[ "$2" = --version ] && echo valgrind-3.19.0 && exit\nsleep 1000\n' >valgrind
         chmod +x valgrind

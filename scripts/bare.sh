@@ -17,15 +17,10 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/root.sh
+. "$ROOT/scripts/root.sh"
 
 BARE=$ROOT/build/bare-root
-
-# A user gets the right to mount in a namespace of his own.
-own_namespace() {
-    local as=(unshare --mount)
-    [ "$(id -u)" = 0 ] || as+=(--map-root-user)
-    "${as[@]}" "$@"
-}
 
 possible() {
     have dpkg-query && have unshare && have chroot && own_namespace true 2>/dev/null
@@ -97,23 +92,19 @@ make_root() {
         tar -C "$BARE" -x --keep-directory-symlink
 }
 
-# In the namespace: what has to be there of this machine, and the command with a clean environment.
+# The command, with what has to be there of this machine.
 enter() {
-    local folder
-    for folder in /proc /dev "$ROOT"; do mount --rbind -- "$folder" "$BARE$folder"; done
-    mount --bind -- "$ROOT/build/bare" "$BARE$ROOT/build"
     # shellcheck disable=SC2016 # of the inner shell
-    exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 ${CI:+CI="$CI"} \
-        chroot "$BARE" sh -c 'ldconfig; cd -- "$0" && exec "$@"' "$ROOT" "$@"
+    in_root "$BARE" "$ROOT" -b "$ROOT/build/bare" "$ROOT/build" ${CI:+CI="$CI"} -- \
+        sh -c 'ldconfig; cd -- "$0" && exec "$@"' "$ROOT" "$@"
 }
 
 case ${1:---help} in
 --help | -h) usage ;;
 --check) possible ;;
---enter) shift && enter "$@" ;; # of the call below
 *)
     possible || fail 2 "this machine cannot be bared: that needs dpkg, and the right to mount in a namespace"
     make_root
-    own_namespace "$0" --enter "$@"
+    enter "$@"
     ;;
 esac

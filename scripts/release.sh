@@ -19,6 +19,8 @@ set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 # shellcheck source=scripts/carry.sh
 . "$ROOT/scripts/carry.sh"
+# shellcheck source=scripts/root.sh
+. "$ROOT/scripts/root.sh"
 
 SUITE=bullseye
 OLD=$ROOT/build/$SUITE
@@ -61,16 +63,6 @@ pack_here() { # NAME FOLDER
     say "$1.tar.gz needs $(glibc_of "$stage") or newer"
 }
 
-# A root that was not made to its end is made anew.
-make_root() {
-    [ ! -e "$OLD/made" ] || return 0
-    say "making a root of Debian 11 in $OLD (two minutes)"
-    rm -rf -- "$OLD"
-    debootstrap --variant=minbase --include="${OLD_PACKAGES// /,}" "$SUITE" "$OLD" >"$OLD.log" 2>&1 ||
-        fail 1 "debootstrap failed" "all of its output is in build/$SUITE.log"
-    touch -- "$OLD/made"
-}
-
 # The folder of the CUDA Toolkit; nothing where there is none.
 toolkit_folder() {
     local nvcc=${CUDA_PATH:-/usr/local/cuda}/bin/nvcc
@@ -78,29 +70,16 @@ toolkit_folder() {
     dirname -- "$(dirname -- "$(readlink -f -- "$nvcc")")"
 }
 
-# Mounts are of a namespace of their own and go with it.
-in_root() { # FOLDER COMMAND...
-    local folder place=() out=$1 toolkit
-    toolkit=$(toolkit_folder)
-    shift
-    for folder in /proc /dev "$ROOT" "$out" "$DYGRAPHS" "$toolkit"; do
-        [ -d "$folder" ] || continue
-        mkdir -p -- "$OLD$folder"
-        place+=("$folder")
-    done
-    # shellcheck disable=SC2016 # of the inner shell
-    unshare --mount bash -euc 'old=$1; shift
-        while [ "$1" != -- ]; do mount --rbind -- "$1" "$old$1"; shift; done; shift
-        exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 CUDA_PATH="$1" chroot "$old" "${@:2}"' \
-        in "$OLD" "${place[@]}" -- "$toolkit" "$@"
-}
-
 make_tarball() { # FOLDER
+    local folder there=()
     [ "$(id -u)" = 0 ] || fail 2 "the tarball is built in a root of its own, which only root can enter" \
         "sudo $0; or --deb for the package alone"
-    make_root
+    for folder in "$DYGRAPHS" "$(toolkit_folder)"; do
+        [ ! -d "$folder" ] || there+=("$folder")
+    done
+    debian_root "$SUITE" "$OLD" "${OLD_PACKAGES// /,}"
     say "building the tarball in $OLD"
-    in_root "$1" "$ROOT/scripts/release.sh" --pack "tapool-$(version)-linux-$(uname -m)" "$1" >"$OLD.log" 2>&1 || {
+    in_root "$OLD" "$ROOT" "$1" "${there[@]}" CUDA_PATH="$(toolkit_folder)" -- "$ROOT/scripts/release.sh" --pack "tapool-$(version)-linux-$(uname -m)" "$1" >"$OLD.log" 2>&1 || {
         tail -n 40 -- "$OLD.log" >&2
         fail 1 "the tarball was not made" "all of its output is in build/$SUITE.log"
     }

@@ -10,18 +10,13 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/root.sh
+. "$ROOT/scripts/root.sh"
 
 case ${1:---help} in
 --help | -h)
     usage
     exit 0
-    ;;
---in) # in the namespace of the call below
-    root=$2
-    for folder in /proc /dev; do mount --rbind -- "$folder" "$root$folder"; done
-    shift 2
-    exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
-        chroot "$root" "$@"
     ;;
 esac
 package=$(readlink -f -- "$1")
@@ -35,15 +30,10 @@ if [ -z "$root" ]; then
     trap 'rm -rf -- "$root"' EXIT
 fi
 release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-if [ ! -x "$root/usr/bin/apt-get" ]; then
-    say "making a bare $release in $root"
-    debootstrap --variant=minbase --include=ca-certificates "$release" "$root" >"$root.log" 2>&1 ||
-        fail 2 "debootstrap failed" "all of its output is in $root.log"
-    rm -f -- "$root.log"
-fi
+debian_root "$release" "$root" ca-certificates
 cp -- /etc/resolv.conf "$root/etc/"
 
-inside() { unshare --mount "$0" --in "$root" "$@"; }
+inside() { in_root "$root" DEBIAN_FRONTEND=noninteractive -- "$@"; }
 step() { # TITLE COMMAND...
     local title=$1
     shift

@@ -369,14 +369,17 @@ static const struct tp_warning warn_recorded_settings = {
     "snapshot\n"
     "has these times, but not the graph that another value would need.",
     recorded_settings};
-static const struct tp_warning warn_wrapped = {"wrapped", "the recording's ring buffer was full",
-                                               "PyTorch keeps the last max_entries events. After "
-                                               "more events than that, the file begins in the\n"
-                                               "middle of the run, and the replay first places the "
-                                               "blocks that were live then. Segments that came\n"
-                                               "and went before the window are invisible. Record "
-                                               "with a larger max_entries, or for a shorter time.",
-                                               wrapped};
+static const struct tp_warning warn_wrapped = {
+    "wrapped",
+    "the recording's ring buffer was full",
+    "PyTorch keeps the last max_entries events. After "
+    "more events than that, the file begins in the\n"
+    "middle of the run, and the replay first places the "
+    "blocks that were live then. Segments that came\n"
+    "and went before the window are invisible. Record "
+    "with a larger max_entries, or for a shorter time.",
+    wrapped,
+};
 static const struct tp_warning warn_drift = {
     "drift", "the machine changed during the measurement",
     "The medians of the first and the second half of the steady replays differ by more than 15 %.\n"

@@ -46,7 +46,7 @@ static const struct tp_opt rows[] = {
                        "Names: 'tapool help metrics'."),
     TP_TEXT_AT("sort", ROW(sort), .arg = "KEY", TP_IN(OUTPUT),
                .help = "sort rows by name or by a metric, best first (default: as given)"),
-    TP_FAIL_ON_ROW(ROW(fail_on),
+    TP_FAIL_ON_ROW(ROW(fail_on), IN,
                    "exit with 1 if EXPR holds for a row: 'peak_reserved>+2%', oom\n"
                    "A signed value is a change from the base; a time must then differ "
                    "significantly. "

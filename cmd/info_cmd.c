@@ -27,11 +27,11 @@ static const struct tp_opt rows[] = {
     TP_COLOR_ROW(offsetof(struct info_opts, exports.color)),
     TP_HOLDERS_ROWS(struct info_opts, FIRST),
     TP_BYTES_ROW(ROW(exports.bytes)),
-    TP_LIST_AT("fail-on", ROW(fail_on), .arg = "EXPR", TP_FIRST(OUTPUT),
-               .help = "exit with 1 if EXPR holds for the second trace: allocations>+1%\n"
-                       "Names: allocations, allocated, reallocs, frees, peak_requested, "
-                       "peak_blocks, left_blocks, left, temporary, remote_frees, threads, sizes. "
-                       "Repeatable."),
+    TP_FAIL_ON_ROW(ROW(fail_on), FIRST,
+                   "exit with 1 if EXPR holds for the second trace: allocations>+1%\n"
+                   "Names: allocations, allocated, reallocs, frees, peak_requested, "
+                   "peak_blocks, left_blocks, left, temporary, remote_frees, threads, sizes. "
+                   "Repeatable."),
     {.name = NULL}};
 
 /* ---- writing ---- */

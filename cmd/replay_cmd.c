@@ -138,7 +138,7 @@ static const struct tp_opt rows[] = {
                .help = "replays of a trace that is longer than --min-time"),
     TP_CHOICE_AT("on-oom", ROW(on_oom), .def = "continue", .choices = oom_words, .arg = "WHAT",
                  TP_IN(DEVICE), .help = "after a failed allocation"),
-    TP_FAIL_ON_ROW(ROW(fail_on),
+    TP_FAIL_ON_ROW(ROW(fail_on), IN,
                    "exit with 1 if EXPR holds for a strategy: oom, 'peak_reserved>8GiB'\n"
                    "Metrics compare as in 'unused_reserved>=20%'; repeatable."),
     TP_THP_ROW(ROW(thp)),

@@ -64,8 +64,8 @@ int tp_less_reserve(uint64_t *capacity, uint64_t reserve, struct tp_err *err);
                .help = "measure resident memory with transparent huge pages\n"                     \
                        "A block of a few bytes may then hold 2 MiB.",                              \
                TP_LAST(MEASURING))
-#define TP_FAIL_ON_ROW(at, what)                                                                   \
-    TP_LIST_AT("fail-on", at, .arg = "EXPR", .help = what, TP_IN(OUTPUT))
+#define TP_FAIL_ON_ROW(at, listed, what)                                                           \
+    TP_LIST_AT("fail-on", at, .arg = "EXPR", .help = what, TP_##listed(OUTPUT))
 #define TP_SEED_ROW(at, what)                                                                      \
     TP_UINT_AT("seed", at, .def = "1", .max = UINT64_MAX - 1, .help = what, TP_LAST(MEASURING))
 #define TP_OUTPUT_ROW(at, what)                                                                    \

@@ -13,8 +13,8 @@ function(tapool_join target) # [--tests]
   foreach(source ${sources})
     get_filename_component(source ${source} ABSOLUTE)
     get_source_file_property(own ${source} COMPILE_DEFINITIONS)
-    get_source_file_property(made ${source} GENERATED)
-    if(own OR made)
+    string(FIND ${source} ${CMAKE_BINARY_DIR}/ made) # 0 inside: it may be written after this has run
+    if(own OR made EQUAL 0)
       list(APPEND alone ${source})
     else()
       list(APPEND together ${source})

@@ -2,7 +2,7 @@
  * side: what a source is, and what the engine asks of one.
  *
  * The functions do what the members of struct tp_source_ops of the same name do. They go down a
- * stack of decorators until one has the member. This header is installed: its layout is part of the
+ * stack of wrappers until one has the member. This header is installed: its layout is part of the
  * interface for plug-ins (TP_ABI in alloc/strategy.h). */
 #ifndef TP_MEMORY_H
 #define TP_MEMORY_H
@@ -22,9 +22,9 @@ TP_API_BEGIN
 typedef uint64_t tp_addr;
 
 enum tp_source_flags {
-    TP_SRC_HOST = 1u << 0,      /* memory that this process can write */
-    TP_SRC_VIRTUAL = 1u << 1,   /* simulated: measured times are the policy's own work only */
-    TP_SRC_DECORATOR = 1u << 2, /* needs cfg->inner */
+    TP_SRC_HOST = 1u << 0,    /* memory that this process can write */
+    TP_SRC_VIRTUAL = 1u << 1, /* simulated: measured times are the strategy's own work only */
+    TP_SRC_WRAPPER = 1u << 2, /* needs cfg->inner */
     /* a real device, which other processes share and which can be lost */
     TP_SRC_DEVICE = 1u << 3,
     /* fences of all streams pass in the order of recording, except those that `synced` lets pass
@@ -38,7 +38,7 @@ enum tp_source_flags {
 struct tp_source {
     const struct tp_source_ops *ops;
     void *state;
-    struct tp_source *inner; /* the source below a decorator, else NULL */
+    struct tp_source *inner; /* the source below a wrapper, else NULL */
     uint64_t page;           /* granularity of get, a power of two */
     uint64_t held;           /* bytes of ranges, and mapped ones, that this source gave so far */
     uint32_t flags;          /* enum tp_source_flags of the source at the base of the stack */

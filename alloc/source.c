@@ -2,7 +2,7 @@
  *
  *     tp_src_done(meter) --> meter has no `done` --> limit has none --> virtual's
  *
- * For a member that a decorator leaves NULL, the source below it is called. A source without the
+ * For a member that a wrapper leaves NULL, the source below it is called. A source without the
  * FENCES group has no pending work, so its fences have always passed. */
 #include "alloc/source.h"
 
@@ -16,7 +16,7 @@ static bool is_power_of_two(uint64_t n)
     return n && (n & (n - 1)) == 0;
 }
 
-/* The first group of which a source that is no decorator sets some but not all members, or NULL. */
+/* The first group of which a source that is no wrapper sets some but not all members, or NULL. */
 static const char *group_fault(const struct tp_source_ops *ops)
 {
     if (!ops->fini || !ops->page)
@@ -55,7 +55,7 @@ static const char *group_fault(const struct tp_source_ops *ops)
 /* The first fault of a table, or NULL. */
 static const char *table_fault(const struct tp_source_ops *ops)
 {
-    const uint32_t known = TP_SRC_HOST | TP_SRC_VIRTUAL | TP_SRC_DECORATOR | TP_SRC_DEVICE |
+    const uint32_t known = TP_SRC_HOST | TP_SRC_VIRTUAL | TP_SRC_WRAPPER | TP_SRC_DEVICE |
                            TP_SRC_ORDERED | TP_SRC_ABSENT;
     if (!ops->name || !*ops->name)
         return "'name' is missing";
@@ -71,9 +71,9 @@ static const char *table_fault(const struct tp_source_ops *ops)
         return "'get' and 'put' are required";
     if (ops->flags & TP_SRC_HOST && ops->flags & TP_SRC_VIRTUAL)
         return "'flags' say host and virtual at once";
-    if (!(ops->flags & TP_SRC_DECORATOR))
+    if (!(ops->flags & TP_SRC_WRAPPER))
         return group_fault(ops);
-    return ops->flags == TP_SRC_DECORATOR ? NULL : "a source wrapper has the flags of its base";
+    return ops->flags == TP_SRC_WRAPPER ? NULL : "a source wrapper has the flags of its base";
 }
 
 int tp_source_check(const struct tp_source_ops *ops, struct tp_err *err)
@@ -90,7 +90,7 @@ int tp_source_open(struct tp_source *src, const struct tp_source_ops *ops,
                    const struct tp_source_cfg *cfg, struct tp_err *err)
 {
     *src = (struct tp_source){0};
-    if (ops->flags & TP_SRC_DECORATOR && !cfg->inner)
+    if (ops->flags & TP_SRC_WRAPPER && !cfg->inner)
         return source_broken(ops, "the source below it is missing", err);
     void *state = calloc(1, ops->state_size ? ops->state_size : 1);
     if (!state)
@@ -101,7 +101,7 @@ int tp_source_open(struct tp_source *src, const struct tp_source_ops *ops,
         return rc;
     }
     *src = (struct tp_source){.ops = ops, .state = state, .flags = ops->flags};
-    if (ops->flags & TP_SRC_DECORATOR) {
+    if (ops->flags & TP_SRC_WRAPPER) {
         src->inner = cfg->inner;
         src->flags = cfg->inner->flags;
     }

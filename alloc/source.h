@@ -1,14 +1,14 @@
 /* Where memory comes from. One instance serves one device.
  *
  * To add a source: one file in alloc/sources/ (or cuda/) that exports one `const struct
- * tp_source_ops`, and one line in cmd/registry.c. A decorator is a source with TP_SRC_DECORATOR
+ * tp_source_ops`, and one line in cmd/registry.c. A wrapper is a source with TP_SRC_WRAPPER
  * whose cfg->inner is the source below it. It sets `init`, `get`, `put` and every other member that
  * it changes, and calls the source below through the wrappers at the end of this file. For a member
- * that a decorator leaves NULL, the wrappers call the source below.
+ * that a wrapper leaves NULL, the wrappers call the source below.
  *
  *     strategy --> meter --> limit --> fault --> shuffle --> host | virtual | cuda
  *
- * Members come in groups. A source that is no decorator sets all members of a group or none, and
+ * Members come in groups. A source that is no wrapper sets all members of a group or none, and
  * says by NULL that it lacks the group. */
 #ifndef TP_SOURCE_H
 #define TP_SOURCE_H
@@ -83,7 +83,7 @@ struct tp_source;
 
 struct tp_source_cfg {
     const void *opts;           /* parsed from `options`; NULL when the source has none */
-    struct tp_source *inner;    /* for decorators: the source below */
+    struct tp_source *inner;    /* for wrappers: the source below */
     struct tp_account *account; /* for the meter */
     /* for the meter: a strategy that holds more bytes than this gets nothing; 0: no guard */
     uint64_t guard;
@@ -112,7 +112,7 @@ struct tp_source_ops {
     const struct tp_opt *options; /* NULL-named row ends it; NULL = none */
 
     /* A failing init cleans up after itself, and fini is not called. fini gives everything back,
-     * including ranges that are still held; a decorator that holds nothing needs no fini. */
+     * including ranges that are still held; a wrapper that holds nothing needs no fini. */
     int (*init)(void *s, const struct tp_source_cfg *cfg, struct tp_err *err);
     void (*fini)(void *s);
     uint64_t (*page)(void *s); /* granularity of get, bytes, a power of two */

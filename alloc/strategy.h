@@ -25,18 +25,18 @@ enum tp_caps {
     TP_CAP_ALIGN = 1u << 2,
     TP_CAP_RETAINS = 1u << 3, /* the members retain and release are set */
     TP_CAP_NOFREE = 1u << 4,  /* freed memory is reused only after a reset */
-    /* a real allocator: it takes no source, promises nothing about wrong frees, and is played in a
-     * process of its own; its metrics are informative */
+    /* a real allocator: it takes no source, promises nothing about wrong frees, and is replayed in
+     * a process of its own; its metrics are informative */
     TP_CAP_FOREIGN = 1u << 5,
     /* takes its memory from the source's ASYNC group, so that the driver's pool knows what is
      * reserved */
     TP_CAP_ASYNC = 1u << 6,
     /* FOREIGN: its first option, which is bare, is the path of a library that must be preloaded
-     * into the process that plays it */
+     * into the process that replays it */
     TP_CAP_PRELOAD = 1u << 8,
 };
 
-enum tp_group { TP_GROUP_POLICY, TP_GROUP_REAL, TP_GROUP_YARDSTICK };
+enum tp_group { TP_GROUP_STRATEGY, TP_GROUP_REAL, TP_GROUP_YARDSTICK };
 
 /* One request for memory. */
 struct tp_req {
@@ -48,7 +48,7 @@ struct tp_req {
 /* One block that was handed out. */
 struct tp_block {
     tp_addr addr;
-    uint64_t granted; /* bytes that the caller may use, >= size; 0 = call `usable` for them */
+    uint64_t allocated; /* bytes that the caller may use, >= size; 0 = call `usable` for them */
 };
 
 /* The strategy's surroundings; outlives the instance. */
@@ -58,7 +58,7 @@ struct tp_env {
     void *meta; /* private to tp_meta_get and tp_meta_put */
     uint32_t streams;
     /* True: several OS threads call at once, each with its own `thr` (TP_CAP_THREADS only). False:
-     * one OS thread plays all recorded threads. Only alloc, free, resize, move, retain, release,
+     * one OS thread replays all recorded threads. Only alloc, free, resize, move, retain, release,
      * adopt, use, choose_pool, phase, thread_init and thread_fini may run at the same time; every
      * other member has the instance to itself. The source and tp_meta_get are not thread safe: the
      * strategy holds one lock around all its calls to them. */
@@ -73,7 +73,7 @@ TP_API void tp_meta_put(const struct tp_env *env, void *p, size_t size);
 
 /* What a walk visits. live + cached + span + dead + internal = reserved. */
 enum tp_walk_kind {
-    TP_WALK_LIVE,     /* handed out; size = granted */
+    TP_WALK_LIVE,     /* handed out; size = allocated */
     TP_WALK_CACHED,   /* free, tied to a class, key or bin */
     TP_WALK_SPAN,     /* free, could serve any size; the uncarved tail of a range included */
     TP_WALK_DEAD,     /* freed, cannot be reused before a reset */
@@ -91,7 +91,7 @@ struct tp_stats {
     /* FOREIGN only: from the allocator's own statistics; UINT64_MAX: the allocator has none that
      * can be read */
     uint64_t reserved_bytes;
-    uint64_t fallbacks; /* requests that the policy passed straight to the source */
+    uint64_t fallbacks; /* requests that the strategy passed straight to the source */
     /* bytes held per class, bin or range before reuse sets in; 0: none */
     uint64_t start_bytes;
     /* requests for which the source refused memory, all that was idle went back, and it was asked
@@ -137,7 +137,7 @@ struct tp_strategy {
     void (*thread_fini)(void *st, void *thr);
 
     /* Optional members that are never timed. */
-    uint64_t (*usable)(void *st, tp_addr addr); /* granted bytes of a live block */
+    uint64_t (*usable)(void *st, tp_addr addr); /* allocated bytes of a live block */
     void (*stats)(void *st, struct tp_stats *out);
     int (*walk)(void *st, tp_walk_fn *fn, void *ctx);
     int (*check)(void *st, struct tp_err *err); /* TP_EBROKEN names the invariant */
@@ -170,16 +170,16 @@ struct tp_strategy {
 
 /* ---- plug-ins ---- */
 
-/* A strategy may also be a shared library, played as -s plugin:PATH. It is compiled against the
+/* A strategy may also be a shared library, replayed as -s plugin:PATH. It is compiled against the
  * installed headers alone, calls the functions that are marked TP_API, and exports one constant:
  *
  *     #include <tapool/strategy.h>
  *     static const struct tp_strategy mine = {.name = "mine", ...};
  *     TP_PLUGIN(&mine, "1.0")
  *
- * tapool plays a plug-in of its own TP_ABI and refuses others. Whatever changes in the headers that
- * are installed and could be noticed by a plug-in that was compiled before raises TP_ABI; the sizes
- * find it where that was forgotten. It counts from the first release. */
+ * tapool replays a plug-in of its own TP_ABI and refuses others. Whatever changes in the headers
+ * that are installed and could be noticed by a plug-in that was compiled before raises TP_ABI; the
+ * sizes find it where that was forgotten. It counts from the first release. */
 #define TP_ABI          1u
 #define TP_PLUGIN_MAGIC UINT64_C(0x6e6967756c707074) /* "tpplugin" */
 

@@ -1,4 +1,4 @@
-/* tapool __child: the command by which tapool starts itself to play in a new process. */
+/* tapool __child: the command by which tapool starts itself to replay in a new process. */
 #include "cmd/cli/commands.h"
 #include "cmd/jobs/child.h"
 
@@ -12,7 +12,7 @@ static int run_child(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_child = {
     .name = "__child",
     .usage = "__child",
-    .summary = "plays one strategy for another tapool",
+    .summary = "replays one strategy for another tapool",
     .about = "",
     .hidden = true,
     .run = run_child,

@@ -163,8 +163,8 @@ static int parse_conditions(struct compare *k, bool stored, struct tp_err *err)
     return TP_OK;
 }
 
-/* Refuses options about how traces are played, because stored results were played already. Values
- * from a .tapool.ini or the environment are ignored: they are meant for live comparisons. */
+/* Refuses options about how traces are replayed, because stored results were replayed already.
+ * Values from a .tapool.ini or the environment are ignored: they are meant for live comparisons. */
 static int check_stored(const struct tp_args *args, struct tp_err *err)
 {
     static const char *const live[] = {"strategy", "alloc",   "source", "rounds", "min-time",

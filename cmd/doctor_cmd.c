@@ -91,7 +91,7 @@ static cJSON *doctor_tree(struct tp_json *j, const void *of)
 {
     const struct tp_doctor *d = of;
     cJSON *root = tp_json_object(j, NULL, NULL);
-    tp_json_text(j, root, "schema", "tapool.doctor/1");
+    tp_json_text(j, root, "schema", "tapool.doctor/2");
     tp_json_tool(j, root);
     tp_json_machine(j, root);
     if (d->clock.name)

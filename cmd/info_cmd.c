@@ -6,14 +6,14 @@
 #include "cmd/page/html_page.h"
 #include "cmd/page/trace_page.h"
 #include "cmd/pytorch/why/ranks.h"
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/stop.h"
 
 struct info_opts {
     struct tp_open_opts open;
     struct tp_exports exports;
-    struct tp_holders_opts holders;
+    struct tp_sites_opts sites;
     struct tp_opt_list fail_on;
 };
 
@@ -25,7 +25,7 @@ static const struct tp_opt rows[] = {
     TP_OPEN_ROWS(struct info_opts),
     TP_EXPORT_ROWS(info, TP_SNAPSHOT_EXPORTS),
     TP_COLOR_ROW(offsetof(struct info_opts, exports.color)),
-    TP_HOLDERS_ROWS(struct info_opts, FIRST),
+    TP_SITES_ROWS(struct info_opts, FIRST),
     TP_BYTES_ROW(ROW(exports.bytes)),
     TP_FAIL_ON_ROW(ROW(fail_on), FIRST,
                    "exit with 1 if EXPR holds for the second trace: allocations>+1%\n"
@@ -68,14 +68,14 @@ static cJSON *info_tree(struct tp_json *j, const void *of)
 static int check_folded(const void *of, struct tp_err *err)
 {
     const struct info_told *t = of;
-    return tp_holders_have_stacks(t->opts->holders.by, err);
+    return tp_sites_have_stacks(t->opts->sites.by, err);
 }
 
 static int write_folded(const void *of, FILE *out, struct tp_err *err)
 {
     const struct info_told *t = of;
     (void)err;
-    tp_holders_folded(t->one->captured->holders, NULL, out);
+    tp_sites_folded(t->one->captured->sites, NULL, out);
     return TP_OK;
 }
 
@@ -110,8 +110,8 @@ static int report(const struct info_opts *o, const struct tp_info_report *r, cha
                   FILE *out, struct tp_err *err)
 {
     struct info_told t = {.opts = o, .one = r, .command = {words, rows, o}};
-    int status = wants_stacks(o) || tp_holders_asked(&o->holders)
-                     ? tp_holders_known(r->captured, r->trace, err)
+    int status = wants_stacks(o) || tp_sites_asked(&o->sites)
+                     ? tp_sites_known(r->captured, r->trace, err)
                      : TP_OK;
     return status ? status : tell(&t, out, err);
 }
@@ -124,7 +124,7 @@ static int one_trace(const struct info_opts *o, char *const *words, FILE *out, s
     int status = tp_open_trace(words[0], &o->open, true, &trace, err);
     if (status)
         return status;
-    status = tp_holders_check(&o->holders, &trace, err);
+    status = tp_sites_check(&o->sites, &trace, err);
     if (!status)
         status = tp_info_scan(trace.program, &info, err);
     if (!status)
@@ -132,7 +132,7 @@ static int one_trace(const struct info_opts *o, char *const *words, FILE *out, s
     if (!status) {
         for (uint16_t d = 0; d < captured.count; d++)
             tp_captured_want(&captured, tp_program_demand(trace.program, d)->event);
-        tp_captured_find(&captured, &trace, &o->holders, wants_stacks(o), tp_stop_asked);
+        tp_captured_find(&captured, &trace, &o->sites, wants_stacks(o), tp_stop_asked);
         status = report(o, &(struct tp_info_report){&trace, info, &captured}, words, out, err);
     }
     tp_captured_release(&captured);
@@ -146,7 +146,7 @@ static int two_traces(const struct info_opts *o, char *const paths[2], bool grow
                       struct tp_err *err)
 {
     const struct tp_growth_cfg cfg = {
-        .by = o->holders.by, .depth = (unsigned)o->holders.depth, .stop = tp_stop_asked};
+        .by = o->sites.by, .depth = (unsigned)o->sites.depth, .stop = tp_stop_asked};
     struct tp_trace_pair pair = {.checks = NULL};
     struct tp_pair_growth growth = {.phase_count = 0};
     struct info_told t = {
@@ -198,7 +198,7 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
                        tp_fail(err, TP_EUSAGE, "%s takes one trace",
                                wants_stacks(o) ? "the format folded" : "--at"),
                        "--by line shows which allocation sites grew from one to the other");
-    if (args->count == 2 && o->holders.by == TP_BY_METADATA)
+    if (args->count == 2 && o->sites.by == TP_BY_METADATA)
         return tp_fail(err, TP_EUSAGE, "--by metadata takes one trace");
     int status =
         tp_exports_check(&o->exports, &info_exporters, &(struct info_told){.opts = o}, err);

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* A process that plays a real allocator begins at once: reading the command line would already use
- * the malloc that is measured. */
+/* A process that replays a real allocator begins at once: reading the command line would already
+ * use the malloc that is measured. */
 int main(int argc, char **argv)
 {
     struct tp_err err;

@@ -60,7 +60,7 @@
     ROW(type, of, web_server)              \
     ROW(type, of, training_step)           \
     ROW(type, of, llm_decode)
-#define POLICIES(ROW, type, of)            \
+#define RECORDED_STRATEGIES(ROW, type, of)   \
     ROW(type, of, torch)                   \
     ROW(type, of, torch_pinned)
 #define COMMANDS(ROW, type, of)            \
@@ -105,7 +105,7 @@ TABLE(tp_sources, SOURCES, tp_source_ops, tp_source)
 TABLE(tp_formats, FORMATS, tp_format, tp_format)
 TABLE(tp_trace_writers, WRITERS, tp_trace_writer, tp_writer)
 TABLE(tp_profiles, PROFILES, tp_profile, tp_profile)
-TABLE(tp_recorded_policies, POLICIES, tp_recorded_policy, tp_recorded_policy)
+TABLE(tp_recorded_strategies, RECORDED_STRATEGIES, tp_recorded_strategy, tp_recorded_strategy)
 TABLE(tp_commands, COMMANDS, tp_command, tp_command)
 TABLE(tp_topics, TOPICS, tp_topic, tp_topic)
 #undef DECLARE

@@ -1,4 +1,4 @@
-/* tapool replay: opens the traces, plays every strategy on each of them and reports. */
+/* tapool replay: opens the traces, replays every strategy on each of them and reports. */
 #include "alloc/base/grow.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
@@ -10,11 +10,11 @@
 #include "cmd/page/frame_events.h"
 #include "cmd/pytorch/verify/verify.h"
 #include "cmd/report/report.h"
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "cmd/results/condition.h"
 #include "cmd/results/figures.h"
 #include "cmd/results/metrics.h"
-#include "cmd/results/recorded_policy.h"
+#include "cmd/results/recorded_strategy.h"
 #include "cmd/results/replay_exports.h"
 #include "cmd/results/replay_job.h"
 #include "cmd/stats/measure.h"
@@ -150,7 +150,7 @@ static const struct tp_opt rows[] = {
                        "A violation is named by event and exits with 4."),
     TP_OPEN_ROWS(struct tp_replay_opts),
     TP_SEED_ROW(ROW(seed), "seed of the source wrapper shuffle"),
-    TP_HOLDERS_ROWS(struct tp_replay_opts, IN),
+    TP_SITES_ROWS(struct tp_replay_opts, IN),
     TP_FORMAT_ROW(tp_replay, "print the result as FORMAT; --export-FORMAT FILE writes it"),
     TP_JSON_ROW(tp_replay),
     TP_REPLAY_EXPORTS(TP_EXPORT_ROW, tp_replay) TP_THEME_ROW(tp_replay),
@@ -173,11 +173,11 @@ struct replay {
     const char *const *paths;       /* of the traces, one for each job */
     struct tp_fidelity *fidelities; /* one for each job */
     struct tp_report report;
-    /* The first strategy that failed while others were played, TP_OK: none did. */
+    /* The first strategy that failed while others were replayed, TP_OK: none did. */
     struct tp_err failed;
 };
 
-/* ---- playing ---- */
+/* ---- replaying ---- */
 
 static enum tp_touch touch_of(const struct tp_replay_opts *o, const struct tp_job *job)
 {
@@ -198,7 +198,7 @@ static uint64_t min_time_of(const struct tp_replay_opts *o, const struct tp_job 
     return flags & TP_SRC_HOST ? 150000000u : 500000000u;
 }
 
-/* The passes to play. The pass `fits` runs on a virtual device, which has no memory pools of a
+/* The passes to replay. The pass `fits` runs on a virtual device, which has no memory pools of a
  * driver, so strategies that need those go without it. */
 static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_program_facts *facts,
                           const struct tp_strategy *s)
@@ -212,7 +212,7 @@ static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_progra
 }
 
 /* Puts the path of the trace in front of an error, unless the error begins with it: a damaged file
- * that is played in place names itself. */
+ * that is replayed in place names itself. */
 static int name_trace(const struct tp_trace *trace, int status, struct tp_err *err)
 {
     const char *name = strcmp(trace->path, "-") ? trace->path : "stdin";
@@ -265,7 +265,7 @@ static uint64_t frames_of(const struct replay *r)
     return r->o->frames < most ? r->o->frames : most;
 }
 
-/* Prepares the result of one strategy before it is played. */
+/* Prepares the result of one strategy before it is replayed. */
 static int begin(const struct replay *r, const struct tp_job *job,
                  const struct tp_strategy_spec *spec, struct tp_result *out, struct tp_err *err)
 {
@@ -284,7 +284,7 @@ static int begin(const struct replay *r, const struct tp_job *job,
                               .threads = cfg.threads,
                               .goal = r->o->goal,
                               .min_time_ns = cfg.min_time_ns,
-                              .played = cfg,
+                              .replayed = cfg,
                               .run = calloc(1, tp_run_size(facts->devices))};
     if (!status && !out->run)
         status = tp_fail(err, TP_ENOMEM, "out of memory");
@@ -294,11 +294,11 @@ static int begin(const struct replay *r, const struct tp_job *job,
 /* Gives back what begin() got. */
 static void end_result(const struct replay *r, struct tp_result *result)
 {
-    tp_replay_frames_close(result->played.frames, result->facts, frames_of(r));
+    tp_replay_frames_close(result->replayed.frames, result->facts, frames_of(r));
     free(result->run);
 }
 
-/* Whether the strategy is played in a process of its own: a real allocator needs a heap that is
+/* Whether the strategy is replayed in a process of its own: a real allocator needs a heap that is
  * fresh, and a plug-in may crash. A plug-in is not on a real device, and not where instructions are
  * counted, which are those of this process. */
 static bool is_apart(const struct tp_job *job, const struct tp_strategy_spec *spec, unsigned passes)
@@ -307,9 +307,9 @@ static bool is_apart(const struct tp_job *job, const struct tp_strategy_spec *sp
     return forked || !tp_strategy_takes_source(spec->strategy);
 }
 
-/* Plays in this process. What a plug-in prints meanwhile is no part of the output. */
-static int play_here(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
-                     struct tp_run *out, struct tp_err *err)
+/* Replays in this process. What a plug-in prints meanwhile is no part of the output. */
+static int replay_here(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                       struct tp_run *out, struct tp_err *err)
 {
     int aside = spec->plugin ? tp_stdout_aside() : -1;
     int status = tp_replay(cfg, out, err);
@@ -318,13 +318,13 @@ static int play_here(const struct tp_replay_cfg *cfg, const struct tp_strategy_s
     return status;
 }
 
-/* Plays the passes of one strategy, except those that play_ahead() has played. */
-static int play(struct replay *r, const struct tp_job *job, const struct tp_strategy_spec *spec,
-                const struct tp_result *out, struct tp_err *err)
+/* Replays the passes of one strategy, except those that replay_ahead() has replayed. */
+static int replay(struct replay *r, const struct tp_job *job, const struct tp_strategy_spec *spec,
+                  const struct tp_result *out, struct tp_err *err)
 {
     struct tp_progress_line line;
     struct tp_replay_cfg cfg = configure(r, job, spec);
-    cfg.frames = out->played.frames;
+    cfg.frames = out->replayed.frames;
     unsigned whole_process = cfg.passes & TP_MEMORY_PASSES;
     bool apart = is_apart(job, spec, cfg.passes);
     cfg.passes &= ~(out->run->passes | TP_MEMORY_PASSES);
@@ -332,8 +332,8 @@ static int play(struct replay *r, const struct tp_job *job, const struct tp_stra
         return TP_OK;
     tp_progress_start(&line, spec->label);
     cfg.progress_ctx = &line;
-    int status = apart && cfg.passes ? tp_play_apart(&cfg, spec, out->run, err)
-                                     : play_here(&cfg, spec, out->run, err);
+    int status = apart && cfg.passes ? tp_replay_apart(&cfg, spec, out->run, err)
+                                     : replay_here(&cfg, spec, out->run, err);
     cfg.passes = whole_process;
     if (!status && whole_process)
         status = tp_memory_passes(&cfg, spec, out->run, err);
@@ -341,10 +341,10 @@ static int play(struct replay *r, const struct tp_job *job, const struct tp_stra
     return status;
 }
 
-/* Plays in parallel the passes of a trace that are not timed; `results` has one element for each
+/* Replays in parallel the passes of a trace that are not timed; `results` has one element for each
  * strategy. */
-static void play_ahead(const struct replay *r, const struct tp_job *job,
-                       const struct tp_result *results)
+static void replay_ahead(const struct replay *r, const struct tp_job *job,
+                         const struct tp_result *results)
 {
     struct tp_replay_cfg *cfgs = calloc(job->spec_count, sizeof *cfgs);
     struct tp_ahead *list = calloc(job->spec_count, sizeof *list);
@@ -352,13 +352,13 @@ static void play_ahead(const struct replay *r, const struct tp_job *job,
     size_t count = 0;
     for (size_t s = 0; cfgs && list && s < job->spec_count; s++) {
         cfgs[s] = configure(r, job, &job->specs[s]);
-        cfgs[s].frames = results[s].played.frames;
+        cfgs[s].frames = results[s].replayed.frames;
         if (tp_ahead_passes(&cfgs[s]))
             list[count++] = (struct tp_ahead){&cfgs[s], results[s].run};
     }
     tp_progress_start(&line, job->trace.meta.name);
-    tp_ahead_play(list, count, (unsigned)tp_machine_cores_to_use(), r->o->open.max_memory,
-                  tp_stop_flag(), tp_progress_show, &line);
+    tp_ahead_replay(list, count, (unsigned)tp_machine_cores_to_use(), r->o->open.max_memory,
+                    tp_stop_flag(), tp_progress_show, &line);
     tp_progress_clear(&line);
     free(list);
     free(cfgs);
@@ -380,15 +380,15 @@ static int hold_devices(struct replay *r, struct tp_err *err)
     return status;
 }
 
-/* Whether the failure of one strategy leaves the others as they are. A real allocator is played in
- * a process of its own, so that all its errors are its own. */
+/* Whether the failure of one strategy leaves the others as they are. A real allocator is replayed
+ * in a process of its own, so that all its errors are its own. */
 static bool is_its_own(int status, const struct tp_strategy *s)
 {
     return status == TP_EBROKEN || status == TP_ELATE ||
            (!tp_strategy_takes_source(s) && status && status != TP_ESTOP && status != TP_ENOMEM);
 }
 
-/* Notes that a strategy could not be played, while others are. The error of the first ends the
+/* Notes that a strategy could not be replayed, while others are. The error of the first ends the
  * command; what is said of others is printed now. `label` is NULL where the strategy has none. */
 static int note_failure(struct replay *r, const struct tp_job *job, const char *label,
                         struct tp_err *err)
@@ -420,8 +420,8 @@ static void leave_out(const struct replay *r, struct tp_report *report)
     memmove(next, next + 1, (report->planned - report->count) * sizeof *next);
 }
 
-/* Plays all strategies on one trace. After an error the results that are complete are kept. */
-static int play_job(struct replay *r, const struct tp_job *job, struct tp_err *err)
+/* Replays all strategies on one trace. After an error the results that are complete are kept. */
+static int replay_one_job(struct replay *r, const struct tp_job *job, struct tp_err *err)
 {
     struct tp_result *next = &r->report.results[r->report.count];
     int status = TP_OK;
@@ -432,13 +432,13 @@ static int play_job(struct replay *r, const struct tp_job *job, struct tp_err *e
     for (size_t s = 0; !status && s < job->spec_count; s++)
         status = begin(r, job, &job->specs[s], &next[s], err);
     if (!status)
-        play_ahead(r, job, next);
+        replay_ahead(r, job, next);
     for (size_t s = 0; !status && s < job->spec_count; s++) {
         next = &r->report.results[r->report.count];
-        status = *tp_stop_flag() ? TP_ESTOP : play(r, job, &job->specs[s], next, err);
+        status = *tp_stop_flag() ? TP_ESTOP : replay(r, job, &job->specs[s], next, err);
         r->report.count += !status;
         if (!status)
-            next->frames = tp_replay_frames_of(next->played.frames, next->facts, frames_of(r));
+            next->frames = tp_replay_frames_of(next->replayed.frames, next->facts, frames_of(r));
         if (is_its_own(status, job->specs[s].strategy)) {
             status = note_failure(r, job, job->specs[s].label, err);
             leave_out(r, &r->report);
@@ -449,11 +449,11 @@ static int play_job(struct replay *r, const struct tp_job *job, struct tp_err *e
     return status;
 }
 
-static int play_jobs(struct replay *r, struct tp_err *err)
+static int replay_jobs(struct replay *r, struct tp_err *err)
 {
     int status = TP_OK;
     for (size_t i = 0; !status && i < r->job_count; i++)
-        status = play_job(r, &r->jobs[i], err);
+        status = replay_one_job(r, &r->jobs[i], err);
     return status;
 }
 
@@ -470,7 +470,7 @@ static int check_exports(const struct replay *r, struct tp_err *err)
     return tp_exports_check(&r->o->exports, &tp_replay_exporters, &r->report, err);
 }
 
-/* Lists what will be played. With that the names of all files that will be written are known, and
+/* Lists what will be replayed. With that the names of all files that will be written are known, and
  * are checked before any work. */
 static int plan(struct replay *r, struct tp_err *err)
 {
@@ -489,11 +489,11 @@ static int plan(struct replay *r, struct tp_err *err)
     return check_exports(r, err);
 }
 
-static int play_all(struct replay *r, struct tp_err *err)
+static int replay_all(struct replay *r, struct tp_err *err)
 {
     int status = hold_devices(r, err);
     if (!status)
-        status = play_jobs(r, err);
+        status = replay_jobs(r, err);
     r->report.lost = status == TP_EDEVICE && r->report.count;
     r->report.partial = status == TP_ESTOP || r->report.lost;
     return status;
@@ -517,7 +517,7 @@ static void find_places(struct replay *r)
             for (uint32_t k = 0; k < r->report.results[s].run->latency.slowest_count; k++)
                 tp_captured_want(&job->captured,
                                  r->report.results[s].run->latency.slowest[k].event);
-        tp_captured_find(&job->captured, &job->trace, &r->o->holders,
+        tp_captured_find(&job->captured, &job->trace, &r->o->sites,
                          tp_exports_need_stacks(&r->o->exports, &tp_replay_exporters),
                          tp_stop_asked);
         if (tp_exports_frames(&r->o->exports, &tp_replay_exporters))
@@ -528,7 +528,7 @@ static void find_places(struct replay *r)
     }
 }
 
-/* Compares the strategy of the recorded allocator with the recording, where it plays with the
+/* Compares the strategy of the recorded allocator with the recording, where it replays with the
  * recorded settings. */
 static void find_fidelity(struct replay *r, size_t job)
 {
@@ -536,7 +536,7 @@ static void find_fidelity(struct replay *r, size_t job)
     struct tp_result *torch = NULL;
     for (size_t i = 0; !torch && i < r->report.count; i++)
         if (r->report.results[i].trace == trace &&
-            tp_plays_as_recorded(trace, &r->jobs[job].captured, r->report.results[i].spec))
+            tp_replays_as_recorded(trace, &r->jobs[job].captured, r->report.results[i].spec))
             torch = &r->report.results[i];
     if (torch && tp_fidelity_of(trace, r->paths[job], &r->o->open, false, &r->fidelities[job]))
         torch->fidelity = &r->fidelities[job];
@@ -561,11 +561,11 @@ static int report(struct replay *r, FILE *out, struct tp_err *err)
 
 /* Signals are only noted from here on, before the first handle of a device is opened. After one the
  * complete results are reported and handles are released; then the process ends by that signal. */
-static int play_and_report(struct replay *r, FILE *out, struct tp_err *err)
+static int replay_and_report(struct replay *r, FILE *out, struct tp_err *err)
 {
     struct tp_stop stop; /* never restored, because the process ends after this */
     tp_stop_catch(&stop, true);
-    int status = play_all(r, err);
+    int status = replay_all(r, err);
     if (status && !r->report.partial)
         return status;
     const struct tp_err why = r->report.lost ? *err : r->failed;
@@ -594,12 +594,12 @@ static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *o
     for (int i = 0; !status && i < args->count; i++)
         status = prepare(r, args->words[i], err);
     for (size_t i = 0; !status && i < r->job_count; i++)
-        status = tp_holders_check(&r->o->holders, &r->jobs[i].trace, err);
+        status = tp_sites_check(&r->o->sites, &r->jobs[i].trace, err);
     if (!status)
         status = plan(r, err);
     if (!status)
         status = tp_clock_calibrate(&r->report.clock, err);
-    return status ? status : play_and_report(r, out, err);
+    return status ? status : replay_and_report(r, out, err);
 }
 
 /* Refuses contradictory options before any work is done. */
@@ -609,7 +609,7 @@ static int check_options(const struct tp_replay_opts *o, struct tp_err *err)
         return tp_fail(err, TP_EUSAGE, "the pass 'fits' needs the pass 'usage'");
     int status = tp_fail_on_parse(&o->fail_on, err);
     if (!status && tp_exports_need_stacks(&o->exports, &tp_replay_exporters))
-        status = tp_holders_have_stacks(o->holders.by, err);
+        status = tp_sites_have_stacks(o->sites.by, err);
     return status ? status : tp_exports_look(&o->exports, &tp_replay_exporters, err);
 }
 
@@ -658,7 +658,7 @@ static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
                                   .no_curves = o->no_curves}};
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "replay needs a trace"),
-                       "tapool replay sample:sqlite plays a shipped one");
+                       "tapool replay sample:sqlite replays a shipped one");
     int status = settle_passes(args, o, err);
     if (!status)
         status = check_options(o, err);
@@ -676,7 +676,7 @@ static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_replay = {
     .name = "replay",
     .usage = "replay TRACE... [-s STRATEGY]... [OPTION]...",
-    .summary = "plays a trace against strategies and reports time, memory and fragmentation",
+    .summary = "replays a trace against strategies and reports time, memory and fragmentation",
     .about =
         "Replay a trace through allocator strategies and report time, memory and fragmentation. "
         "One strategy gives a detailed screen; several, or none named, give one table. TRACE is a "

@@ -39,42 +39,44 @@ static void print_result(void *ctx, const struct tp_conformance_result *r)
         tp_page_put(&p->page, CHECK, "%s", r->why.text);
 }
 
-/* Plays while signals are only noted, so that a child does not outlive its line. */
-static int play(const struct tp_strategy_spec *spec, const char *options, struct printing *p,
-                unsigned *played, struct tp_err *err)
+/* Replays while signals are only noted, so that a child does not outlive its line. */
+static int replay(const struct tp_strategy_spec *spec, const char *options, struct printing *p,
+                  unsigned *replayed, struct tp_err *err)
 {
     const struct tp_conformance_case one = {spec->strategy, options};
     struct tp_stop signals;
     tp_stop_catch(&signals, false);
-    int status = tp_conformance_run(&one, print_result, p, tp_stop_flag(), played, err);
+    int status = tp_conformance_run(&one, print_result, p, tp_stop_flag(), replayed, err);
     tp_stop_restore(&signals);
     return status;
 }
 
-/* Plays the suite on the strategy and prints what comes of each check. TP_EBROKEN: a check failed.
+/* Replays the suite on the strategy and prints what comes of each check. TP_EBROKEN: a check
+ * failed.
  */
 static int conformance_print(const struct tp_strategy_spec *spec, FILE *out, struct tp_err *err)
 {
     struct printing p = {.failed = 0};
     char options[TP_SPEC_TEXT];
-    unsigned played = 0;
+    unsigned replayed = 0;
     if (!tp_opts_text(spec->strategy->options, spec->opts, options, sizeof options))
         return tp_fail(err, TP_EUSAGE, "the options of '%s' are too long", spec->label);
     tp_page_init(&p.page, out, 0);
     tp_page_put(&p.page, 0, "%s: random operations, checked against a model", spec->strategy->name);
     tp_page_line(&p.page);
-    int status = play(spec, options, &p, &played, err);
+    int status = replay(spec, options, &p, &replayed, err);
     if (status)
         return status;
     tp_page_line(&p.page);
     if (spec->strategy->caps & TP_CAP_ASYNC)
         tp_page_put(&p.page, 0, "Driver pools run only on a GPU, not here.");
-    tp_page_put(&p.page, 0, "%u of %s passed.", played - p.failed, tp_plural(played, "check").s);
+    tp_page_put(&p.page, 0, "%u of %s passed.", replayed - p.failed,
+                tp_plural(replayed, "check").s);
     if (!p.failed)
         return TP_OK;
     return tp_hint(err,
                    tp_fail(err, TP_EBROKEN, "strategy '%s' fails %u of %s", spec->strategy->name,
-                           p.failed, tp_plural(played, "check").s),
+                           p.failed, tp_plural(replayed, "check").s),
                    "run it again: seeds are fixed, so a check fails at the same step, except with "
                    "several threads");
 }
@@ -86,7 +88,7 @@ struct strategies_opts {
     bool conformance;
 };
 
-static const char *const group_names[] = {[TP_GROUP_POLICY] = "strategies of tapool",
+static const char *const group_names[] = {[TP_GROUP_STRATEGY] = "strategies of tapool",
                                           [TP_GROUP_REAL] = "real allocators",
                                           [TP_GROUP_YARDSTICK] = "reference"};
 
@@ -101,7 +103,7 @@ static void runs_on(const struct tp_strategy *s, const struct tp_gpu *gpu, char 
 {
     struct tp_str list = tp_str_in(out, size);
     for (size_t i = 0; tp_sources[i]; i++)
-        if (!(tp_sources[i]->flags & TP_SRC_DECORATOR) &&
+        if (!(tp_sources[i]->flags & TP_SRC_WRAPPER) &&
             (gpu->cuda || !(tp_sources[i]->flags & TP_SRC_DEVICE)) &&
             tp_strategy_fits(s, tp_sources[i], NULL) == TP_OK)
             tp_str_item(&list, " ", "%s", tp_sources[i]->name);
@@ -138,7 +140,7 @@ static void summary_of(const struct tp_strategy *s, char *out, size_t size)
         snprintf(out, size, "%s", s->summary);
 }
 
-/* Prints a library of this machine, or why it cannot be played. TP_ESTOP: interrupted. */
+/* Prints a library of this machine, or why it cannot be replayed. TP_ESTOP: interrupted. */
 static int print_library(struct tp_page *page, const struct tp_strategy *s, const char *name,
                          int resembles)
 {
@@ -177,7 +179,7 @@ static int print_libraries(struct tp_page *page, const struct tp_strategy *s, in
 static int print_group(struct tp_page *page, enum tp_group group, const struct tp_gpu *gpu)
 {
     int status = TP_OK;
-    bool heads = group == TP_GROUP_POLICY;
+    bool heads = group == TP_GROUP_STRATEGY;
     int resembles = resembles_column(gpu);
     tp_page_at(page, 0, "%s", group_names[group]);
     if (heads)
@@ -234,7 +236,7 @@ static void print_own(struct tp_page *page, const struct tp_gpu *gpu)
  * are noted and end what is asked. */
 static int print_all(struct tp_page *page, const struct tp_gpu *gpu, struct tp_err *err)
 {
-    static const enum tp_group groups[] = {TP_GROUP_POLICY, TP_GROUP_REAL, TP_GROUP_YARDSTICK};
+    static const enum tp_group groups[] = {TP_GROUP_STRATEGY, TP_GROUP_REAL, TP_GROUP_YARDSTICK};
     struct tp_stop stop; /* never restored, because the process ends after this */
     tp_stop_catch(&stop, true);
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)

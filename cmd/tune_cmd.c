@@ -9,7 +9,7 @@
 #include "cmd/results/replay_job.h"
 #include "cmd/stats/measure.h"
 #include "cmd/tune/grid.h"
-#include "cmd/tune/malloc_play.h"
+#include "cmd/tune/malloc_replay.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
@@ -87,7 +87,7 @@ static int read_grids(const struct tune_opts *o, struct tp_tune *t, struct tp_er
     return status;
 }
 
-static int play(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err)
+static int replay(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err)
 {
     struct tp_progress_line line;
     struct tp_stop stop;
@@ -101,7 +101,7 @@ static int play(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err
                                      .progress_ctx = &line};
     tp_stop_catch(&stop, true);
     tp_progress_start(&line, "settings");
-    int status = tp_tune_play(t, &how, err);
+    int status = tp_tune_replay(t, &how, err);
     t->pool_status = TP_EUNSUP; /* the driver has no pool of pinned memory */
     if (!status && t->target->gpu)
         status = tp_tune_measure_pool(t, &o->open, &how, err);
@@ -191,7 +191,7 @@ static int tune_device(const struct tune_opts *o, struct tp_tune *t, FILE *out, 
     if (!status)
         status = make_settings(o, t, err);
     if (!status)
-        status = play(o, t, err);
+        status = replay(o, t, err);
     if (!status)
         status = find_bounds(o, t, err);
     if (status)
@@ -276,7 +276,7 @@ static int tune_malloc(const struct tune_opts *o, const struct tp_trace *trace, 
         status = read_malloc_grids(o, &t, err);
     tp_stop_catch(&stop, true);
     if (!status)
-        status = tp_malloc_play(&t, &cfg, err);
+        status = tp_malloc_replay(&t, &cfg, err);
     tp_stop_restore(&stop);
     if (!status)
         status = tp_exports_write(&o->exports, &malloc_exporters, &found, out, err);

@@ -90,7 +90,7 @@ static int verify_devices(const struct verify_opts *o, const struct tp_pytorch *
     return rc;
 }
 
-/* The document is printed where all devices were played, whether they agree or not. */
+/* The document is printed where all devices were replayed, whether they agree or not. */
 static int verify_snapshot(const struct verify_opts *o, const struct tp_pytorch *s, FILE *out,
                            struct tp_err *err)
 {

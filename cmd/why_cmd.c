@@ -7,7 +7,7 @@
 #include "cmd/pytorch/verify/verify.h"
 #include "cmd/pytorch/why/ranks.h"
 #include "cmd/pytorch/why/why.h"
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/stop.h"
@@ -35,8 +35,8 @@ static const struct tp_opt rows[] = {
                        "oom: the last OOM; peak: the most reserved memory; end: the last event; "
                        "auto: oom, or peak without an OOM. Numbers count the events of the "
                        "device."),
-    TP_HOLDERS_BY_ROW(ROW(by), FIRST),
-    TP_HOLDERS_DEPTH_ROW(ROW(depth)),
+    TP_SITES_BY_ROW(ROW(by), FIRST),
+    TP_SITES_DEPTH_ROW(ROW(depth)),
     TP_UINT_AT("device", ROW(device), .def = "all", .max = TP_PYTORCH_DEVICES - 1,
                .choices = tp_device_words, TP_FIRST(TRACES),
                .help = "GPU to read from a snapshot of several\nall: those with memory."),
@@ -74,10 +74,10 @@ static void add_picture(const struct answers *a, struct tp_str *s)
 
 /* What can be typed next, on one line where there is room. Without events there is nothing to
  * tune. */
-static void print_next(const struct answers *a, bool played, struct tp_page *page)
+static void print_next(const struct answers *a, bool replayed, struct tp_page *page)
 {
     struct tp_str tune = {0}, picture = {0};
-    if (played) {
+    if (replayed) {
         tp_str_add(&tune, "Next: tapool tune");
         tp_str_word(&tune, a->shown);
     }
@@ -102,14 +102,14 @@ static void print_next(const struct answers *a, bool played, struct tp_page *pag
 static void print_text(const void *of, struct tp_page *page)
 {
     const struct answers *a = of;
-    bool played = false;
+    bool replayed = false;
     for (size_t i = 0; i < a->count; i++) {
         if (i)
             tp_page_line(page);
         tp_why_text(&a->list[i], a->count > 1, page);
-        played |= a->list[i].verified.addresses.all > 0;
+        replayed |= a->list[i].verified.addresses.all > 0;
     }
-    print_next(a, played, page);
+    print_next(a, replayed, page);
 }
 
 static cJSON *why_tree(struct tp_json *j, const void *of)
@@ -120,7 +120,7 @@ static cJSON *why_tree(struct tp_json *j, const void *of)
 
 static int check_folded(const void *of, struct tp_err *err)
 {
-    return tp_holders_have_stacks(((const struct answers *)of)->opts->by, err);
+    return tp_sites_have_stacks(((const struct answers *)of)->opts->by, err);
 }
 
 static int write_folded(const void *of, FILE *out, struct tp_err *err)
@@ -128,7 +128,7 @@ static int write_folded(const void *of, FILE *out, struct tp_err *err)
     const struct answers *a = of;
     (void)err;
     for (size_t i = 0; i < a->count; i++)
-        tp_holders_folded(a->list[i].holders, NULL, out);
+        tp_sites_folded(a->list[i].sites, NULL, out);
     return TP_OK;
 }
 
@@ -168,9 +168,10 @@ static uint32_t count_devices(const struct why_opts *o, const struct tp_pytorch 
     return count;
 }
 
-enum { TRY_MOST = 1000000 }; /* events of a program that is played with other settings */
+enum { TRY_MOST = 1000000 }; /* events of a program that is replayed with other settings */
 
-/* Advice needs rules that do what the recorded allocator did, and a program that is soon played. */
+/* Advice needs rules that do what the recorded allocator did, and a program that is soon replayed.
+ */
 static bool is_worth_trying(const struct tp_why *w)
 {
     return w->moment.events && w->moment.events <= TRY_MOST && tp_why_is_faithful(w);
@@ -244,12 +245,12 @@ static int open_file(const struct why_opts *o, const char *path, struct tp_snaps
     int rc = tp_snapshot_open(file, path, o->max_memory, err);
     if (rc != TP_EINPUT || !strcmp(path, "-"))
         return rc;
-    int played = tp_why_replay(path, o->conf, capacity, o->max_memory, replayed, &other);
-    if (played == TP_EINPUT)
+    int done = tp_why_replay(path, o->conf, capacity, o->max_memory, replayed, &other);
+    if (done == TP_EINPUT)
         return rc;
     *err = other;
-    if (played != TP_OK)
-        return played;
+    if (done != TP_OK)
+        return done;
     tp_snapshot_close(file);
     return tp_snapshot_open(file, replayed->path, o->max_memory, err);
 }
@@ -263,7 +264,7 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
                              .when =
                                  given ? TP_WHY_AT : (enum tp_why_when)(TP_OPT_KEYWORD(0) - o->at),
                              .at = o->at,
-                             .holders = {.by = o->by, .depth = (unsigned)o->depth},
+                             .sites = {.by = o->by, .depth = (unsigned)o->depth},
                              .stop = tp_stop_asked};
     char *shown = tp_clean_copy(path, SHOWN_MAX);
     struct answers a = {.opts = o, .path = path, .shown = shown ? shown : ""};

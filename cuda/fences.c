@@ -135,7 +135,8 @@ static uint32_t steal(struct cuda_fences *f)
 }
 
 /* Makes the stream's passed events idle. Each query tests an event twice as far ahead: testing them
- * one by one would need a query for each fence, even for a policy that never asks about fences. */
+ * one by one would need a query for each fence, even for a strategy that never asks about fences.
+ */
 static void reclaim(struct cuda_fences *f, struct cuda_gpu *g, struct fence_stream *s)
 {
     for (uint32_t skipped = 0; s->head != FENCE_NONE; skipped = 2 * skipped + 1) {

@@ -1,4 +1,4 @@
-/* Work that keeps streams busy. It is not part of what a policy needs, so its calls are counted
+/* Work that keeps streams busy. It is not part of what a strategy needs, so its calls are counted
  * apart and never timed. The module is loaded with the first kernel; a caller that wants it loaded
  * before memory is measured asks for work of 0 bytes. */
 #include "cuda/cuda_source.h"
@@ -133,7 +133,7 @@ int tp_cuda_work(void *state, uint16_t stream, tp_addr block, uint64_t size, uin
     else
         rc = CUDA_LOOK(g, MemsetD8Async, block, OCCUPY_BYTE, size, s->streams[stream]);
     if (!rc && !size && !s->ranges.count && !s->mappings.mapped && !s->pool.handle)
-        rc = cuda_read_capacity(s); /* what the kernel takes is not for a policy to have */
+        rc = cuda_read_capacity(s); /* what the kernel takes is not for a strategy to have */
     if (rc || !size)
         return rc;
     g->counts.works++;

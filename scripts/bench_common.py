@@ -1,4 +1,4 @@
-"""What the sections of scripts/bench.py share: making and playing traces, taking turns, goals."""
+"""What the sections of scripts/bench.py share: making and replaying traces, taking turns, goals."""
 import json
 import math
 import os
@@ -48,7 +48,7 @@ def rounds_of(tapool, cells, rounds=ROUNDS):
 
 
 def libraries(tapool):
-    """The words for -s of the malloc libraries that tapool finds on this machine and can play."""
+    """The words for -s of the malloc libraries that tapool finds on this machine and can replay."""
     rows = [line.split() for line in output_of(tapool, "strategies").splitlines()
             if "not here:" not in line]
     return [row[0] for row in rows if row and row[0].startswith("lib:") and row[0] != "lib:PATH"]

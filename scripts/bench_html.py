@@ -1,5 +1,5 @@
 """What scripts/bench.py measures of the pages of --export-html: a trace of HTML_EVENTS events (default 1e7)
-played by five policies, with the page and without, in turn; and the page in a real browser, cold:
+replayed by five strategies, with the page and without, in turn; and the page in a real browser, cold:
 
   first paint   from the start of loading to the first contents, by the browser
   zoom          from a new window of events until the next frame is drawn
@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from chromium import Browser, find  # noqa: E402
 
 EVENTS = int(float(os.environ.get("HTML_EVENTS", "1e7")))
-POLICIES = ("torch", "arena", "lru", "stream-pool", "rmm-pool")
+STRATEGIES = ("torch", "arena", "lru", "stream-pool", "rmm-pool")
 STEP_EVENTS = 2268  # of one step of the profile training-step
 
 PAINT = """new Promise(done => new PerformanceObserver(list => list.getEntriesByName("first-contentful-paint")
@@ -40,13 +40,13 @@ def seconds(*command):
 
 
 def bench_writing(tapool, trace, page):
-    command = [tapool, "replay", trace, *(word for name in POLICIES for word in ("-s", name))]
+    command = [tapool, "replay", trace, *(word for name in STRATEGIES for word in ("-s", name))]
     without, with_page = [], []
     for _ in range(max(1, ROUNDS // 2)):
         without.append(seconds(*command))
         with_page.append(seconds(*command, "-f", "--export-html", page))
     cost = statistics.median(with_page) / statistics.median(without) - 1
-    print_goal("page of %.1e events, five policies" % EVENTS, os.path.getsize(page) / 1e6, 3, "MB")
+    print_goal("page of %.1e events, five strategies" % EVENTS, os.path.getsize(page) / 1e6, 3, "MB")
     print_goal("its share of the replay's time", 100 * cost, 5, "%", "of %.1f s" % statistics.median(without))
 
 

@@ -71,7 +71,7 @@ def print_memory(tapool, _folder):
     for trace in traces():
         runs = in_turn(tapool, trace, ["arena", *others], "--passes", "usage,resident", rounds=1)
         held = {name: least(of_name, "resident", "peak_bytes") for name, of_name in runs.items()}
-        at = runs["arena"][0]["memory"]["at_peak_demand"]
+        at = runs["arena"][0]["memory"]["at_trace_peak"]
         reserved[trace] = at["reserved_bytes"] / at["requested_bytes"]
         of_all.append(held["arena"] / min(held[name] for name in others))
         of_others.append(held["arena"] / min(held[name] for name in others[1:] or others))
@@ -87,7 +87,7 @@ def print_memory(tapool, _folder):
 
 # ---- threads ----
 
-def played_by_two(tapool, trace, strategies):
+def replayed_by_two(tapool, trace, strategies):
     """strategy -> least ns of a call; of the clock, by one thread and by two; empty."""
     runs = in_turn(tapool, trace, strategies, "--threads", "2", "--passes", "throughput")
     rows = {}
@@ -97,7 +97,7 @@ def played_by_two(tapool, trace, strategies):
         rows[name] = (least(of_name, "throughput", "ns_per_op"),
                       min(speedup * wall for speedup, wall in walls),
                       min(wall for _, wall in walls),
-                      least(of_name, "throughput", "engine_ns_per_op"))
+                      least(of_name, "throughput", "replay_overhead_ns_per_op"))
     return rows
 
 
@@ -105,7 +105,7 @@ def print_own(tapool, trace, strategies):
     """Returns what an event takes by the empty strategy."""
     print("two threads, each with objects of its own, of 16 to 4,096 bytes: the least of %d rounds"
           % ROUNDS)
-    rows = played_by_two(tapool, trace, strategies)
+    rows = replayed_by_two(tapool, trace, strategies)
     for name, (ns, alone, wall, _) in rows.items():
         speedup = alone / wall
         scales = name == "arena" or (name != "system" and speedup >= SCALES)
@@ -116,7 +116,7 @@ def print_own(tapool, trace, strategies):
 
 def print_queue(tapool, trace, strategies):
     print("one thread allocates, the other frees: ns of both calls for an object, net")
-    rows = played_by_two(tapool, trace, strategies)
+    rows = replayed_by_two(tapool, trace, strategies)
     best = [min(row[i] for name, row in rows.items() if name != "arena") for i in (0, 2)]
     for name, (ns, _, wall, _) in rows.items():
         print_goal("%s, ns an object" % name, 2 * ns, None, "ns",
@@ -160,8 +160,8 @@ def print_by_hand(tapool, libc_loop, folder):
             mine, hand = [], []
             for _ in range(ROUNDS):
                 mine.append(replay(tapool, "sample:" + sample, name, "--passes", "throughput"))
-                played = mine[-1]["strategy"].get("library", "") if name != "system" else ""
-                hand.append(by_hand(libc_loop, calls, played.split(" ")[0]))
+                replayed = mine[-1]["strategy"].get("library", "") if name != "system" else ""
+                hand.append(by_hand(libc_loop, calls, replayed.split(" ")[0]))
             a, b = least(mine, "throughput", "ns_per_op"), min(hand)
             print_goal("%s, %s" % (sample, name), abs(a / b - 1) * 100, 5, "%",
                        "%.2f ns, by hand %.2f" % (a, b))

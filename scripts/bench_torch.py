@@ -45,7 +45,7 @@ def bench_speed(tapool, folder, snapshot):
         for _ in range(ROUNDS):
             for strategy, list_ in rates.items():
                 run = replay(tapool, trace, strategy, "--passes", "throughput")
-                list_.append(1e9 / (run["throughput"]["ns_per_op"] + run["throughput"]["engine_ns_per_op"]))
+                list_.append(1e9 / (run["throughput"]["ns_per_op"] + run["throughput"]["replay_overhead_ns_per_op"]))
         torch, arena = (statistics.median(rates[s]) for s in ("torch", "arena"))
         print_goal("torch, %s" % os.path.basename(trace)[:36], torch / 1e6, 10, "M op/s",
                    "arena %.1f" % (arena / 1e6), most=False)

@@ -7,7 +7,7 @@ a long one takes. And its inputs, made here by small generators:
 Each figure is that of fresh processes, the median of ROUNDS. On a machine with other work to do the
 one for a busy second (user and system time) comes closer to what a quiet one gives. Memory is the
 peak of one process; below some 16 MiB it is that of Python, which started it. EVENTS (default 10^8,
-which the goals are for) is the length of the long traces, which are played once.
+which the goals are for) is the length of the long traces, which are replayed once.
 """
 import glob
 import os
@@ -172,7 +172,7 @@ def print_sizes(tapool, folder):
 
 
 def print_long(tapool, folder, profile, per, goal):
-    """A trace of EVENTS events, made, looked at, played and written again."""
+    """A trace of EVENTS events, made, looked at, replayed and written again."""
     path, again = os.path.join(folder, "long.tpt"), os.path.join(folder, "again.tpt")
     count = str(int(EVENTS / per))
     commands = [("gen", ["gen", profile, "--count", count, "-o", path, "-f"], None),

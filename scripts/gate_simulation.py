@@ -161,7 +161,7 @@ def made_up(rng, spread, drift, tail):
 
 
 def recorded(rng, series):
-    """Runs of consecutive pairs of a random cell, each pair turned at random: one binary played
+    """Runs of consecutive pairs of a random cell, each pair turned at random: one binary replayed
     both sides."""
     def sample(slower):
         cell = rng.choice(series)
@@ -171,7 +171,7 @@ def recorded(rng, series):
     return sample
 
 
-def play(sample, jobs, slower):
+def replay(sample, jobs, slower):
     """How many jobs find the slowdown of their first test, and how many raise a false alarm."""
     found, alarms = collections.Counter(), collections.Counter()
     for _ in range(jobs):
@@ -190,11 +190,11 @@ def report(noises, jobs):
     print("%-36s%-6s%10s%10s%16s%10s" % (("noise", "") + 2 * tuple(PROCEDURES)))
     for name, sample in noises:
         for slower in (0.08, 0.1):
-            found, alarms = play(sample, jobs, slower)
+            found, alarms = replay(sample, jobs, slower)
             print("%-36s%+4.0f%%%10s%10s%16d%10d" % (
                 (name, 100 * slower) + tuple("%.0f%%" % (100 * found[p] / jobs) for p in PROCEDURES) +
                 tuple(alarms[p] for p in PROCEDURES)), flush=True)
-        _, alarms = play(sample, 2 * jobs, 0)
+        _, alarms = replay(sample, 2 * jobs, 0)
         print("%-36s%-5s%10s%10s%16d%10d" % ((name, "none", "-", "-") +
                                              tuple(alarms[p] for p in PROCEDURES)) +
               "  of %d" % (2 * jobs), flush=True)

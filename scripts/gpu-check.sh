@@ -15,7 +15,7 @@
 #                   zstd, cmocka): DIR/include and DIR/lib for a build, DIR/lib to run a built one
 #   --out DIR       where the results go (default gpu-check-results)
 #   --driver PATH   this libcuda.so instead of the one of the system
-#   --quick         small traces, each played once: does everything work?
+#   --quick         small traces, each replayed once: does everything work?
 #   --seconds N     after so many, building included, what runs is broken off; what is missing is named
 #                   (default 480)
 #   --help          this text
@@ -124,7 +124,7 @@ build_here() {
     binary=$dir/tapool
 }
 
-# Exits 4, with tapool's own sentence, where a few allocations cannot be played. What they gave is kept: it
+# Exits 4, with tapool's own sentence, where a few allocations cannot be replayed. What they gave is kept: it
 # says which device that was.
 need_gpu() {
     local status=0

@@ -33,9 +33,9 @@ def run_of(result, label):
 
 
 def gross_ns(run, name="ns_per_op"):
-    """A call in a whole replay, the loop that plays it included."""
+    """A call in a whole replay, the loop that replays it included."""
     net = get(run, "throughput", name)
-    return None if net is None else net + (get(run, "throughput", "engine_ns_per_op") or 0)
+    return None if net is None else net + (get(run, "throughput", "replay_overhead_ns_per_op") or 0)
 
 
 def quantile(latency, share):
@@ -172,7 +172,7 @@ def row_of(name, run):
             with_span(*(get(times, end + "ns_per_op") for end in ("", "low_", "high_")), "%.0f"),
             middle_of(alloc), number(get(alloc, "p99_ns")), middle_of(free), number(get(free, "p99_ns")),
             number(calls_of(run)), number(get(run, "failed_allocations")),
-            "played_once" if get(times, "played_once") else ""]
+            "replayed_once" if get(times, "replayed_once") else ""]
 
 
 def table(rows):
@@ -228,7 +228,7 @@ def head_lines(check, found):
     lines.append("- suite of the source cuda on this driver: %s" % suite_line(found.suite))
     lines.append("- `tapool record --cuda` of tests/programs/gpu_program.c: %s" % found.recording)
     if check.args.quick:
-        lines.append("- --quick: small traces, each played once")
+        lines.append("- --quick: small traces, each replayed once")
     return lines + [""]
 
 
@@ -266,7 +266,7 @@ def torch_lines(found):
 REPLAYS = """Times are ns as seen from the CPU, the driver's calls included. Peak reserved is the meter's, or
 the pool's own high-water mark, from the lowest to the highest over the passes. ns per call is that of
 whole replays, less tapool's own share, with the 95 % interval of the median; p50 and p99 are of single
-calls, p50 with the quartiles, `-` where there were too few. `played_once`: one replay took longer than
+calls, p50 with the quartiles, `-` where there were too few. `replayed_once`: one replay took longer than
 --min-time, so that its times are cold ones. Driver calls are those of one replay. `async-0`, `async-max`:
 `cudaMallocAsync` with release_threshold 0 and max; `async-own`: max, in a pool of its own. `arena` does not
 know streams: with several, a program would have to order reuse itself.

@@ -42,7 +42,7 @@ build/release/tapool replay sample:sqlite --strategy arena
 printf '\nNext:\n'
 [ "$from" = "$ROOT" ] || printf '  cd %q\n' "$ROOT"
 cat <<'NEXT'
-  build/release/tapool replay sample:jq           the usual policies on another trace, one table
-  build/release/tapool strategies arena           what this policy does, its options and defaults
+  build/release/tapool replay sample:jq           the usual strategies on another trace, one table
+  build/release/tapool strategies arena           what this strategy does, its options and defaults
   build/release/tapool replay YOUR-TRACE.json     a trace of your own: tapool help format
 NEXT

@@ -17,7 +17,7 @@ struct tp_lower;
 
 struct tp_profile {
     const char *name;
-    /* NAME of sample:NAME, which plays the profile with defaults and seed 1; NULL: none */
+    /* NAME of sample:NAME, which replays the profile with defaults and seed 1; NULL: none */
     const char *sample;
     const char *summary; /* one line for `tapool gen` */
     const char *about;   /* exact description of the trace; lines are wrapped */

@@ -9,7 +9,7 @@
 #include "alloc/base/numbers.h"
 #include "alloc/base/opt.h"
 #include "alloc/base/str.h"
-#include "traces/lower/strangers.h"
+#include "traces/lower/unknown_formats.h"
 #include "traces/lower/unlower.h"
 #include "traces/places/place_table.h"
 
@@ -204,7 +204,7 @@ static int detect(const struct tp_trace_cfg *cfg, const struct tp_input *in,
                   struct tp_err *err)
 {
     const struct tp_format *best = NULL, *other = NULL;
-    const struct tp_stranger *stranger = NULL;
+    const struct tp_unknown_format *unknown_format = NULL;
     int score = 0;
     for (size_t i = 0; cfg->formats[i]; i++) {
         int s = cfg->formats[i]->probe(data, size);
@@ -216,11 +216,11 @@ static int detect(const struct tp_trace_cfg *cfg, const struct tp_input *in,
             other = cfg->formats[i];
         }
     }
-    if (score < SURE && (stranger = tp_stranger_of(data, size)))
+    if (score < SURE && (unknown_format = tp_unknown_format_of(data, size)))
         return tp_hint(err,
-                       tp_fail(err, TP_EINPUT, "%s is %s, %s", tp_input_name(in), stranger->name,
-                               stranger->why),
-                       "%s", stranger->hint);
+                       tp_fail(err, TP_EINPUT, "%s is %s, %s", tp_input_name(in),
+                               unknown_format->name, unknown_format->why),
+                       "%s", unknown_format->hint);
     if (best && !other) {
         *out = best;
         return TP_OK;
@@ -419,8 +419,8 @@ static int open_program(const struct tp_trace_cfg *cfg, const struct tp_format *
         return rc;
     const struct tp_program_facts *f = tp_program_facts(out->program);
     rc = check_some(cfg, in, f->events, out, err);
-    if (rc == TP_OK &&
-        ((cfg->event_limit && cfg->event_limit < f->events) || (cfg->drop_initial && f->prologue)))
+    if (rc == TP_OK && ((cfg->event_limit && cfg->event_limit < f->events) ||
+                        (cfg->drop_initial && f->initial_heap)))
         rc = lower_again(cfg, in, out, err);
     return rc;
 }

@@ -1,5 +1,5 @@
 /* Memory of tapool's own that comes straight from the kernel, for everything that lives while a
- * strategy is played.
+ * strategy is replayed.
  *
  * A strategy may be this process's malloc (system, lib). Then a call of malloc by tapool would be
  * part of what is measured: it would take blocks of the heap, move later ones, and be counted. So

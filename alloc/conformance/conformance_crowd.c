@@ -16,7 +16,7 @@
  * waits for the others therefore looks now and then for one that is inside a call, and sends it a
  * signal whose handler holds it there until others have gone on. Known weakness: which
  * interleavings occur is chance. */
-#include "alloc/conformance/conformance_play.h"
+#include "alloc/conformance/conformance_replay.h"
 
 #include "alloc/base/addr_map.h"
 
@@ -80,10 +80,10 @@ struct crowd {
     struct crowd_worker workers[THREADS];
     _Atomic(struct crowd_block *) boxes[BOXES];
     struct crowd_stripe stripes[STRIPES];
-    pthread_mutex_t gate; /* open while the threads play */
+    pthread_mutex_t gate; /* open while the threads replay */
     pthread_barrier_t round;
     atomic_bool stop;
-    atomic_uint playing;
+    atomic_uint replaying;
 };
 
 static uint64_t next_random(struct crowd_worker *w)
@@ -170,7 +170,7 @@ static void hold_some(struct crowd *c)
     const int slack = prctl(PR_GET_TIMERSLACK);
     uint32_t from = 0;
     prctl(PR_SET_TIMERSLACK, 1);
-    while (atomic_load(&c->playing)) {
+    while (atomic_load(&c->replaying)) {
         nanosleep(&nap, NULL);
         struct crowd_worker *w = find_inside(c, from++);
         if (w)
@@ -248,7 +248,7 @@ static struct tp_req any_request(struct crowd_worker *w)
 static bool take_block(struct crowd_worker *w, struct crowd_block *b, const struct tp_req *rq,
                        const struct tp_block *got)
 {
-    if (!got->addr || got->addr & (rq->align - 1) || (got->granted && got->granted < rq->size))
+    if (!got->addr || got->addr & (rq->align - 1) || (got->allocated && got->allocated < rq->size))
         return fails(w, "a block is misaligned or too small");
     *b = (struct crowd_block){.addr = got->addr, .size = rq->size, .align = rq->align, .refs = 1};
     return mark(w, b);
@@ -398,7 +398,7 @@ static void *work(void *arg)
                  !atomic_load_explicit(&w->crowd->stop, memory_order_relaxed);
         }
     }
-    atomic_fetch_sub(&w->crowd->playing, 1);
+    atomic_fetch_sub(&w->crowd->replaying, 1);
     return NULL;
 }
 
@@ -422,7 +422,7 @@ static void prepare(struct crowd *c)
 }
 
 /* Starts the threads, which wait for each other only once it is known how many there are. */
-static int play(struct crowd *c, struct tp_err *err)
+static int replay(struct crowd *c, struct tp_err *err)
 {
     const struct sigaction holding = {.sa_sigaction = hold, .sa_flags = SA_SIGINFO | SA_RESTART};
     struct sigaction before;
@@ -433,7 +433,7 @@ static int play(struct crowd *c, struct tp_err *err)
     for (; !error && started < THREADS; started += !error)
         error = pthread_create(&c->workers[started].os, NULL, work, &c->workers[started]);
     atomic_store(&c->stop, error != 0);
-    atomic_store(&c->playing, started);
+    atomic_store(&c->replaying, started);
     pthread_barrier_init(&c->round, NULL, started ? started : 1);
     pthread_mutex_unlock(&c->gate);
     hold_some(c);
@@ -521,8 +521,8 @@ static int check_idle(struct rig *r, struct tp_err *err)
 }
 
 /* One instance from start to end. */
-static int play_instance(struct crowd *c, const struct rig_cfg *cfg, struct crowd_counts *out,
-                         struct tp_err *err)
+static int replay_instance(struct crowd *c, const struct rig_cfg *cfg, struct crowd_counts *out,
+                           struct tp_err *err)
 {
     char text[240];
     int status = tp_rig_start(&c->rig, cfg);
@@ -530,7 +530,7 @@ static int play_instance(struct crowd *c, const struct rig_cfg *cfg, struct crow
         return tp_fail(err, TP_EBROKEN, "init: %s",
                        c->rig.err.status ? c->rig.err.text : tp_status_text(status));
     prepare(c);
-    status = play(c, err);
+    status = replay(c, err);
     clear(c);
     if (!status)
         status = judge(c, out, err);
@@ -549,7 +549,7 @@ int tp_conformance_crowd(const struct rig_cfg *cfg, struct crowd_counts *out, st
     if (!c)
         return tp_fail(err, TP_ENOMEM, "out of memory for a check");
     pthread_mutex_init(&c->gate, NULL);
-    int status = play_instance(c, &own, out, err);
+    int status = replay_instance(c, &own, out, err);
     pthread_mutex_destroy(&c->gate);
     free(c);
     return status;

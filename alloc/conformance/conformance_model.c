@@ -229,43 +229,43 @@ static bool model_fits(struct model *m, const struct tp_req *rq, const struct tp
     if (!b->addr || b->addr & (rq->align - 1))
         return tp_model_fail(m, MODEL_MISALIGNED, "a block at %#llx for alignment %llu",
                              (unsigned long long)b->addr, (unsigned long long)rq->align);
-    if (b->granted < rq->size || b->addr + b->granted <= b->addr)
-        return tp_model_fail(m, MODEL_GRANTED, "%llu bytes allocated where %llu were requested",
-                             (unsigned long long)b->granted, (unsigned long long)rq->size);
-    if (r->env.source && !tp_ranges_hold(&r->ranges, b->addr, b->granted))
+    if (b->allocated < rq->size || b->addr + b->allocated <= b->addr)
+        return tp_model_fail(m, MODEL_ALLOCATED, "%llu bytes allocated where %llu were requested",
+                             (unsigned long long)b->allocated, (unsigned long long)rq->size);
+    if (r->env.source && !tp_ranges_hold(&r->ranges, b->addr, b->allocated))
         return tp_model_fail(m, MODEL_OUTSIDE, "%llu bytes of a block are not in one range",
-                             (unsigned long long)b->granted);
-    if (r->s->usable && r->s->usable(r->st, b->addr) != b->granted)
-        return tp_model_fail(m, MODEL_GRANTED, "usable() says %llu where %llu bytes were allocated",
-                             (unsigned long long)r->s->usable(r->st, b->addr),
-                             (unsigned long long)b->granted);
+                             (unsigned long long)b->allocated);
+    if (r->s->usable && r->s->usable(r->st, b->addr) != b->allocated)
+        return tp_model_fail(
+            m, MODEL_ALLOCATED, "usable() says %llu where %llu bytes were allocated",
+            (unsigned long long)r->s->usable(r->st, b->addr), (unsigned long long)b->allocated);
     return true;
 }
 
 bool tp_model_place(struct model *m, struct model_object *o, const struct tp_req *rq,
                     struct tp_block b)
 {
-    if (!b.granted && m->rig->s->usable)
-        b.granted = m->rig->s->usable(m->rig->st, b.addr);
+    if (!b.allocated && m->rig->s->usable)
+        b.allocated = m->rig->s->usable(m->rig->st, b.addr);
     if (!model_fits(m, rq, &b))
         return false;
     for (uint32_t i = 0; i < MODEL_SLOTS; i++) {
         const struct model_object *other = &m->objects[i];
-        if (other != o && other->addr && other->addr < b.addr + b.granted &&
-            b.addr < other->addr + other->granted)
-            return tp_model_fail(m, MODEL_OVERLAP,
-                                 "a block of %llu bytes lies over a live one of %llu",
-                                 (unsigned long long)b.granted, (unsigned long long)other->granted);
+        if (other != o && other->addr && other->addr < b.addr + b.allocated &&
+            b.addr < other->addr + other->allocated)
+            return tp_model_fail(
+                m, MODEL_OVERLAP, "a block of %llu bytes lies over a live one of %llu",
+                (unsigned long long)b.allocated, (unsigned long long)other->allocated);
     }
     if (o->addr) {
         tp_addr_map_remove(&m->live, o->addr, NULL);
-        m->live_bytes -= o->granted;
+        m->live_bytes -= o->allocated;
     }
     o->addr = b.addr;
     o->size = rq->size;
     o->align = rq->align;
-    o->granted = b.granted;
-    m->live_bytes += b.granted;
+    o->allocated = b.allocated;
+    m->live_bytes += b.allocated;
     if (tp_addr_map_insert(&m->live, b.addr, (uint64_t)(o - m->objects)))
         return tp_model_fail(m, MODEL_STATUS, "the test ran out of memory");
     return true;
@@ -275,7 +275,7 @@ void tp_model_remove(struct model *m, struct model_object *o)
 {
     if (o->addr) {
         tp_addr_map_remove(&m->live, o->addr, NULL);
-        m->live_bytes -= o->granted;
+        m->live_bytes -= o->allocated;
     }
     *o = (struct model_object){0};
 }
@@ -355,7 +355,7 @@ static bool model_wrong_addresses(struct model *m, void *thr, const struct model
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         if (!tp_model_wrong_address(m, thr, wrong[i], "an unknown"))
             return false;
-    for (uint64_t off = 1; o && o->addr && off < o->granted; off *= 4)
+    for (uint64_t off = 1; o && o->addr && off < o->allocated; off *= 4)
         if (!tp_model_wrong_address(m, thr, o->addr + off, "an interior"))
             return false;
     return true;
@@ -381,7 +381,7 @@ bool tp_model_probe(struct model *m, uint32_t thread, const struct model_object 
 
 bool tp_model_probe_size(struct model *m, void *thr, const struct model_object *o)
 {
-    const struct tp_req rq = {.size = 4 * o->granted + (1 << 20), .align = o->align};
+    const struct tp_req rq = {.size = 4 * o->allocated + (1 << 20), .align = o->align};
     struct tp_account before = m->rig->account;
     if (!m->detects)
         return true;
@@ -406,7 +406,7 @@ static void model_count(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
         return;
     const uint64_t *index = tp_addr_map_find(&w->m->live, addr);
     w->live++;
-    if (!index || w->m->objects[*index].granted != size)
+    if (!index || w->m->objects[*index].allocated != size)
         tp_model_fail(w->m, MODEL_WALK, "the walk names a live block of %llu bytes that nobody has",
                       (unsigned long long)size);
 }

@@ -1,4 +1,4 @@
-/* A shadow model that plays a program on a rig and knows what must come out.
+/* A shadow model that replays a program on a rig and knows what must come out.
  *
  *     struct tp_insn --> model --> strategy --> source
  *                          |          |
@@ -10,7 +10,7 @@
  * query would order what the strategy has left unordered.
  *
  * It never jumps out: the first thing that is wrong is noted as a kind and a sentence, so that a
- * shrinker can play a program hundreds of times. Steps that make no sense (a free of what is not
+ * shrinker can replay a program hundreds of times. Steps that make no sense (a free of what is not
  * there) are passed over, so that any part of a program is a program.
  *
  * Known weakness: contents are one byte value per block, so bytes moved within a block are not
@@ -35,7 +35,7 @@ enum model_kind {
     MODEL_FINE,
     MODEL_OVERLAP,    /* a block lies over a live one */
     MODEL_MISALIGNED, /* not the alignment asked for */
-    MODEL_GRANTED,    /* too small, or not what `usable` says */
+    MODEL_ALLOCATED,  /* too small, or not what `usable` says */
     MODEL_CONTENTS,   /* bytes changed */
     MODEL_STREAM,     /* handed to a stream while another may still work on it */
     MODEL_WALK,       /* the walk or the statistics do not add up */
@@ -59,7 +59,7 @@ struct model_failure {
 
 struct model_object {
     tp_addr addr; /* 0: the allocation failed, or there is no object */
-    uint64_t size, align, granted;
+    uint64_t size, align, allocated;
     uint32_t refs;   /* as the program has it; 0: no object */
     uint32_t used;   /* one bit per stream that it was also used on */
     uint32_t busy;   /* one bit per stream that worked on it */
@@ -87,7 +87,7 @@ struct model {
     struct model_pending pending[MODEL_PENDING];
     uint32_t pending_count;
     struct tp_addr_map live; /* address -> index into objects */
-    uint64_t live_bytes;     /* granted */
+    uint64_t live_bytes;     /* allocated */
     uint64_t steps;
     uint64_t refusals; /* requests for which there was no memory */
     uint32_t step;

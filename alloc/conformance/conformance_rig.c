@@ -31,7 +31,7 @@ static int follows_follow(void *state, uint16_t stream, uint16_t after)
 static const struct tp_source_ops follows_source = {
     .name = "follows",
     .summary = "notes which streams wait for which",
-    .flags = TP_SRC_DECORATOR,
+    .flags = TP_SRC_WRAPPER,
     .state_size = sizeof(struct follows),
     .init = follows_init,
     .get = follows_get,

@@ -5,7 +5,7 @@
 #include "alloc/conformance/conformance_suite.h"
 
 #include "alloc/conformance/conformance_gen.h"
-#include "alloc/conformance/conformance_play.h"
+#include "alloc/conformance/conformance_replay.h"
 
 #define SEED     UINT64_C(20240611)
 #define FAULTS   UINT64_C(5000) /* calls that are failed at most */
@@ -58,7 +58,7 @@ const struct tp_conformance_place tp_conformance_places[] = {
      .checks = TP_CONFORM_TABLE | TP_CONFORM_RANDOM | TP_CONFORM_OPTIONS},
     {.name = NULL}};
 
-/* ---- playing ---- */
+/* ---- replaying ---- */
 
 /* A rig with its model; too large for the stack. */
 struct bout {
@@ -115,8 +115,8 @@ static int start(struct bout *b, const struct rig_cfg *cfg, bool *refused, struc
 }
 
 /* One program of a seed's own mix, beginning with nothing live, and ending so if it is drained. */
-static int play_program(struct bout *b, uint64_t seed, unsigned steps, bool drain,
-                        struct tp_err *err)
+static int replay_program(struct bout *b, uint64_t seed, unsigned steps, bool drain,
+                          struct tp_err *err)
 {
     struct gen *g = &b->gen;
     const struct model_failure *f = &b->model.failure;
@@ -163,7 +163,7 @@ static int run(const struct rig_cfg *cfg, uint64_t seed, struct run_size n, stru
         b->model.check_every = n.check_every;
     /* Without a source nobody else frees what the last program leaves. */
     for (unsigned i = 0; started && !status && i < n.programs; i++)
-        status = play_program(b, seed * 1000 + i, n.steps, !cfg->base || i + 1 < n.programs, err);
+        status = replay_program(b, seed * 1000 + i, n.steps, !cfg->base || i + 1 < n.programs, err);
     if (b && out)
         *out = (struct outcome){b->rig.account, {0}, b->rig.meta.calls, b->model.refusals};
     if (started && out && !status)
@@ -217,7 +217,7 @@ static int check_full(const struct tp_conformance_case *c, const struct tp_confo
     return TP_OK;
 }
 
-/* Those of a pool are the driver's own: no decorator moves them. */
+/* Those of a pool are the driver's own: no wrapper moves them. */
 static int check_addresses(const struct tp_conformance_case *c,
                            const struct tp_conformance_place *on, struct tp_err *err)
 {
@@ -251,7 +251,7 @@ static int run_with_fault(struct bout *b, const struct rig_cfg *cfg, uint64_t n,
     int status = start(b, cfg, &refused, err);
     *hit = refused;
     for (unsigned i = 0; !status && !refused && i < 3; i++)
-        status = play_program(b, SEED + 200 + i, 60, i < 2, err);
+        status = replay_program(b, SEED + 200 + i, 60, i < 2, err);
     if (refused || b->rig.depth == 0)
         return status;
     status = stop(b, status, err); /* puts in fini count as well */
@@ -352,11 +352,11 @@ const struct tp_conformance_check tp_conformance_checks[] = {
     {TP_CONFORM_THREADS, "eight threads at once", check_threads},
     {.name = NULL}};
 
-/* A pool of the driver plays where there is one, all else where there are ranges. The default pool
- * of a device takes no limit. */
-bool tp_conformance_plays(const struct tp_conformance_check *check,
-                          const struct tp_conformance_case *c,
-                          const struct tp_conformance_place *on)
+/* A pool of the driver replays where there is one, all else where there are ranges. The default
+ * pool of a device takes no limit. */
+bool tp_conformance_replays(const struct tp_conformance_check *check,
+                            const struct tp_conformance_case *c,
+                            const struct tp_conformance_place *on)
 {
     const uint32_t caps = c->strategy->caps;
     const bool pool = caps & TP_CAP_ASYNC, own = c->options && strstr(c->options, "pool=own");
@@ -364,7 +364,7 @@ bool tp_conformance_plays(const struct tp_conformance_check *check,
         return false;
     if (check->bit == TP_CONFORM_TABLE)
         return true;
-    if (caps & TP_CAP_PRELOAD) /* its library is in no process but the one that it is played in */
+    if (caps & TP_CAP_PRELOAD) /* its library is in no process but the one that it is replayed in */
         return false;
     if (!on->base)
         return true;

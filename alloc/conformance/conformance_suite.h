@@ -1,6 +1,6 @@
-/* The conformance suite: what every strategy has to do, whatever its policy, as a table of checks.
- * Each plays random programs beside a shadow model (conformance_model.h) on a place, which is a
- * source with its shape. Seeds are fixed, so that what fails fails again. */
+/* The conformance suite: what every strategy has to do, whatever its strategy, as a table of
+ * checks. Each replays random programs beside a shadow model (conformance_model.h) on a place,
+ * which is a source with its shape. Seeds are fixed, so that what fails fails again. */
 #ifndef TP_CONFORMANCE_SUITE_H
 #define TP_CONFORMANCE_SUITE_H
 
@@ -24,12 +24,12 @@ struct tp_conformance_place {
     enum tp_kind kind;
     bool shuffle;
     uint32_t streams;
-    unsigned checks; /* bits of those that are played here */
+    unsigned checks; /* bits of those that are replayed here */
     unsigned nth;    /* moves the seed of the random programs */
     bool slow;       /* each call takes long: fewer programs */
     /* what is held may lie in more pages than its bytes need, so a limit does not bound it */
     bool scattered;
-    bool pool_only; /* nothing but pools of a driver can be played here */
+    bool pool_only; /* nothing but pools of a driver can be replayed here */
     rig_complaint_fn *complaint;
     rig_passes_fn *passes;
 };
@@ -54,8 +54,8 @@ extern const struct tp_conformance_check tp_conformance_checks[]; /* the last ha
 extern const struct tp_conformance_place tp_conformance_places[];
 
 /* Whether the check makes sense for the strategy on this place. */
-bool tp_conformance_plays(const struct tp_conformance_check *check,
-                          const struct tp_conformance_case *c,
-                          const struct tp_conformance_place *on);
+bool tp_conformance_replays(const struct tp_conformance_check *check,
+                            const struct tp_conformance_case *c,
+                            const struct tp_conformance_place *on);
 
 #endif

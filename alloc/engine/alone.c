@@ -43,16 +43,16 @@ struct order {
 /* ---- the fork ---- */
 
 static int obey(const struct tp_alone *a, const struct tp_replay_cfg *cfg, const struct order *o,
-                struct tp_player *p)
+                struct tp_replayer *p)
 {
     struct tp_alone_shared *s = a->shared;
     int status = TP_OK;
     s->values = (struct tp_series){0};
     if (o->fresh && p->cfg)
-        status = tp_player_close(p, &s->err);
+        status = tp_replayer_close(p, &s->err);
     if (!status && !p->cfg)
-        status = tp_player_open(p, cfg, cfg->strategy, &s->err);
-    return status ? status : a->play(p, o->time_ns, &s->values, &s->err);
+        status = tp_replayer_open(p, cfg, cfg->strategy, &s->err);
+    return status ? status : a->replay(p, o->time_ns, &s->values, &s->err);
 }
 
 static bool hear(int line, struct order *o)
@@ -64,12 +64,12 @@ static bool hear(int line, struct order *o)
     return got == (ssize_t)sizeof *o;
 }
 
-/* Plays as it is told until it is killed, or its parent ends. What ends the parent comes from a
+/* Replays as it is told until it is killed, or its parent ends. What ends the parent comes from a
  * terminal for both, and is the parent's to answer. */
 _Noreturn static void serve(const struct tp_alone *a, int line, pid_t parent)
 {
     struct tp_replay_cfg cfg = *a->cfg;
-    struct tp_player p = {0};
+    struct tp_replayer p = {0};
     struct order o;
     cfg.threads = 1;
     cfg.progress = NULL;
@@ -108,12 +108,12 @@ static int fail(struct tp_alone *a, const char *what, struct tp_err *err)
                    strerror(error));
 }
 
-int tp_alone_open(struct tp_alone *a, const struct tp_replay_cfg *cfg, tp_alone_fn *play,
+int tp_alone_open(struct tp_alone *a, const struct tp_replay_cfg *cfg, tp_alone_fn *replay,
                   struct tp_err *err)
 {
     int ends[2];
     pid_t self = getpid();
-    *a = (struct tp_alone){.cfg = cfg, .play = play};
+    *a = (struct tp_alone){.cfg = cfg, .replay = replay};
     /* A malloc library may have threads of its own. In a fork they are gone, and what they hold
      * then is held for good. */
     if (tp_process_threads() > OWN_THREADS)
@@ -145,7 +145,7 @@ void tp_alone_close(struct tp_alone *a)
     if (!a->shared)
         return;
     siginfo_t info;
-    /* A number that is no child any more may be that of a stranger. */
+    /* A number that is no child any more may be that of a unknown_format. */
     if (a->pid > 0 && waitid(P_PID, (id_t)a->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
         kill(a->pid, SIGKILL);
         while (waitpid(a->pid, NULL, 0) < 0 && errno == EINTR)

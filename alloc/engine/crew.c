@@ -1,6 +1,6 @@
-/* See crew.h. The calling thread plans a part, wakes the threads that have something to play in it,
- * plays its own share and waits for them. Each has a player of its own: a copy of the crew's, with
- * counters of its own and the plan's cells for slots. */
+/* See crew.h. The calling thread plans a part, wakes the threads that have something to replay in
+ * it, replays its own share and waits for them. Each has a replayer of its own: a copy of the
+ * crew's, with counters of its own and the plan's cells for slots. */
 #include "alloc/engine/crew.h"
 
 #include "alloc/base/own.h"
@@ -29,7 +29,7 @@ struct hand;
 typedef void job_fn(struct hand *h);
 
 struct hand {
-    _Alignas(64) struct tp_player p;
+    _Alignas(64) struct tp_replayer p;
     struct tp_instance instance; /* the crew's, but for its own count of failures */
     struct tp_turns turns;
     struct tp_crew *crew;
@@ -61,7 +61,7 @@ struct tp_crew {
     bool stop;      /* atomic: a thread has stopped */
     bool left;      /* after a stop there are blocks in the cells */
     sem_t done;
-    tp_play_fn *play;
+    tp_replay_fn *replay;
 };
 
 /* ---- waiting ---- */
@@ -92,7 +92,7 @@ static void give_core_away(uint32_t times)
         nanosleep(&nap, NULL);
 }
 
-static double ns_per_tick(const struct tp_player *p)
+static double ns_per_tick(const struct tp_replayer *p)
 {
     return p->cfg->clock ? p->cfg->clock->ns_per_tick : 0;
 }
@@ -108,19 +108,19 @@ static void spin(const uint64_t *turn, uint64_t number, uint32_t pauses)
         pause_briefly();
 }
 
-static uint32_t short_spins(const struct tp_player *p)
+static uint32_t short_spins(const struct tp_replayer *p)
 {
     return p->turns->spins < SPINS_SHORT ? p->turns->spins : SPINS_SHORT;
 }
 
 /* Waits on a core, then with the core given to others. false: the replay stops. A thread may lose
  * its core in either, so its time on one is read. */
-static bool wait_long(const struct tp_player *p, const uint64_t *turn, uint64_t number)
+static bool wait_long(const struct tp_replayer *p, const uint64_t *turn, uint64_t number)
 {
     double before = core_ns();
     spin(turn, number, p->turns->spins - short_spins(p));
     for (uint32_t i = 0; !came(turn, number); i++) {
-        if (tp_crew_stops(p) || tp_player_interrupted(p))
+        if (tp_crew_stops(p) || tp_replayer_interrupted(p))
             return false;
         give_core_away(i);
     }
@@ -129,7 +129,7 @@ static bool wait_long(const struct tp_player *p, const uint64_t *turn, uint64_t 
     return true;
 }
 
-bool tp_turn_wait(const struct tp_player *p, const uint64_t *turn, uint64_t number)
+bool tp_turn_wait(const struct tp_replayer *p, const uint64_t *turn, uint64_t number)
 {
     uint64_t begin = tp_stamp();
     spin(turn, number, short_spins(p));
@@ -188,7 +188,7 @@ static void lack(struct hand *h, const struct tp_worker *worker)
     __atomic_store_n(&h->crew->stop, true, __ATOMIC_RELAXED);
 }
 
-static void play_worker(struct hand *h)
+static void replay_worker(struct hand *h)
 {
     struct tp_crew *crew = h->crew;
     const struct tp_worker *worker = &crew->plan.workers[h->index];
@@ -206,7 +206,7 @@ static void play_worker(struct hand *h)
     }
     double before = core_ns(); /* as much of the two readings lies between them as in wait_long() */
     h->begin = tp_stamp();
-    crew->play(&h->p, &w);
+    crew->replay(&h->p, &w);
     h->end = tp_stamp();
     h->core_ns = core_ns() - before - h->turns.reading_ns - h->turns.waited_ns;
     if (h->p.stop)
@@ -263,19 +263,19 @@ static bool has_steps(const struct hand *h)
     return h->crew->plan.workers[h->index].count != 0;
 }
 
-/* Lets the threads do a job together; `playing`: those that have steps. */
-static void do_together(struct tp_crew *crew, job_fn *job, bool playing)
+/* Lets the threads do a job together; `replaying`: those that have steps. */
+static void do_together(struct tp_crew *crew, job_fn *job, bool replaying)
 {
     uint32_t others = 0;
     for (uint32_t i = 1; i < crew->size; i++) {
         struct hand *h = &crew->hands[i];
-        if (!h->runs || (playing && !has_steps(h)))
+        if (!h->runs || (replaying && !has_steps(h)))
             continue;
         others++;
         h->job = job;
         sem_post(&h->go);
     }
-    if (!playing || has_steps(&crew->hands[0]))
+    if (!replaying || has_steps(&crew->hands[0]))
         job(&crew->hands[0]);
     while (others--)
         take_semaphore(&crew->done, crew->spins);
@@ -289,7 +289,7 @@ uint32_t tp_crew_threads(const struct tp_replay_cfg *cfg)
     return cfg->threads > recorded ? recorded : cfg->threads;
 }
 
-uint32_t tp_crew_size(const struct tp_player *p)
+uint32_t tp_crew_size(const struct tp_replayer *p)
 {
     return tp_crew_threads(p->cfg);
 }
@@ -306,7 +306,7 @@ static double reading_ns(void)
     return least;
 }
 
-static void set_up(struct tp_player *p, struct tp_crew *crew)
+static void set_up(struct tp_replayer *p, struct tp_crew *crew)
 {
     double reading = reading_ns();
     for (uint32_t i = 0; i < crew->size; i++) {
@@ -358,7 +358,7 @@ static int start_all_recorded(struct tp_crew *crew, struct tp_err *err)
     return status;
 }
 
-int tp_crew_prepare(struct tp_player *p, struct tp_err *err)
+int tp_crew_prepare(struct tp_replayer *p, struct tp_err *err)
 {
     struct tp_crew *crew = tp_own_zeroed(1, sizeof *crew);
     if (!crew)
@@ -385,7 +385,7 @@ void tp_crew_memory(const struct tp_crew *crew, void (*each)(void *at, size_t si
         each(crew->stacks + (size_t)(i + 1) * STACK - STACK_USED, STACK_USED);
 }
 
-int tp_crew_open(struct tp_player *p, struct tp_err *err)
+int tp_crew_open(struct tp_replayer *p, struct tp_err *err)
 {
     struct tp_crew *crew = p->crew;
     if (!(p->strategy->caps & TP_CAP_THREADS)) {
@@ -398,7 +398,7 @@ int tp_crew_open(struct tp_player *p, struct tp_err *err)
     return status ? status : start_all_recorded(crew, err);
 }
 
-void tp_crew_close(struct tp_player *p)
+void tp_crew_close(struct tp_replayer *p)
 {
     struct tp_crew *crew = p->crew;
     if (!crew)
@@ -430,10 +430,10 @@ struct tp_slot *tp_crew_cells(const struct tp_crew *crew, size_t *count)
     return crew->plan.cells;
 }
 
-/* ---- playing ---- */
+/* ---- replaying ---- */
 
 /* Of two faults the one of the earlier event is told; an interruption is told last. */
-static void take_fault(struct tp_player *p, const struct tp_window *w, const struct hand *h)
+static void take_fault(struct tp_replayer *p, const struct tp_window *w, const struct hand *h)
 {
     const struct tp_thread_plan *plan = &h->crew->plan;
     if (!h->p.broken)
@@ -448,7 +448,7 @@ static void take_fault(struct tp_player *p, const struct tp_window *w, const str
 
 /* The times of the threads that took part; returns the ticks from the first start to the last
  * end. */
-static uint64_t add_times(struct tp_player *p)
+static uint64_t add_times(struct tp_replayer *p)
 {
     struct tp_crew *crew = p->crew;
     uint64_t first = UINT64_MAX, last = 0;
@@ -465,28 +465,28 @@ static uint64_t add_times(struct tp_player *p)
     return last > first ? last - first : 0;
 }
 
-/* The replay counts as if it had stopped after as many operations as all threads have played. */
-static void stop_after(struct tp_player *p, const struct tp_window *w, uint32_t from,
-                       uint64_t played)
+/* The replay counts as if it had stopped after as many operations as all threads have replayed. */
+static void stop_after(struct tp_replayer *p, const struct tp_window *w, uint32_t from,
+                       uint64_t replayed)
 {
     uint32_t i = from;
-    for (; played; i++)
-        played -= tp_op_is_operation(w->insns[i].op);
+    for (; replayed; i++)
+        replayed -= tp_op_is_operation(w->insns[i].op);
     p->stop = true;
     p->stopped = i - 1;
 }
 
-static void add_counts(struct tp_player *p, const struct tp_window *w, uint32_t from)
+static void add_counts(struct tp_replayer *p, const struct tp_window *w, uint32_t from)
 {
     struct tp_crew *crew = p->crew;
-    uint64_t played = 0;
+    uint64_t replayed = 0;
     bool stops = false;
     for (uint32_t i = 0; i < crew->size; i++) {
         const struct hand *h = &crew->hands[i];
         if (!has_steps(h))
             continue;
         stops |= h->p.stop;
-        played += h->p.stop ? h->p.stopped + 1 : crew->plan.workers[i].count;
+        replayed += h->p.stop ? h->p.stopped + 1 : crew->plan.workers[i].count;
         p->failed += h->p.failed;
         p->skipped += h->p.skipped;
         p->instances[0].failed += h->instance.failed;
@@ -494,10 +494,10 @@ static void add_counts(struct tp_player *p, const struct tp_window *w, uint32_t 
     }
     stops |= p->failed && p->instances[0].account.guarded_gets;
     if (stops)
-        stop_after(p, w, from, played);
+        stop_after(p, w, from, replayed);
 }
 
-static void take_ticks(struct tp_player *p, uint32_t from, uint32_t to)
+static void take_ticks(struct tp_replayer *p, uint32_t from, uint32_t to)
 {
     const struct tp_thread_plan *plan = &p->crew->plan;
     const struct tp_worker *last = &plan->workers[plan->worker_count - 1];
@@ -507,7 +507,7 @@ static void take_ticks(struct tp_player *p, uint32_t from, uint32_t to)
 }
 static_assert(TP_TICK_SKIP == UINT32_MAX, "it is set by bytes");
 
-/* Starts the threads that have something to play and are not there. */
+/* Starts the threads that have something to replay and are not there. */
 static bool begin_lives(struct tp_crew *crew)
 {
     for (uint32_t i = 1; i < crew->size; i++) {
@@ -531,8 +531,8 @@ static void end_lives(struct tp_crew *crew)
     }
 }
 
-static uint64_t play_together(struct tp_player *p, const struct tp_window *w, uint32_t from,
-                              uint32_t to, tp_play_fn *play)
+static uint64_t replay_together(struct tp_replayer *p, const struct tp_window *w, uint32_t from,
+                                uint32_t to, tp_replay_fn *replay)
 {
     struct tp_crew *crew = p->crew;
     tp_plan_part(&crew->plan, w, from, to);
@@ -542,26 +542,26 @@ static uint64_t play_together(struct tp_player *p, const struct tp_window *w, ui
         return 0;
     }
     tp_plan_load(&crew->plan, p->slots);
-    crew->play = play;
+    crew->replay = replay;
     crew->stop = false;
     crew->missing = 0;
     for (uint32_t i = 0; i < crew->size; i++)
         crew->missing += has_steps(&crew->hands[i]);
-    do_together(crew, play_worker, true);
+    do_together(crew, replay_worker, true);
     add_counts(p, w, from);
     crew->left = p->stop;
     if (!p->stop)
         tp_plan_store(&crew->plan, p->slots);
-    if (play == tp_play_latency)
+    if (replay == tp_replay_latency)
         take_ticks(p, from, to);
     if (crew->lifetimes)
         end_lives(crew);
     return add_times(p);
 }
 
-/* Plays an instruction that concerns all threads, on the calling thread. */
-static uint64_t play_alone(struct tp_player *p, const struct tp_window *w, uint32_t at,
-                           tp_play_fn *play)
+/* Replays an instruction that concerns all threads, on the calling thread. */
+static uint64_t replay_alone(struct tp_replayer *p, const struct tp_window *w, uint32_t at,
+                             tp_replay_fn *replay)
 {
     const struct tp_window one = {.insns = w->insns + at, .count = 1};
     struct tp_crew *crew = p->crew;
@@ -569,7 +569,7 @@ static uint64_t play_alone(struct tp_player *p, const struct tp_window *w, uint3
     p->crew = NULL;
     p->ticks = ticks ? ticks + at : NULL;
     uint64_t begin = tp_stamp();
-    play(p, &one);
+    replay(p, &one);
     uint64_t lasted = tp_stamp() - begin;
     p->crew = crew;
     p->ticks = ticks;
@@ -579,33 +579,34 @@ static uint64_t play_alone(struct tp_player *p, const struct tp_window *w, uint3
     return lasted;
 }
 
-/* Returns the ticks that it lasted, and in *from the first instruction that was not played. */
-static uint64_t play_range(struct tp_player *p, const struct tp_window *w, uint32_t *from,
-                           uint32_t end, tp_play_fn *play)
+/* Returns the ticks that it lasted, and in *from the first instruction that was not replayed. */
+static uint64_t replay_range(struct tp_replayer *p, const struct tp_window *w, uint32_t *from,
+                             uint32_t end, tp_replay_fn *replay)
 {
     uint64_t lasted = 0;
     for (uint32_t to = *from; to < end && !p->stop; *from = to) {
         while (to < end && !tp_plan_alone(&w->insns[to]))
             to++;
         if (to > *from)
-            lasted += play_together(p, w, *from, to, play);
+            lasted += replay_together(p, w, *from, to, replay);
         if (to < end && !p->stop)
-            lasted += play_alone(p, w, to++, play);
+            lasted += replay_alone(p, w, to++, replay);
     }
     return lasted;
 }
 
-void tp_crew_play_range(struct tp_player *p, const struct tp_window *w, uint32_t from, uint32_t to)
+void tp_crew_replay_range(struct tp_replayer *p, const struct tp_window *w, uint32_t from,
+                          uint32_t to)
 {
-    play_range(p, w, &from, to, tp_play_untimed);
+    replay_range(p, w, &from, to, tp_replay_untimed);
 }
 
-void tp_crew_play(struct tp_player *p, const struct tp_window *w, tp_play_fn *play)
+void tp_crew_replay(struct tp_replayer *p, const struct tp_window *w, tp_replay_fn *replay)
 {
     uint64_t begin = tp_stamp();
     uint32_t to = 0;
-    uint64_t lasted = play_range(p, w, &to, w->count, play);
-    if (play == tp_play_latency)
+    uint64_t lasted = replay_range(p, w, &to, w->count, replay);
+    if (replay == tp_replay_latency)
         memset(p->ticks + to, 0xff, (w->count - to) * sizeof *p->ticks);
     p->crew_times.window_ticks = lasted;
     p->aside_ticks += tp_stamp() - begin - lasted;

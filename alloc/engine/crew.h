@@ -1,4 +1,4 @@
-/* Internal to the engine: several OS threads that play a program together.
+/* Internal to the engine: several OS threads that replay a program together.
  *
  *     window    | part            | SYNC | part          |
  *     thread 0  | plan  ====      | ==   | plan  ======  |  it is also the thread that calls
@@ -9,9 +9,9 @@
  * that one's end, where each has one of its own: what a malloc keeps for a thread is then there as
  * long as it was. What the engine needs for them is there and written before.
  *
- * Each OS thread plays the instructions of its recorded threads in their order, and objects go from
- * thread to thread in the order of the trace (see thread_plan.h). What concerns all threads (SYNC,
- * RESET, TRIM) is played alone. Planning and the barriers around a part are in no time.
+ * Each OS thread replays the instructions of its recorded threads in their order, and objects go
+ * from thread to thread in the order of the trace (see thread_plan.h). What concerns all threads
+ * (SYNC, RESET, TRIM) is replayed alone. Planning and the barriers around a part are in no time.
  *
  * Known weakness: threads meet at every part's end, so no thread runs ahead of another by more than
  * a window, and recorded pauses between calls are not honoured: there is more contention than there
@@ -35,9 +35,9 @@ struct tp_turns {
     double reading_ns;     /* that a reading of the time on a core takes */
 };
 
-/* OS threads that a replay is configured for, or a player; 1: there is no crew. */
+/* OS threads that a replay is configured for, or a replayer; 1: there is no crew. */
 uint32_t tp_crew_threads(const struct tp_replay_cfg *cfg);
-uint32_t tp_crew_size(const struct tp_player *p);
+uint32_t tp_crew_size(const struct tp_replayer *p);
 
 /* Is one lock held through every call? */
 static inline bool tp_crew_locks(const struct tp_strategy *s)
@@ -46,21 +46,22 @@ static inline bool tp_crew_locks(const struct tp_strategy *s)
 }
 
 /* Gets all memory that a crew needs. After a failure tp_crew_close gives it back. */
-int tp_crew_prepare(struct tp_player *p, struct tp_err *err);
+int tp_crew_prepare(struct tp_replayer *p, struct tp_err *err);
 
 /* Calls `each` for all of that memory. */
 void tp_crew_memory(const struct tp_crew *crew, void (*each)(void *at, size_t size));
 
 /* Starts the OS threads, and on them the recorded threads of the strategy. After a failure
  * tp_crew_close ends what was started. */
-int tp_crew_open(struct tp_player *p, struct tp_err *err);
-void tp_crew_close(struct tp_player *p); /* no crew is fine */
+int tp_crew_open(struct tp_replayer *p, struct tp_err *err);
+void tp_crew_close(struct tp_replayer *p); /* no crew is fine */
 
-/* Plays one window as `play` would. */
-void tp_crew_play(struct tp_player *p, const struct tp_window *w, tp_play_fn *play);
+/* Replays one window as `replay` would. */
+void tp_crew_replay(struct tp_replayer *p, const struct tp_window *w, tp_replay_fn *replay);
 
-/* Plays the instructions of a window from `from` up to, but not including, `to`, untimed. */
-void tp_crew_play_range(struct tp_player *p, const struct tp_window *w, uint32_t from, uint32_t to);
+/* Replays the instructions of a window from `from` up to, but not including, `to`, untimed. */
+void tp_crew_replay_range(struct tp_replayer *p, const struct tp_window *w, uint32_t from,
+                          uint32_t to);
 
 /* TP_OK, or TP_EIO with a sentence after an OS thread could not start. */
 int tp_crew_check(const struct tp_crew *crew, struct tp_err *err);
@@ -70,16 +71,16 @@ struct tp_slot *tp_crew_cells(const struct tp_crew *crew, size_t *count);
 
 /* ---- for the loop of one thread ---- */
 
-static inline bool tp_crew_stops(const struct tp_player *p)
+static inline bool tp_crew_stops(const struct tp_replayer *p)
 {
     return __atomic_load_n(p->turns->stop, __ATOMIC_RELAXED);
 }
 
 /* Waits until the turn is `number`. false: the replay stops. */
-bool tp_turn_wait(const struct tp_player *p, const uint64_t *turn, uint64_t number);
+bool tp_turn_wait(const struct tp_replayer *p, const uint64_t *turn, uint64_t number);
 
 /* Waits for the turn of an instruction of a shared object. false: the replay stops. */
-static inline bool tp_turn_await(const struct tp_player *p, const struct tp_insn *insn)
+static inline bool tp_turn_await(const struct tp_replayer *p, const struct tp_insn *insn)
 {
     const uint64_t *turn = &p->slots[insn->slot + 1].packed;
     uint64_t number = insn->gap_ns & TP_TURN_NUMBER;
@@ -88,7 +89,7 @@ static inline bool tp_turn_await(const struct tp_player *p, const struct tp_insn
 }
 
 /* Hands the object on, if another thread is next. */
-static inline void tp_turn_pass(const struct tp_player *p, const struct tp_insn *insn)
+static inline void tp_turn_pass(const struct tp_replayer *p, const struct tp_insn *insn)
 {
     if (insn->gap_ns & TP_TURN_PASS)
         __atomic_store_n(&p->slots[insn->slot + 1].packed, (insn->gap_ns & TP_TURN_NUMBER) + 1,

@@ -11,7 +11,7 @@
 /* Reads the free memory of a device before the strategy is opened. The context and the kernel that
  * keeps the device busy are loaded first, because a driver loads code late, into the memory that is
  * measured. A failure here is not reported: it comes again in the replay. */
-static void look_at_memory(const struct tp_player *p, struct tp_instance *in)
+static void look_at_memory(const struct tp_replayer *p, struct tp_instance *in)
 {
     if (p->occupier)
         tp_src_work(in->env.source, 0, 0, 0, 0, p->cfg->occupy);
@@ -21,7 +21,7 @@ static void look_at_memory(const struct tp_player *p, struct tp_instance *in)
 }
 
 /* The guard of a device in bytes (see struct tp_replay_cfg); 0: none. */
-static uint64_t guard_of(const struct tp_player *p, uint16_t device)
+static uint64_t guard_of(const struct tp_replayer *p, uint16_t device)
 {
     const struct tp_replay_cfg *cfg = p->cfg;
     uint64_t needed = tp_program_demand(cfg->program, device)->bytes;
@@ -33,7 +33,7 @@ static uint64_t guard_of(const struct tp_player *p, uint16_t device)
     return needed * TP_GUARD_TIMES > TP_GUARD_LEAST ? needed * TP_GUARD_TIMES : TP_GUARD_LEAST;
 }
 
-static int open_sources(struct tp_player *p, struct tp_instance *in, uint16_t device,
+static int open_sources(struct tp_replayer *p, struct tp_instance *in, uint16_t device,
                         struct tp_err *err)
 {
     const struct tp_replay_cfg *cfg = p->cfg;
@@ -71,7 +71,7 @@ static void close_sources(struct tp_instance *in)
         tp_source_close(&in->stack[--in->depth]);
 }
 
-static int open_strategy(struct tp_player *p, struct tp_instance *in, struct tp_err *err)
+static int open_strategy(struct tp_replayer *p, struct tp_instance *in, struct tp_err *err)
 {
     const struct tp_strategy *s = p->strategy;
     in->meta.account = &in->account;
@@ -95,7 +95,7 @@ static int open_strategy(struct tp_player *p, struct tp_instance *in, struct tp_
 }
 
 /* Tells the strategy the names of the program's phases. */
-static int tell_phases(const struct tp_player *p, struct tp_instance *in, struct tp_err *err)
+static int tell_phases(const struct tp_replayer *p, struct tp_instance *in, struct tp_err *err)
 {
     uint32_t count = p->facts->marks;
     if (!p->strategy->phases)
@@ -111,11 +111,11 @@ static int tell_phases(const struct tp_player *p, struct tp_instance *in, struct
 }
 
 /* A strategy that does not know such a heap begins without. */
-static int start_heap(struct tp_player *p, struct tp_instance *in, uint16_t device,
+static int start_heap(struct tp_replayer *p, struct tp_instance *in, uint16_t device,
                       struct tp_err *err)
 {
     const struct tp_heap *all = tp_program_heap(p->cfg->program);
-    if (!all || !p->strategy->start || p->cfg->drop_prologue || p->cfg->packed)
+    if (!all || !p->strategy->start || p->cfg->drop_initial_heap || p->cfg->packed)
         return TP_OK;
     struct tp_heap heap = tp_heap_of(all, device);
     int status = heap.segment_count ? p->strategy->start(in->state, &heap) : TP_OK;
@@ -126,7 +126,7 @@ static int start_heap(struct tp_player *p, struct tp_instance *in, uint16_t devi
                    tp_status_text(status));
 }
 
-static int open_threads(struct tp_player *p, struct tp_instance *in, struct tp_err *err)
+static int open_threads(struct tp_replayer *p, struct tp_instance *in, struct tp_err *err)
 {
     size_t bytes = p->thread_stride * p->facts->threads;
     if (!bytes) {
@@ -140,12 +140,13 @@ static int open_threads(struct tp_player *p, struct tp_instance *in, struct tp_e
                                : tp_recorded_start(p, in, 0, 1, &in->threads_ready, err);
 }
 
-int tp_recorded_start(const struct tp_player *p, const struct tp_instance *in, uint32_t first,
+int tp_recorded_start(const struct tp_replayer *p, const struct tp_instance *in, uint32_t first,
                       uint32_t step, uint32_t *ready, struct tp_err *err)
 {
     uint64_t index = first;
     for (; p->strategy->thread_init && index < p->facts->threads; index += step) {
-        int status = p->strategy->thread_init(in->state, tp_player_thread(p, in, (uint16_t)index));
+        int status =
+            p->strategy->thread_init(in->state, tp_replayer_thread(p, in, (uint16_t)index));
         if (status)
             return tp_fail(err, (enum tp_status)status,
                            "a thread of strategy '%s' cannot start: %s", p->strategy->name,
@@ -155,16 +156,16 @@ int tp_recorded_start(const struct tp_player *p, const struct tp_instance *in, u
     return TP_OK;
 }
 
-void tp_recorded_end(const struct tp_player *p, const struct tp_instance *in, uint32_t first,
+void tp_recorded_end(const struct tp_replayer *p, const struct tp_instance *in, uint32_t first,
                      uint32_t step, uint32_t *ready)
 {
     while (*ready) {
         uint32_t index = first + --*ready * step;
-        p->strategy->thread_fini(in->state, tp_player_thread(p, in, (uint16_t)index));
+        p->strategy->thread_fini(in->state, tp_replayer_thread(p, in, (uint16_t)index));
     }
 }
 
-static void close_instance(struct tp_player *p, struct tp_instance *in)
+static void close_instance(struct tp_replayer *p, struct tp_instance *in)
 {
     tp_recorded_end(p, in, 0, 1, &in->threads_ready);
     if (in->state) {
@@ -183,7 +184,7 @@ static size_t stride_of(size_t size)
     return (size + 63) & ~(size_t)63;
 }
 
-static bool take_tables(struct tp_player *p)
+static bool take_tables(struct tp_replayer *p)
 {
     const struct tp_program_facts *f = p->facts;
     p->instances = tp_own_zeroed(f->devices, sizeof *p->instances);
@@ -194,7 +195,7 @@ static bool take_tables(struct tp_player *p)
     return p->ranges;
 }
 
-static int open_all(struct tp_player *p, struct tp_err *err)
+static int open_all(struct tp_replayer *p, struct tp_err *err)
 {
     const struct tp_program_facts *f = p->facts;
     if (!take_tables(p))
@@ -222,20 +223,20 @@ static int open_all(struct tp_player *p, struct tp_err *err)
         if (!status && tp_crew_size(p) > 1)
             status = tp_crew_open(p, err);
         if (p->lost) /* the device's own sentence says more than the status */
-            status = tp_player_fault(p, status, err);
+            status = tp_replayer_fault(p, status, err);
     }
     return status;
 }
 
-int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
-                   const struct tp_strategy *strategy, struct tp_err *err)
+int tp_replayer_open(struct tp_replayer *p, const struct tp_replay_cfg *cfg,
+                     const struct tp_strategy *strategy, struct tp_err *err)
 {
     const struct tp_program_facts *facts = tp_program_facts(cfg->program);
-    *p = (struct tp_player){.cfg = cfg,
-                            .strategy = strategy,
-                            .facts = facts,
-                            .thread_stride = stride_of(strategy->thread_size),
-                            .tick_ns = facts->time_known ? 0 : SYNTHETIC_NS};
+    *p = (struct tp_replayer){.cfg = cfg,
+                              .strategy = strategy,
+                              .facts = facts,
+                              .thread_stride = stride_of(strategy->thread_size),
+                              .tick_ns = facts->time_known ? 0 : SYNTHETIC_NS};
     p->device = tp_replay_source_flags(cfg) & TP_SRC_DEVICE;
     p->clocked = tp_replay_source_flags(cfg) & TP_SRC_VIRTUAL;
     p->host_memory = tp_replay_source_flags(cfg) & TP_SRC_HOST;
@@ -247,11 +248,11 @@ int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
         p->touch = TP_TOUCH_FIRST;
     int status = open_all(p, err);
     if (status)
-        tp_player_close(p, NULL);
+        tp_replayer_close(p, NULL);
     return status;
 }
 
-static int check_left(const struct tp_player *p, const struct tp_instance *in, struct tp_err *err)
+static int check_left(const struct tp_replayer *p, const struct tp_instance *in, struct tp_err *err)
 {
     if (in->meta.live_bytes)
         return tp_fail(err, TP_EBROKEN, "strategy '%s' leaks %llu bytes of its bookkeeping",
@@ -262,7 +263,7 @@ static int check_left(const struct tp_player *p, const struct tp_instance *in, s
     return TP_OK;
 }
 
-int tp_player_close(struct tp_player *p, struct tp_err *err)
+int tp_replayer_close(struct tp_replayer *p, struct tp_err *err)
 {
     int status = TP_OK;
     uint32_t devices = p->instances ? p->facts->devices : 0;
@@ -276,7 +277,7 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
             status = check_left(p, in, err);
     }
     if (p->lost && err && p->instances)
-        status = tp_player_fault(p, TP_OK, err);
+        status = tp_replayer_fault(p, TP_OK, err);
     for (uint32_t d = devices; d-- > 0;) {
         close_sources(&p->instances[d]);
         if (p->ranges)
@@ -290,17 +291,17 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
     tp_own_free(p->instances);
     tp_own_free(p->ranges);
     tp_own_free(p->slots);
-    *p = (struct tp_player){0};
+    *p = (struct tp_replayer){0};
     return status;
 }
 
-int tp_player_end(struct tp_player *p, int status, struct tp_err *err)
+int tp_replayer_end(struct tp_replayer *p, int status, struct tp_err *err)
 {
-    int closed = tp_player_close(p, status ? NULL : err);
+    int closed = tp_replayer_close(p, status ? NULL : err);
     return status ? status : closed;
 }
 
-void tp_player_begin(struct tp_player *p)
+void tp_replayer_begin(struct tp_replayer *p)
 {
     /* now_ns is kept, so that fences of the last replay lie in the past */
     tp_cursor_rewind(p->cursor);
@@ -309,22 +310,22 @@ void tp_player_begin(struct tp_player *p)
     if (p->resets)
         tp_resets_begin(p->resets);
     p->skipped = p->failed = p->skipped_trims = p->until_stop = 0;
-    p->stop = p->in_prologue = false;
+    p->stop = p->in_initial_heap = false;
     p->aside_ticks = 0;
     p->crew_times = (struct tp_crew_times){0};
 }
 
-int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
+int tp_replayer_next(struct tp_replayer *p, struct tp_window *w, struct tp_err *err)
 {
     struct tp_position *at = p->strategy == p->cfg->strategy ? p->cfg->position : NULL;
     for (;;) {
-        if (tp_player_interrupted(p))
+        if (tp_replayer_interrupted(p))
             return -tp_fail(err, TP_ESTOP, "interrupted");
         if (p->stop)
             return 0;
         int got = tp_cursor_next(p->cursor, w, err);
-        if (got > 0 && !w->prologue && p->in_prologue) {
-            p->in_prologue = false; /* the prologue is not counted */
+        if (got > 0 && !w->initial_heap && p->in_initial_heap) {
+            p->in_initial_heap = false; /* the initial_heap is not counted */
             p->skipped = p->failed = p->skipped_trims = p->aside_ticks = 0;
             p->crew_times = (struct tp_crew_times){0};
         }
@@ -336,16 +337,16 @@ int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
             tp_occupy_window(p, w);
         if (got > 0 && p->resets && tp_resets_window(p->resets, w, err))
             return -TP_ENOMEM;
-        if (got <= 0 || !w->prologue)
+        if (got <= 0 || !w->initial_heap)
             return got;
-        p->in_prologue = true;
-        if (p->cfg->drop_prologue)
+        p->in_initial_heap = true;
+        if (p->cfg->drop_initial_heap)
             continue;
         if (p->observer)
-            tp_play_observed(p, w);
+            tp_replay_observed(p, w);
         else
-            tp_play_untimed(p, w);
-        int status = tp_player_check(p, w, err);
+            tp_replay_untimed(p, w);
+        int status = tp_replayer_check(p, w, err);
         if (status)
             return -status;
     }
@@ -354,7 +355,7 @@ int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
 /* ---- freeing what is left ---- */
 
 /* Frees the block of a slot with all its references. Timed only as part of a RESET. */
-int tp_player_free(struct tp_player *p, const struct tp_slot *slot, void *thr, uint16_t stream)
+int tp_replayer_free(struct tp_replayer *p, const struct tp_slot *slot, void *thr, uint16_t stream)
 {
     const struct tp_strategy *s = p->strategy;
     void *state = p->instances[tp_slot_device(slot)].state;
@@ -367,30 +368,30 @@ int tp_player_free(struct tp_player *p, const struct tp_slot *slot, void *thr, u
     return status;
 }
 
-static void wait_for_devices(struct tp_player *p)
+static void wait_for_devices(struct tp_replayer *p)
 {
     for (uint32_t d = 0; d < p->facts->devices; d++)
         if (p->instances[d].env.source && !p->lost)
             tp_src_synced(p->instances[d].env.source, TP_ALL_STREAMS);
 }
 
-static void drain(struct tp_player *p, struct tp_slot *slots, size_t count)
+static void drain(struct tp_replayer *p, struct tp_slot *slots, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct tp_slot *slot = &slots[i];
         if (!slot->addr)
             continue;
-        if (!p->device && tp_player_interrupted(p)) {
+        if (!p->device && tp_replayer_interrupted(p)) {
             p->undrained = true; /* the strategy's fini gives the rest back */
             return;
         }
-        void *thr = tp_player_thread(p, &p->instances[tp_slot_device(slot)], 0);
-        tp_player_free(p, slot, thr, 0);
+        void *thr = tp_replayer_thread(p, &p->instances[tp_slot_device(slot)], 0);
+        tp_replayer_free(p, slot, thr, 0);
         slot->addr = 0;
     }
 }
 
-void tp_player_drain(struct tp_player *p)
+void tp_replayer_drain(struct tp_replayer *p)
 {
     size_t cells = 0;
     if (p->cfg->position)

@@ -18,7 +18,7 @@ static void widen(struct tp_range *r, uint64_t value)
         r->high = value;
 }
 
-void tp_measured_peaks(struct tp_player *p, struct tp_run *out)
+void tp_measured_peaks(struct tp_replayer *p, struct tp_run *out)
 {
     if (!p->device)
         return;
@@ -36,7 +36,7 @@ void tp_measured_peaks(struct tp_player *p, struct tp_run *out)
     }
 }
 
-void tp_measured_failures(const struct tp_player *p, struct tp_run *out)
+void tp_measured_failures(const struct tp_replayer *p, struct tp_run *out)
 {
     for (uint32_t d = 0; p->device && d < p->facts->devices; d++)
         widen(&out->devices[d].measured.failed_allocations, p->instances[d].failed);

@@ -7,16 +7,16 @@
 #ifndef TP_MEASURED_H
 #define TP_MEASURED_H
 
-#include "alloc/engine/player.h"
+#include "alloc/engine/replayer.h"
 
 /* Sets every measured value of every device of the run to not known. */
 void tp_measured_clear(struct tp_run *out);
 
-/* Adds the peaks since the player was opened. To be called at the end of a pass, before the player
- * is closed. */
-void tp_measured_peaks(struct tp_player *p, struct tp_run *out);
+/* Adds the peaks since the replayer was opened. To be called at the end of a pass, before the
+ * replayer is closed. */
+void tp_measured_peaks(struct tp_replayer *p, struct tp_run *out);
 
-/* Adds the number of failed allocations. To be called after the first replay of a player. */
-void tp_measured_failures(const struct tp_player *p, struct tp_run *out);
+/* Adds the number of failed allocations. To be called after the first replay of a replayer. */
+void tp_measured_failures(const struct tp_replayer *p, struct tp_run *out);
 
 #endif

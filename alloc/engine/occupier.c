@@ -16,10 +16,10 @@ struct tp_occupier {
     uint64_t *next_all; /* by device: time of the next event of all its streams + 1, or 0 */
     uint16_t *stream;   /* by slot: stream of the block */
     uint32_t ns[TP_WINDOW_MAX]; /* by instruction of the window: length of its work */
-    tp_addr before;             /* old address of the block whose REALLOC is being played */
+    tp_addr before;             /* old address of the block whose REALLOC is being replayed */
 };
 
-int tp_occupy_open(struct tp_player *p, struct tp_err *err)
+int tp_occupy_open(struct tp_replayer *p, struct tp_err *err)
 {
     const struct tp_program_facts *f = p->facts;
     if (!p->device || p->cfg->occupy == TP_OCCUPY_NONE)
@@ -35,7 +35,7 @@ int tp_occupy_open(struct tp_player *p, struct tp_err *err)
     return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
 }
 
-void tp_occupy_close(struct tp_player *p)
+void tp_occupy_close(struct tp_replayer *p)
 {
     if (!p->occupier)
         return;
@@ -58,7 +58,7 @@ static uint32_t scaled_ns(double ns, double scale)
 
 /* The entry of the instruction's stream on one of its devices, or of the device where the
  * instruction names all streams. */
-static uint64_t *entry_of(const struct tp_player *p, const struct tp_insn *insn, uint32_t device)
+static uint64_t *entry_of(const struct tp_replayer *p, const struct tp_insn *insn, uint32_t device)
 {
     const struct tp_occupier *o = p->occupier;
     return insn->stream == TP_ALL_STREAMS
@@ -82,7 +82,7 @@ static uint64_t length_of(const struct tp_window *w)
     return ns;
 }
 
-static void forget_times(struct tp_player *p, const struct tp_window *w)
+static void forget_times(struct tp_replayer *p, const struct tp_window *w)
 {
     for (uint32_t i = 0; i < w->count; i++) {
         const struct tp_insn *insn = &w->insns[i];
@@ -92,7 +92,7 @@ static void forget_times(struct tp_player *p, const struct tp_window *w)
     }
 }
 
-void tp_occupy_window(struct tp_player *p, const struct tp_window *w)
+void tp_occupy_window(struct tp_replayer *p, const struct tp_window *w)
 {
     struct tp_occupier *o = p->occupier;
     const uint64_t end = length_of(w);
@@ -116,7 +116,7 @@ void tp_occupy_window(struct tp_player *p, const struct tp_window *w)
 /* ---- between two operations ---- */
 
 /* Notes the first bad status of a call that keeps the device busy, and the loss of the device. */
-static void note_status(struct tp_player *p, const struct tp_insn *insn, int status)
+static void note_status(struct tp_replayer *p, const struct tp_insn *insn, int status)
 {
     if (!status && !p->lost)
         return;
@@ -127,24 +127,24 @@ static void note_status(struct tp_player *p, const struct tp_insn *insn, int sta
     }
 }
 
-static void follow(struct tp_player *p, struct tp_source *src, const struct tp_insn *insn,
+static void follow(struct tp_replayer *p, struct tp_source *src, const struct tp_insn *insn,
                    uint16_t after)
 {
     if (insn->stream != after)
         note_status(p, insn, tp_src_follow(src, insn->stream, after));
 }
 
-static void work(struct tp_player *p, struct tp_source *src, const struct tp_window *w,
+static void work(struct tp_replayer *p, struct tp_source *src, const struct tp_window *w,
                  const struct tp_insn *insn)
 {
     const struct tp_slot *slot = &p->slots[insn->slot];
-    if (slot->addr && !p->in_prologue)
+    if (slot->addr && !p->in_initial_heap)
         note_status(p, insn,
                     tp_src_work(src, insn->stream, slot->addr, tp_slot_size(slot),
                                 p->occupier->ns[insn - w->insns], p->cfg->occupy));
 }
 
-static void queue_after(struct tp_player *p, struct tp_source *src, const struct tp_window *w,
+static void queue_after(struct tp_replayer *p, struct tp_source *src, const struct tp_window *w,
                         const struct tp_insn *insn)
 {
     struct tp_occupier *o = p->occupier;
@@ -163,11 +163,11 @@ static void queue_after(struct tp_player *p, struct tp_source *src, const struct
     note_status(p, insn, TP_OK);
 }
 
-static void order_before(struct tp_player *p, struct tp_source *src, const struct tp_insn *insn)
+static void order_before(struct tp_replayer *p, struct tp_source *src, const struct tp_insn *insn)
 {
     struct tp_occupier *o = p->occupier;
     /* What a SYNC waits for is the program's work; what else the driver does in it, such as giving
-     * back memory of a pool, is a cost of the policy. */
+     * back memory of a pool, is a cost of the strategy. */
     if (insn->op == TP_SYNC)
         tp_src_drained(src, insn->stream);
     /* a program that frees everything has waited for all work first */
@@ -183,12 +183,12 @@ static void order_before(struct tp_player *p, struct tp_source *src, const struc
 
 /* The source of a device; NULL for the empty strategy, which takes the same stamps but queues
  * nothing. */
-static struct tp_source *source_of(const struct tp_player *p, uint32_t device)
+static struct tp_source *source_of(const struct tp_replayer *p, uint32_t device)
 {
     return p->lost ? NULL : p->instances[device].env.source;
 }
 
-void tp_occupy_between(struct tp_player *p, const struct tp_window *w, const struct tp_insn *done,
+void tp_occupy_between(struct tp_replayer *p, const struct tp_window *w, const struct tp_insn *done,
                        const struct tp_insn *next)
 {
     uint64_t start = tp_stamp();

@@ -1,5 +1,5 @@
 /* See crew.h. Only members that the inner strategy has are replaced, so that the engine still
- * finds NULL where a member is absent. Members that are called while no other thread plays are
+ * finds NULL where a member is absent. Members that are called while no other thread replays are
  * wrapped too, because they need the inner state. */
 #include "alloc/engine/crew.h"
 

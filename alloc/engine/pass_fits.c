@@ -1,12 +1,11 @@
 /* Finds the smallest device on which no allocation fails, by bisection over untimed replays. They
- * always run on the virtual source, because the question is how much memory the policy needs.
+ * always run on the virtual source, because the question is how much memory the strategy needs.
  *
  *     low   the most that the program requested at once, in whole pages of the device: with
- *           less, no policy can serve it (a page where the prologue, which is part of that, is
- *           not played)
- *     high  the peak of a replay without a limit
+ *           less, no strategy can serve it (a page where the initial_heap, which is part of that,
+ * is not replayed) high  the peak of a replay without a limit
  *
- * Each replay answers for a range of capacities, because a policy notices a capacity only by
+ * Each replay answers for a range of capacities, because a strategy notices a capacity only by
  * refused requests. It behaves the same on every device that has at least its peak and less than
  * the smallest size at which a refused request would have succeeded:
  *
@@ -14,12 +13,12 @@
  *     low      peak ... | ... least refused       high
  *      |--------[================)-----------------|     one replay answers for all of it
  *
- * Capacities that a replay has answered are not played, and the result is the same as if every step
- * were tried.
+ * Capacities that a replay has answered are not replayed, and the result is the same as if every
+ * step were tried.
  *
- * A policy gives idle memory back before it fails, so the result can lie below its peak. Known
- * weakness: where a policy fails with more memory but not with less, only one such boundary is
- * found. The range of capacities would be wrong for a policy that queries the size of its device:
+ * A strategy gives idle memory back before it fails, so the result can lie below its peak. Known
+ * weakness: where a strategy fails with more memory but not with less, only one such boundary is
+ * found. The range of capacities would be wrong for a strategy that queries the size of its device:
  * of one that cannot begin without a size, which takes a share of it, nothing is searched. */
 #include "alloc/engine/passes.h"
 
@@ -33,7 +32,7 @@ struct fits {
     uint64_t *peak;       /* peak reserved bytes of the last replay, by device */
     uint64_t from, below; /* the last replay answers for capacities in [from, below) */
     uint64_t granule;     /* unit in which the source gives up memory, bytes */
-    bool sized;           /* the policy wants a device whose size is known */
+    bool sized;           /* the strategy wants a device whose size is known */
     struct tp_err *err;
 };
 
@@ -46,7 +45,7 @@ static void *default_opts(const struct tp_source_ops *ops, struct tp_err *err)
     return NULL;
 }
 
-/* If the run's source is virtual, its options are kept. Decorators of the run are left out. */
+/* If the run's source is virtual, its options are kept. Wrappers of the run are left out. */
 static int fits_open(struct fits *f, const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
     uint16_t devices = tp_program_facts(cfg->program)->devices;
@@ -89,16 +88,16 @@ static void answers_for(struct fits *f, const struct tp_account *a)
         f->below = a->least_refused;
 }
 
-/* Plays the program once on devices of `capacity` bytes each; 0: without a limit. */
+/* Replays the program once on devices of `capacity` bytes each; 0: without a limit. */
 static int try_capacity(struct fits *f, uint64_t capacity)
 {
-    struct tp_player p;
+    struct tp_replayer p;
     char spec[64];
     snprintf(spec, sizeof spec, "capacity=%llu", (unsigned long long)capacity);
     int status = tp_opts_parse(tp_source_limit.options, f->limit_opts, spec, "limit", f->err);
     if (status)
         return status;
-    status = tp_player_open(&p, &f->cfg, f->cfg.strategy, f->err);
+    status = tp_replayer_open(&p, &f->cfg, f->cfg.strategy, f->err);
     /* it could be opened for the run itself, whose device may have a size */
     f->sized = status == TP_EUSAGE && !capacity;
     if (f->sized)
@@ -115,14 +114,14 @@ static int try_capacity(struct fits *f, uint64_t capacity)
     f->from = 0;
     f->below = UINT64_MAX;
     uint64_t ticks;
-    status = tp_play_once(&p, tp_play_untimed, NULL, NULL, &ticks, f->err);
+    status = tp_replay_once(&p, tp_replay_untimed, NULL, NULL, &ticks, f->err);
     for (uint16_t d = 0; d < p.facts->devices; d++) {
         f->failed[d] = p.instances[d].failed;
         f->peak[d] = p.instances[d].account.peak_reserved;
         answers_for(f, &p.instances[d].account);
         f->granule = tp_src_granule(&p.instances[d].stack[0]);
     }
-    return tp_player_end(&p, status, f->err);
+    return tp_replayer_end(&p, status, f->err);
 }
 
 /* Bisection. Invariant: `high` serves everything, and capacities below `low` do not. A capacity of
@@ -130,7 +129,7 @@ static int try_capacity(struct fits *f, uint64_t capacity)
 static int bisect(struct fits *f, uint16_t device, uint64_t high, uint64_t *out)
 {
     const struct tp_demand *demand = tp_program_demand(f->cfg.program, device);
-    uint64_t least = f->cfg.drop_prologue || !demand->bytes ? 1 : demand->bytes;
+    uint64_t least = f->cfg.drop_initial_heap || !demand->bytes ? 1 : demand->bytes;
     uint64_t low = (least + f->granule - 1) / f->granule * f->granule;
     /* capacities whose answer is known without another replay */
     uint64_t fails_below = 0, serves_from = UINT64_MAX;
@@ -158,7 +157,7 @@ int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_
     struct fits f;
     uint16_t devices = tp_program_facts(cfg->program)->devices;
     if (!tp_strategy_has_ranges(cfg->strategy))
-        return TP_OK; /* the strategy failed even without a limit, so fits_in stays TP_NONE */
+        return TP_OK; /* the strategy failed even without a limit, so min_capacity stays TP_NONE */
     uint64_t *high = calloc(devices, sizeof *high);
     int status = fits_open(&f, cfg, err);
     if (!status && !high)
@@ -170,7 +169,7 @@ int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_
     for (uint16_t d = 0; !status && d < devices; d++) {
         tp_progress(cfg, "min capacity", (double)d / devices);
         if (high[d] != TP_NONE)
-            status = bisect(&f, d, high[d], &out->devices[d].fits_in);
+            status = bisect(&f, d, high[d], &out->devices[d].min_capacity);
     }
     if (!status && !f.sized)
         out->flags |= TP_RUN_FITS;

@@ -35,7 +35,7 @@ struct collector {
 
 /* ---- the empty reading ---- */
 
-static void collect_raw(void *ctx, struct tp_player *p, const struct tp_window *w)
+static void collect_raw(void *ctx, struct tp_replayer *p, const struct tp_window *w)
 {
     struct tp_histogram *ticks = ctx; /* by kind */
     for (uint32_t i = 0; i < w->count; i++)
@@ -85,7 +85,7 @@ static uint32_t size_class(uint64_t size)
     return size < 2 ? 0 : 64u - (uint32_t)__builtin_clzll(size - 1);
 }
 
-static void collect(void *ctx, struct tp_player *p, const struct tp_window *w)
+static void collect(void *ctx, struct tp_replayer *p, const struct tp_window *w)
 {
     struct collector *c = ctx;
     for (uint32_t i = 0; i < w->count; i++) {
@@ -108,12 +108,12 @@ static void collect(void *ctx, struct tp_player *p, const struct tp_window *w)
     }
 }
 
-/* ---- playing ---- */
+/* ---- replaying ---- */
 
-static int open_with_ticks(struct tp_player *p, const struct tp_replay_cfg *cfg,
+static int open_with_ticks(struct tp_replayer *p, const struct tp_replay_cfg *cfg,
                            const struct tp_strategy *strategy, struct tp_err *err)
 {
-    int status = tp_player_open(p, cfg, strategy, err);
+    int status = tp_replayer_open(p, cfg, strategy, err);
     if (status)
         return status;
     p->operations_max = cfg->latency_operations;
@@ -123,19 +123,19 @@ static int open_with_ticks(struct tp_player *p, const struct tp_replay_cfg *cfg,
         memset(p->ticks, 0xff, TP_WINDOW_MAX * sizeof *p->ticks);
         return TP_OK;
     }
-    tp_player_close(p, NULL);
+    tp_replayer_close(p, NULL);
     return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
 }
 
-static int end_with_ticks(struct tp_player *p, int status, struct tp_err *err)
+static int end_with_ticks(struct tp_replayer *p, int status, struct tp_err *err)
 {
     tp_own_free(p->ticks);
-    return tp_player_end(p, status, err);
+    return tp_replayer_end(p, status, err);
 }
 
-/* Plays until `time_ns` is used up, at least once. */
-static int play_for(struct tp_player *p, double time_ns, tp_window_fn *fn, void *ctx,
-                    uint64_t *replays, struct tp_err *err)
+/* Replays until `time_ns` is used up, at least once. */
+static int replay_for(struct tp_replayer *p, double time_ns, tp_window_fn *fn, void *ctx,
+                      uint64_t *replays, struct tp_err *err)
 {
     struct tp_spent spent = {0};
     double scale = p->cfg->clock->ns_per_tick;
@@ -143,7 +143,7 @@ static int play_for(struct tp_player *p, double time_ns, tp_window_fn *fn, void 
     int status = TP_OK;
     do {
         uint64_t ticks = 0;
-        status = tp_play_once(p, tp_play_latency, fn, ctx, &ticks, err);
+        status = tp_replay_once(p, tp_replay_latency, fn, ctx, &ticks, err);
         spent.wall_ns = (double)(tp_stamp() - begin) * scale;
         spent.timed_ns = p->device ? spent.wall_ns : spent.timed_ns + (double)ticks * scale;
         (*replays)++;
@@ -155,7 +155,7 @@ static int play_for(struct tp_player *p, double time_ns, tp_window_fn *fn, void 
 static int measure_empty(const struct tp_replay_cfg *cfg, double ticks[TP_LAT_KINDS],
                          struct tp_err *err)
 {
-    struct tp_player p;
+    struct tp_replayer p;
     struct tp_histogram *raw = tp_own_zeroed(TP_LAT_KINDS, sizeof *raw);
     if (!raw)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
@@ -163,10 +163,10 @@ static int measure_empty(const struct tp_replay_cfg *cfg, double ticks[TP_LAT_KI
     if (!status) {
         uint64_t replays = 0, warm = 0;
         p.operations_max = WARM_OPERATIONS;
-        status = play_for(&p, 0, NULL, NULL, &warm, err);
+        status = replay_for(&p, 0, NULL, NULL, &warm, err);
         p.operations_max = cfg->latency_operations;
         if (!status)
-            status = play_for(&p, (double)cfg->min_time_ns / 10, collect_raw, raw, &replays, err);
+            status = replay_for(&p, (double)cfg->min_time_ns / 10, collect_raw, raw, &replays, err);
         status = end_with_ticks(&p, status, NULL);
     }
     for (int k = 0; k < TP_LAT_KINDS; k++)
@@ -177,7 +177,7 @@ static int measure_empty(const struct tp_replay_cfg *cfg, double ticks[TP_LAT_KI
 
 int tp_pass_latency(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
 {
-    struct tp_player p;
+    struct tp_replayer p;
     struct collector c = {.out = &out->latency, .ns_per_tick = cfg->clock->ns_per_tick};
     uint64_t warm = 0, limit = cfg->latency_operations;
     if (!tp_program_facts(cfg->program)->operations)
@@ -192,14 +192,14 @@ int tp_pass_latency(const struct tp_replay_cfg *cfg, struct tp_run *out, struct 
     status = open_with_ticks(&p, cfg, cfg->strategy, err);
     if (status)
         return status;
-    /* A program that is played once has no steady state, so its first replay is measured. */
-    if (!(out->flags & TP_RUN_PLAYED_ONCE))
-        status = play_for(&p, 0, NULL, NULL, &warm, err);
-    if (!status && warm && !out->latency.sampled) /* only if the pass plays the whole program */
+    /* A program that is replayed once has no steady state, so its first replay is measured. */
+    if (!(out->flags & TP_RUN_REPLAYED_ONCE))
+        status = replay_for(&p, 0, NULL, NULL, &warm, err);
+    if (!status && warm && !out->latency.sampled) /* only if the pass replays the whole program */
         tp_measured_failures(&p, out);
-    double budget = out->flags & TP_RUN_PLAYED_ONCE ? 0 : (double)cfg->min_time_ns;
+    double budget = out->flags & TP_RUN_REPLAYED_ONCE ? 0 : (double)cfg->min_time_ns;
     if (!status)
-        status = play_for(&p, budget, collect, &c, &out->latency.replays, err);
+        status = replay_for(&p, budget, collect, &c, &out->latency.replays, err);
     if (!status && !warm && !out->latency.sampled)
         tp_measured_failures(&p, out);
     if (!status && !out->latency.sampled)

@@ -1,5 +1,5 @@
-/* The mapped pass: untimed. It plays the program once, while another process follows this one, with
- * all threads that it starts, and counts its calls of mmap, munmap, mremap, brk and madvise
+/* The mapped pass: untimed. It replays the program once, while another process follows this one,
+ * with all threads that it starts, and counts its calls of mmap, munmap, mremap, brk and madvise
  * (cmd/jobs/follow.h). That process reads how many bytes are mapped after each of them; this one
  * says when to count, and what is mapped at peak demand.
  *
@@ -82,9 +82,9 @@ static int begin_following(struct tp_mapped *shared)
     return 0;
 }
 
-/* Plays, followed, and sets what this process knows of it. */
-static int play(struct mapping *m, const struct tp_replay_cfg *cfg, struct tp_mapped *out,
-                struct tp_err *err)
+/* Replays, followed, and sets what this process knows of it. */
+static int replay(struct mapping *m, const struct tp_replay_cfg *cfg, struct tp_mapped *out,
+                  struct tp_err *err)
 {
     struct tp_process_watch w = {.pass = "mapped",
                                  .read = read_mapped,
@@ -115,7 +115,7 @@ int tp_pass_mapped(const struct tp_replay_cfg *cfg, struct tp_run *out, struct t
         out->mapped.why = m.shared ? errno : ECHILD;
         return TP_OK;
     }
-    int status = play(&m, cfg, &out->mapped, err);
+    int status = replay(&m, cfg, &out->mapped, err);
     tp_mapped_close(m.statm);
     return status;
 }

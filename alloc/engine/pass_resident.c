@@ -1,11 +1,11 @@
-/* The resident pass: untimed. It plays the program once as a program would use its blocks, writing
- * each of them wholly, and asks the kernel how much private memory the process has written
+/* The resident pass: untimed. It replays the program once as a program would use its blocks,
+ * writing each of them wholly, and asks the kernel how much private memory the process has written
  * (process_watch.h says when, alloc/base/process_memory.h what).
  *
  * What the engine itself needs is written before the base is read. So the difference is what the
  * strategy has written for itself, and what the program has written in its blocks. A strategy's
- * state and tables count as far as they are written: they are memory of the policy, like that of a
- * real allocator. */
+ * state and tables count as far as they are written: they are memory of the strategy, like that of
+ * a real allocator. */
 #include "alloc/base/process_memory.h"
 #include "alloc/engine/crew.h"
 #include "alloc/engine/process_watch.h"

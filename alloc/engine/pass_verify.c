@@ -1,4 +1,4 @@
-/* The verifying pass: plays the program once beside a shadow of its own and names the event at
+/* The verifying pass: replays the program once beside a shadow of its own and names the event at
  * which the strategy broke its contract: blocks that overlap, a wrong alignment, too few bytes,
  * bytes that are not in one range of the source, contents that changed, a repeated free that was
  * accepted, books that do not add up, bytes kept at the end.
@@ -22,14 +22,14 @@
 
 /* ---- verify threads ---- */
 
-/* Internal to the engine: the part of the verifying pass that several OS threads play. */
+/* Internal to the engine: the part of the verifying pass that several OS threads replay. */
 
 /* What init is given as options, and what the pass reads afterwards. */
 struct guard_setup {
     const struct tp_strategy *inner;
     const void *opts;
     char what[TP_ERR_TEXT / 2]; /* the first breach; "": none */
-    uint64_t event;             /* of it; 0: in the prologue */
+    uint64_t event;             /* of it; 0: in the initial_heap */
 };
 
 struct guard {
@@ -68,7 +68,7 @@ __attribute__((format(printf, 2, 3))) static int breach(struct guard *g, const c
 static int enters(struct guard *g, const struct tp_req *rq, const struct tp_block *got)
 {
     struct tp_address_range b = {.addr = got->addr,
-                                 .size = got->granted > rq->size ? got->granted : rq->size,
+                                 .size = got->allocated > rq->size ? got->allocated : rq->size,
                                  .tag_addr = rq->size};
     if (!b.addr || b.addr + (b.size - 1) < b.addr)
         return breach(g, "returned an address that no block can have");
@@ -280,16 +280,16 @@ static struct tp_strategy guard_of(const struct tp_strategy *inner)
     return s;
 }
 
-/* Looks at what a window has shown, while no thread plays. */
-static int play_window(void *ctx, struct tp_player *p, const struct tp_window *w,
-                       struct tp_err *err)
+/* Looks at what a window has shown, while no thread replays. */
+static int replay_window(void *ctx, struct tp_replayer *p, const struct tp_window *w,
+                         struct tp_err *err)
 {
     struct guard_setup *setup = ctx;
     struct tp_err why = {0};
-    tp_play_untimed(p, w);
+    tp_replay_untimed(p, w);
     if (p->broken_insn)
         setup->event = tp_window_event(w, (uint32_t)(p->broken_insn - w->insns));
-    int status = setup->what[0] ? TP_EBROKEN : tp_player_check(p, w, err);
+    int status = setup->what[0] ? TP_EBROKEN : tp_replayer_check(p, w, err);
     if (status || !p->strategy->check || !p->strategy->check(p->instances[0].state, &why))
         return status;
     setup->event = tp_window_event(w, w->count - 1);
@@ -308,23 +308,23 @@ static int told(const struct tp_replay_cfg *cfg, const struct guard_setup *setup
                    cfg->strategy->name, setup->what, tp_crew_threads(cfg));
 }
 
-static int play_guarded(const struct tp_replay_cfg *cfg, struct guard_setup *setup,
-                        struct tp_err *err)
+static int replay_guarded(const struct tp_replay_cfg *cfg, struct guard_setup *setup,
+                          struct tp_err *err)
 {
-    struct tp_player p;
-    int status = tp_player_open(&p, cfg, cfg->strategy, err);
+    struct tp_replayer p;
+    int status = tp_replayer_open(&p, cfg, cfg->strategy, err);
     if (status)
         return status;
-    status = tp_play_watched(&p, "verify", play_window, setup, err);
+    status = tp_replay_watched(&p, "verify", replay_window, setup, err);
     const bool drained = !status;
     if (drained)
-        tp_player_drain(&p);
+        tp_replayer_drain(&p);
     if (setup->what[0])
         status = told(cfg, setup, drained, err);
-    return tp_player_end(&p, status, err);
+    return tp_replayer_end(&p, status, err);
 }
 
-/* Plays the program once by cfg->threads threads. TP_EBROKEN with the event at which the strategy
+/* Replays the program once by cfg->threads threads. TP_EBROKEN with the event at which the strategy
  * broke its contract. */
 static int tp_verify_threads(const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
@@ -335,25 +335,25 @@ static int tp_verify_threads(const struct tp_replay_cfg *cfg, struct tp_err *err
     own.strategy = &guard;
     own.strategy_opts = &shared;
     own.touch = TP_TOUCH_NONE; /* the pattern is in the blocks */
-    return play_guarded(&own, &setup, err);
+    return replay_guarded(&own, &setup, err);
 }
 
 struct verify_block {
     tp_addr addr;
-    uint64_t size;  /* granted, bytes; 0: not live */
+    uint64_t size;  /* allocated, bytes; 0: not live */
     uint64_t event; /* event that made the block */
 };
 
 struct verify_device {
     struct tp_range_table live; /* blocks; tag_addr: their slots */
-    uint64_t granted;           /* bytes, at this moment */
+    uint64_t allocated;         /* bytes, at this moment */
 };
 
 struct verify {
-    struct tp_player *player;
+    struct tp_replayer *replayer;
     struct verify_block *blocks; /* by slot */
     struct verify_device *devices;
-    uint64_t event; /* event of the instruction that is played */
+    uint64_t event; /* event of the instruction that is replayed */
     int status;
     struct tp_err *err;
 };
@@ -363,13 +363,13 @@ __attribute__((format(printf, 2, 3))) static void broken(struct verify *v, const
 {
     char what[TP_ERR_TEXT / 2];
     va_list args;
-    if (v->status || v->player->lost) /* the loss of a device is not the strategy's fault */
+    if (v->status || v->replayer->lost) /* the loss of a device is not the strategy's fault */
         return;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     v->status = tp_fail(v->err, TP_EBROKEN, "event %" PRIu64 ": strategy '%s' %s", v->event,
-                        v->player->strategy->name, what);
+                        v->replayer->strategy->name, what);
 }
 
 /* ---- contents ---- */
@@ -385,14 +385,14 @@ static void check_contents(struct verify *v, uint32_t slot, tp_addr addr, uint64
                            const char *when)
 {
     const struct verify_block *old = &v->blocks[slot];
-    uint64_t requested = tp_slot_size(&v->player->slots[slot]);
-    if (v->player->contents && !tp_contents_kept(addr, requested, limit, seed_of(old)))
+    uint64_t requested = tp_slot_size(&v->replayer->slots[slot]);
+    if (v->replayer->contents && !tp_contents_kept(addr, requested, limit, seed_of(old)))
         broken(v, "changed the contents of the block of event %" PRIu64 " %s", old->event, when);
 }
 
 /* ---- in the order of an instruction ---- */
 
-static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
+static void before(struct tp_replayer *p, const struct tp_window *w, uint32_t index)
 {
     struct verify *v = p->observer_state;
     v->event = tp_window_event(w, index);
@@ -403,42 +403,43 @@ static void forget(struct verify *v, uint16_t device, uint32_t slot)
 {
     struct verify_device *d = &v->devices[device];
     struct verify_block *b = &v->blocks[slot];
-    d->granted -= b->size;
+    d->allocated -= b->size;
     tp_ranges_remove(&d->live, tp_ranges_find(&d->live, b->addr));
     b->size = 0;
 }
 
 /* Does the block lie in one range of the source? True for a foreign allocator, which has no
  * source. */
-static bool is_from_source(const struct verify *v, uint16_t device, tp_addr addr, uint64_t granted)
+static bool is_from_source(const struct verify *v, uint16_t device, tp_addr addr,
+                           uint64_t allocated)
 {
-    const struct tp_player *p = v->player;
-    return !p->instances[device].env.source || tp_ranges_hold(&p->ranges[device], addr, granted);
+    const struct tp_replayer *p = v->replayer;
+    return !p->instances[device].env.source || tp_ranges_hold(&p->ranges[device], addr, allocated);
 }
 
 enum { USUAL_ALIGN = 16 };
 
 /* Checks size, alignment and place of a block. False: it cannot be added to those that are live. */
 static bool check_block(struct verify *v, const struct tp_insn *insn, tp_addr addr,
-                        uint64_t granted)
+                        uint64_t allocated)
 {
     uint64_t align = UINT64_C(1) << insn->align_log2;
     struct tp_range_table *live = &v->devices[insn->device].live;
     /* A malloc need not align a block better than any object that fits into it. */
-    while (!tp_strategy_takes_source(v->player->strategy) && align <= USUAL_ALIGN &&
+    while (!tp_strategy_takes_source(v->replayer->strategy) && align <= USUAL_ALIGN &&
            align > insn->size)
         align /= 2;
-    if (granted < insn->size)
-        broken(v, "allocated %" PRIu64 " bytes where %" PRIu64 " were requested", granted,
+    if (allocated < insn->size)
+        broken(v, "allocated %" PRIu64 " bytes where %" PRIu64 " were requested", allocated,
                insn->size);
-    else if (!addr || addr + (granted - 1) < addr)
+    else if (!addr || addr + (allocated - 1) < addr)
         broken(v, "returned an address that no block can have");
     else if (addr % align)
         broken(v, "returned an address that is not aligned to %" PRIu64, align);
-    else if (!is_from_source(v, insn->device, addr, granted))
+    else if (!is_from_source(v, insn->device, addr, allocated))
         broken(v, "returned memory that is not within one range of its source");
     const struct tp_address_range *other =
-        v->status ? NULL : tp_ranges_overlap(live, addr, granted);
+        v->status ? NULL : tp_ranges_overlap(live, addr, allocated);
     if (other)
         broken(v, "returned bytes of the live block of event %" PRIu64,
                v->blocks[other->tag_addr].event);
@@ -447,21 +448,21 @@ static bool check_block(struct verify *v, const struct tp_insn *insn, tp_addr ad
     return !v->status;
 }
 
-static void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
+static void block(struct tp_replayer *p, const struct tp_insn *insn, const struct tp_block *block,
                   bool both)
 {
     struct verify *v = p->observer_state;
     struct verify_device *d = &v->devices[insn->device];
     struct verify_block *b = &v->blocks[insn->slot];
     uint64_t had = b->size ? tp_slot_size(&p->slots[insn->slot]) : 0;
-    uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
+    uint64_t allocated = tp_replayer_allocated(p, &p->instances[insn->device], block);
     if (v->status)
         return;
-    if (!granted && !tp_strategy_takes_source(p->strategy)) /* it does not tell */
-        granted = insn->size;
+    if (!allocated && !tp_strategy_takes_source(p->strategy)) /* it does not tell */
+        allocated = insn->size;
     if (had && !both)
         forget(v, insn->device, insn->slot);
-    if (!check_block(v, insn, block->addr, granted))
+    if (!check_block(v, insn, block->addr, allocated))
         return;
     if (had)
         check_contents(v, insn->slot, block->addr, had < insn->size ? had : insn->size,
@@ -469,14 +470,14 @@ static void block(struct tp_player *p, const struct tp_insn *insn, const struct 
     if (b->size)
         forget(v, insn->device, insn->slot);
     tp_ranges_insert(&d->live, (struct tp_address_range){
-                                   .addr = block->addr, .size = granted, .tag_addr = insn->slot});
-    d->granted += granted;
-    *b = (struct verify_block){block->addr, granted, v->event};
+                                   .addr = block->addr, .size = allocated, .tag_addr = insn->slot});
+    d->allocated += allocated;
+    *b = (struct verify_block){block->addr, allocated, v->event};
     if (p->contents)
         tp_contents_write(b->addr, insn->size, seed_of(b));
 }
 
-static void leaving(struct tp_player *p, uint32_t slot)
+static void leaving(struct tp_replayer *p, uint32_t slot)
 {
     struct verify *v = p->observer_state;
     const struct tp_slot *s = &p->slots[slot];
@@ -488,19 +489,19 @@ static void leaving(struct tp_player *p, uint32_t slot)
 static void free_again(struct verify *v, const struct tp_insn *insn, uint32_t slot,
                        const struct verify_block *b)
 {
-    const struct tp_player *p = v->player;
+    const struct tp_replayer *p = v->replayer;
     struct tp_instance *in = &p->instances[insn->device];
     if (!tp_strategy_detects(p->strategy, in->state))
         return;
     const struct tp_slot *s = &p->slots[slot];
     struct tp_req rq = {.size = tp_slot_size(s), .align = tp_slot_align(s), .stream = insn->stream};
-    void *thr = tp_player_thread(p, in, insn->thread);
+    void *thr = tp_replayer_thread(p, in, insn->thread);
     int status = p->strategy->free(in->state, thr, b->addr, &rq);
     if (status != TP_EINVAL)
         broken(v, "accepted a second free of the block of event %" PRIu64, b->event);
 }
 
-static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
+static void gone(struct tp_replayer *p, uint32_t slot, const struct tp_insn *insn)
 {
     struct verify *v = p->observer_state;
     struct verify_block b = v->blocks[slot];
@@ -511,12 +512,12 @@ static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
         free_again(v, insn, slot, &b);
 }
 
-static void failed(struct tp_player *p, const struct tp_insn *insn)
+static void failed(struct tp_replayer *p, const struct tp_insn *insn)
 {
     (void)p, (void)insn;
 }
 
-static void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+static void after(struct tp_replayer *p, const struct tp_window *w, uint32_t index)
 {
     struct verify *v = p->observer_state;
     (void)w, (void)index;
@@ -538,29 +539,29 @@ static void count_live(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t
 
 static int check_instance(struct verify *v, uint16_t device)
 {
-    const struct tp_strategy *s = v->player->strategy;
-    struct tp_instance *in = &v->player->instances[device];
+    const struct tp_strategy *s = v->replayer->strategy;
+    struct tp_instance *in = &v->replayer->instances[device];
     struct tp_err err = {0};
     uint64_t sums[2] = {0, 0};
     if (s->check && s->check(in->state, &err))
         broken(v, "finds its own state broken: %s", err.text);
     if (!s->walk || !tp_strategy_has_ranges(s) || s->walk(in->state, count_live, sums))
         return v->status;
-    if (sums[0] != v->devices[device].granted)
+    if (sums[0] != v->devices[device].allocated)
         broken(v, "names %" PRIu64 " bytes as live where %" PRIu64 " are", sums[0],
-               v->devices[device].granted);
+               v->devices[device].allocated);
     if (sums[1] != tp_account_ranges(&in->account))
         broken(v, "accounts for %" PRIu64 " of %" PRIu64 " bytes of its ranges", sums[1],
                tp_account_ranges(&in->account));
     return v->status;
 }
 
-static int verify_window(void *ctx, struct tp_player *p, const struct tp_window *w,
+static int verify_window(void *ctx, struct tp_replayer *p, const struct tp_window *w,
                          struct tp_err *err)
 {
     struct verify *v = ctx;
-    tp_play_observed(p, w);
-    int status = v->status ? v->status : tp_player_check(p, w, err);
+    tp_replay_observed(p, w);
+    int status = v->status ? v->status : tp_replayer_check(p, w, err);
     for (uint16_t d = 0; !status && d < p->facts->devices; d++)
         status = check_instance(v, d);
     return status;
@@ -569,14 +570,14 @@ static int verify_window(void *ctx, struct tp_player *p, const struct tp_window 
 /* Checks the blocks that the trace leaves live. */
 static void check_end(struct verify *v)
 {
-    for (uint32_t slot = 0; !v->status && slot < v->player->facts->slots; slot++)
+    for (uint32_t slot = 0; !v->status && slot < v->replayer->facts->slots; slot++)
         if (v->blocks[slot].size)
-            leaving(v->player, slot);
+            leaving(v->replayer, slot);
 }
 
-static int verify_open(struct verify *v, struct tp_player *p, struct tp_err *err)
+static int verify_open(struct verify *v, struct tp_replayer *p, struct tp_err *err)
 {
-    *v = (struct verify){.player = p, .err = err};
+    *v = (struct verify){.replayer = p, .err = err};
     v->blocks = tp_own_zeroed(p->facts->slots + UINT64_C(1), sizeof *v->blocks);
     v->devices = tp_own_zeroed(p->facts->devices, sizeof *v->devices);
     if (!v->blocks || !v->devices)
@@ -600,25 +601,25 @@ static void verify_close(struct verify *v, uint16_t devices)
 
 static int verify_serially(const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
-    struct tp_player p;
+    struct tp_replayer p;
     struct verify v = {0};
     struct tp_replay_cfg watched = *cfg;
     watched.shared.keeps_ranges = true;
     watched.threads = 1;
-    int status = tp_player_open(&p, &watched, cfg->strategy, err);
+    int status = tp_replayer_open(&p, &watched, cfg->strategy, err);
     if (status)
         return status;
     status = verify_open(&v, &p, err);
     if (!status)
-        status = tp_play_watched(&p, "verify", verify_window, &v, err);
+        status = tp_replay_watched(&p, "verify", verify_window, &v, err);
     if (!status)
         check_end(&v);
     status = status ? status : v.status;
     p.observer = NULL;
     if (!v.status) /* a broken strategy's blocks cannot be trusted */
-        tp_player_drain(&p);
-    status = status ? status : tp_player_lost(&p, "after the last event", err);
-    status = tp_player_end(&p, status, err);
+        tp_replayer_drain(&p);
+    status = status ? status : tp_replayer_lost(&p, "after the last event", err);
+    status = tp_replayer_end(&p, status, err);
     verify_close(&v, tp_program_facts(cfg->program)->devices);
     return status;
 }

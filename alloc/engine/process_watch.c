@@ -27,7 +27,7 @@ struct watched {
     uint64_t started_ns, told, ahead_ns;
     uint32_t index;          /* of the last instruction in its window */
     struct pace rise, swing; /* at new peaks; for the course alone */
-    bool begun;              /* the prologue is over */
+    bool begun;              /* the initial_heap is over */
     uint64_t *sizes;         /* of several threads: bytes of each slot's object */
 };
 
@@ -39,7 +39,7 @@ static void slow_down(struct pace *p)
     p->step *= 2;
 }
 
-/* Keeps what was read at r->event. The prologue is one point, when it is over. */
+/* Keeps what was read at r->event. The initial_heap is one point, when it is over. */
 static void keep(struct watched *r, uint64_t held)
 {
     const struct tp_course_point point = {held, r->event, r->clock};
@@ -72,7 +72,7 @@ static bool has_swung(const struct watched *r)
 /* ---- the library's clock ---- */
 
 /* Where the program waited and the replay does not, the library's clock goes ahead. */
-static void pass_time(struct watched *r, const struct tp_player *p, uint64_t gap_ns)
+static void pass_time(struct watched *r, const struct tp_replayer *p, uint64_t gap_ns)
 {
     r->clock += p->facts->time_known ? gap_ns : 0;
     if (r->clock - r->told < TELL_NS)
@@ -89,13 +89,13 @@ static void pass_time(struct watched *r, const struct tp_player *p, uint64_t gap
 
 /* ---- observing ---- */
 
-static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
+static void before(struct tp_replayer *p, const struct tp_window *w, uint32_t index)
 {
     struct watched *r = p->observer_state;
     pass_time(r, p, w->insns[index].gap_ns);
 }
 
-static void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
+static void block(struct tp_replayer *p, const struct tp_insn *insn, const struct tp_block *block,
                   bool both)
 {
     struct watched *r = p->observer_state;
@@ -105,26 +105,26 @@ static void block(struct tp_player *p, const struct tp_insn *insn, const struct 
     r->requested -= insn->op == TP_REALLOC ? tp_slot_size(&p->slots[insn->slot]) : 0;
 }
 
-static void leaving(struct tp_player *p, uint32_t slot)
+static void leaving(struct tp_replayer *p, uint32_t slot)
 {
     (void)p, (void)slot;
 }
 
-static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
+static void gone(struct tp_replayer *p, uint32_t slot, const struct tp_insn *insn)
 {
     struct watched *r = p->observer_state;
     (void)insn;
     r->requested -= tp_slot_size(&p->slots[slot]);
 }
 
-static void failed(struct tp_player *p, const struct tp_insn *insn)
+static void failed(struct tp_replayer *p, const struct tp_insn *insn)
 {
     (void)p, (void)insn;
 }
 
 static bool is_demand(const struct watched *r, const struct tp_window *w, uint32_t index)
 {
-    return !w->prologue && w->first_insn + index == r->demand->insn;
+    return !w->initial_heap && w->first_insn + index == r->demand->insn;
 }
 
 static bool is_due(const struct watched *r, const struct tp_window *w, uint32_t index)
@@ -147,7 +147,7 @@ static void look_behind(struct watched *r, const struct tp_window *w, uint32_t i
         r->next = r->requested + r->rise.step;
 }
 
-static void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+static void after(struct tp_replayer *p, const struct tp_window *w, uint32_t index)
 {
     look_behind(p->observer_state, w, index);
 }
@@ -155,9 +155,9 @@ static void after(struct tp_player *p, const struct tp_window *w, uint32_t index
 static const struct tp_observer watching = {before, block, leaving, gone, failed, after};
 
 /* Called before the first event. */
-static void prologue_done(struct watched *r)
+static void initial_heap_done(struct watched *r)
 {
-    bool demand = !r->demand->event; /* it is highest in the prologue */
+    bool demand = !r->demand->event; /* it is highest in the initial_heap */
     r->begun = true;
     r->event = r->clock = r->told = 0;
     r->started_ns = tp_wall_ns();
@@ -167,21 +167,21 @@ static void prologue_done(struct watched *r)
         look(r, &r->swing);
 }
 
-static int watch_window(void *ctx, struct tp_player *p, const struct tp_window *w,
+static int watch_window(void *ctx, struct tp_replayer *p, const struct tp_window *w,
                         struct tp_err *err)
 {
     struct watched *r = ctx;
     if (!r->begun)
-        prologue_done(r);
+        initial_heap_done(r);
     r->index = 0;
-    tp_play_observed(p, w);
+    tp_replay_observed(p, w);
     r->event = tp_window_event(w, r->index);
-    return tp_player_check(p, w, err);
+    return tp_replayer_check(p, w, err);
 }
 
 /* ---- several threads ---- */
 
-static void note_sizes(struct watched *r, const struct tp_player *p)
+static void note_sizes(struct watched *r, const struct tp_replayer *p)
 {
     for (uint32_t i = 0; i < p->facts->slots; i++) {
         r->sizes[i] = p->slots[i].addr ? tp_slot_size(&p->slots[i]) : 0;
@@ -189,8 +189,8 @@ static void note_sizes(struct watched *r, const struct tp_player *p)
     }
 }
 
-/* Counts an instruction before it is played; returns the bytes that it asks for. */
-static uint64_t advance(struct watched *r, const struct tp_player *p, const struct tp_insn *insn)
+/* Counts an instruction before it is replayed; returns the bytes that it asks for. */
+static uint64_t advance(struct watched *r, const struct tp_replayer *p, const struct tp_insn *insn)
 {
     pass_time(r, p, insn->gap_ns);
     if (insn->op == TP_RESET)
@@ -205,7 +205,7 @@ static uint64_t advance(struct watched *r, const struct tp_player *p, const stru
 }
 
 /* The end of the piece that begins at `from`; its instructions are counted. */
-static uint32_t end_of_piece(struct watched *r, const struct tp_player *p,
+static uint32_t end_of_piece(struct watched *r, const struct tp_replayer *p,
                              const struct tp_window *w, uint32_t from)
 {
     uint64_t asked = 0;
@@ -219,7 +219,7 @@ static uint32_t end_of_piece(struct watched *r, const struct tp_player *p,
     return at;
 }
 
-static void note_position(const struct tp_player *p, const struct tp_window *w, uint32_t from,
+static void note_position(const struct tp_replayer *p, const struct tp_window *w, uint32_t from,
                           uint32_t to)
 {
     if (p->cfg->position) {
@@ -228,22 +228,22 @@ static void note_position(const struct tp_player *p, const struct tp_window *w, 
     }
 }
 
-static int watch_together(void *ctx, struct tp_player *p, const struct tp_window *w,
+static int watch_together(void *ctx, struct tp_replayer *p, const struct tp_window *w,
                           struct tp_err *err)
 {
     struct watched *r = ctx;
     int status = TP_OK;
     if (!r->begun) {
         note_sizes(r, p);
-        prologue_done(r);
+        initial_heap_done(r);
     }
     for (uint32_t from = 0, to; !status && from < w->count && !p->stop; from = to) {
         to = end_of_piece(r, p, w, from);
         note_position(p, w, from, to);
-        tp_crew_play_range(p, w, from, to);
+        tp_crew_replay_range(p, w, from, to);
         status = tp_crew_check(p->crew, err);
         if (!status)
-            status = tp_player_check(p, w, err);
+            status = tp_replayer_check(p, w, err);
         if (!status && !p->stop)
             look_behind(r, w, to - 1);
     }
@@ -271,12 +271,12 @@ __attribute__((noinline)) static void write_stack(void)
 }
 
 /* Reads all windows once, which makes their buffers as large as they become. */
-static int write_windows(struct tp_player *p, struct tp_err *err)
+static int write_windows(struct tp_replayer *p, struct tp_err *err)
 {
     struct tp_window w;
     int got;
     while ((got = tp_cursor_next(p->cursor, &w, err)) > 0) {
-        if (tp_player_interrupted(p))
+        if (tp_replayer_interrupted(p))
             return tp_fail(err, TP_ESTOP, "interrupted");
         if (p->resets && tp_resets_window(p->resets, &w, err))
             return TP_ENOMEM;
@@ -285,7 +285,7 @@ static int write_windows(struct tp_player *p, struct tp_err *err)
 }
 
 /* Writes all that the engine will write, and reads the base. */
-static int begin_at(void *ctx, struct tp_player *p, struct tp_err *err)
+static int begin_at(void *ctx, struct tp_replayer *p, struct tp_err *err)
 {
     struct watched *r = ctx;
     int status = write_windows(p, err);
@@ -305,11 +305,11 @@ static int begin_at(void *ctx, struct tp_player *p, struct tp_err *err)
 
 /* ---- the replay ---- */
 
-static int play(struct watched *r, const struct tp_replay_cfg *cfg, struct tp_err *err)
+static int replay(struct watched *r, const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
-    struct tp_player p;
+    struct tp_replayer p;
     bool together = tp_crew_threads(cfg) > 1;
-    int status = tp_player_open(&p, cfg, cfg->strategy, err);
+    int status = tp_replayer_open(&p, cfg, cfg->strategy, err);
     if (status)
         return status;
     p.observer = together ? NULL : &watching;
@@ -317,14 +317,15 @@ static int play(struct watched *r, const struct tp_replay_cfg *cfg, struct tp_er
     if (!cfg->shared.opened)
         status = begin_at(r, &p, err);
     if (!status)
-        status = tp_play_watched(&p, r->w->pass, together ? watch_together : watch_window, r, err);
+        status =
+            tp_replay_watched(&p, r->w->pass, together ? watch_together : watch_window, r, err);
     if (!status)
         r->w->end = look(r, &r->rise);
     if (r->w->ended)
         r->w->ended(r->w->ctx);
     p.observer = NULL;
-    tp_player_drain(&p);
-    return tp_player_end(&p, status, err);
+    tp_replayer_drain(&p);
+    return tp_replayer_end(&p, status, err);
 }
 
 int tp_watch_process(struct tp_process_watch *w, const struct tp_replay_cfg *cfg,
@@ -334,7 +335,7 @@ int tp_watch_process(struct tp_process_watch *w, const struct tp_replay_cfg *cfg
     struct tp_replay_cfg hooked = *cfg;
     uint32_t slots = tp_crew_threads(cfg) > 1 ? tp_program_facts(cfg->program)->slots : 0;
     /* The bookkeeping of a real allocator is its own affair; what the engine opens for it is the
-     * engine's. A policy's state and tables are the policy's. */
+     * engine's. A strategy's state and tables are the strategy's. */
     hooked.shared.opened = tp_strategy_takes_source(cfg->strategy) ? begin_at : NULL;
     hooked.shared.opened_ctx = &r;
     hooked.shared.lifetimes = true;
@@ -346,7 +347,7 @@ int tp_watch_process(struct tp_process_watch *w, const struct tp_replay_cfg *cfg
     r.sizes = slots ? tp_own_zeroed(slots, sizeof *r.sizes) : NULL;
     if (slots && !r.sizes)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
-    int status = play(&r, &hooked, err);
+    int status = replay(&r, &hooked, err);
     tp_own_free(r.sizes);
     return status;
 }

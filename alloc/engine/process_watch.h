@@ -15,14 +15,14 @@
  * course alone have a step of their own, which doubles after TP_WATCH_COURSE_NS of them and when
  * the course is full: they take no others' place, and less than a tenth of their time.
  *
- * Several threads play what lies between two readings together. So that none runs ahead of another
- * by more than the recorded program's did, by bytes, that is also cut into pieces in which no more
- * is requested than a step of 1 % of peak demand, and behind each end of a thread.
+ * Several threads replay what lies between two readings together. So that none runs ahead of
+ * another by more than the recorded program's did, by bytes, that is also cut into pieces in which
+ * no more is requested than a step of 1 % of peak demand, and behind each end of a thread.
  *
  * The figure is that of the process, so it is one of a process that does nothing else: the caller
  * starts a fresh one (cmd/jobs/memory_passes.h). Known weakness: a source's own table of ranges
- * is in it, 64 bytes for each range that is held at once, and where several threads play a policy,
- * the heap that this process's malloc begins for the bookkeeping of each, 20 KiB. */
+ * is in it, 64 bytes for each range that is held at once, and where several threads replay a
+ * strategy, the heap that this process's malloc begins for the bookkeeping of each, 20 KiB. */
 #ifndef TP_PROCESS_WATCH_H
 #define TP_PROCESS_WATCH_H
 
@@ -45,7 +45,7 @@ struct tp_process_watch {
     uint64_t at_peak, peak, end; /* above the base; at_peak TP_NONE: not reached */
 };
 
-/* Plays cfg once and sets the figures. */
+/* Replays cfg once and sets the figures. */
 int tp_watch_process(struct tp_process_watch *w, const struct tp_replay_cfg *cfg,
                      struct tp_err *err);
 

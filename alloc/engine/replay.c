@@ -60,7 +60,7 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
     static const struct {
         enum tp_pass pass;
         pass_fn *run;
-        bool threads; /* may be played by several; the others are exact, and serial */
+        bool threads; /* may be replayed by several; the others are exact, and serial */
     } passes[] = {
         {TP_PASS_VERIFY, tp_pass_verify, true},     {TP_PASS_USAGE, tp_pass_usage, false},
         {TP_PASS_FITS, tp_pass_fits, false},        {TP_PASS_THROUGHPUT, tp_pass_throughput, true},
@@ -77,7 +77,7 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
     if (tp_replay_source_flags(cfg) & TP_SRC_VIRTUAL && !facts->time_known)
         out->flags |= TP_RUN_SYNTHETIC_TIME;
     int status = check_configuration(cfg, err);
-    struct tp_err ignored; /* what cannot be kept in memory is played from its file */
+    struct tp_err ignored; /* what cannot be kept in memory is replayed from its file */
     if (!status && cfg->passes & (TP_PASS_THROUGHPUT | TP_PASS_LATENCY))
         (void)tp_program_load(cfg->program, &ignored);
     for (size_t i = 0; !status && i < sizeof passes / sizeof *passes; i++) {

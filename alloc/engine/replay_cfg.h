@@ -42,24 +42,24 @@ struct tp_source_layer {
 };
 
 struct tp_frames;
-struct tp_player;
+struct tp_replayer;
 struct tp_mapped;
 /* Where a replay is, for a process that watches it and may have to end it: the events of the window
- * that is being played, or in the untimed passes the event itself. Both 0: before the first event;
- * both TP_NONE: after the last. */
+ * that is being replayed, or in the untimed passes the event itself. Both 0: before the first
+ * event; both TP_NONE: after the last. */
 struct tp_position {
     volatile uint64_t first, last;
 };
 
 /* State that the passes of one tp_replay share; private to the engine. */
 struct tp_replay_shared {
-    /* called when a player has what the engine itself needs, before its sources and its strategy
+    /* called when a replayer has what the engine itself needs, before its sources and its strategy
      * are opened; NULL: not called */
-    int (*opened)(void *ctx, struct tp_player *p, struct tp_err *err);
+    int (*opened)(void *ctx, struct tp_replayer *p, struct tp_err *err);
     void *opened_ctx;
     void **current;                   /* passed to the sources as `current` */
     bool time_calls;                  /* passed to the sources as `time_calls` */
-    bool keeps_ranges;                /* the player has tables of the ranges that are held */
+    bool keeps_ranges;                /* the replayer has tables of the ranges that are held */
     const struct tp_touched *touched; /* what TP_TOUCH_ALL writes of large blocks; NULL: all */
     bool lifetimes; /* OS threads begin and end where the recorded ones do; see crew.h */
 };
@@ -91,7 +91,7 @@ struct tp_replay_cfg {
      * TP_GUARD_TIMES the program's peak demand, and more than TP_GUARD_LEAST, is refused further
      * memory, and the replay ends. Without effect where a limit is among the layers. */
     bool guard;
-    bool drop_prologue;
+    bool drop_initial_heap;
     bool packed; /* strategies begin without the heap that was recorded, even those that know one */
     /* TP_PASS_MAPPED: shared with the parent of this process, which follows it; NULL: nobody does
      */
@@ -101,17 +101,18 @@ struct tp_replay_cfg {
     struct tp_frames *frames;
     bool huge_pages; /* TP_PASS_RESIDENT: transparent huge pages stay as the machine has them */
     uint64_t seed;
-    /* OS threads that play the timed passes, recorded thread i by thread i mod `threads`; at most
-     * as many as the program has threads. 0 and 1: one thread plays everything. More need a host
+    /* OS threads that replay the timed passes, recorded thread i by thread i mod `threads`; at most
+     * as many as the program has threads. 0 and 1: one thread replays everything. More need a host
      * program on host memory */
     uint32_t threads;
     /* Puts the monotonic clock of this process ahead by so many ns, more each time, that of
      * tp_wall_ns too: a pass without times goes on at once where the program waited. NULL: nobody
      */
     void (*clock_ahead)(uint64_t ns);
-    bool threads_if_possible; /* where so many cannot run, one thread plays */
+    bool threads_if_possible; /* where so many cannot run, one thread replays */
     uint32_t cores;           /* that this process may use; 0 is taken as 1. Read if threads > 1 */
-    /* number of the strategy in its command, from 0; selects the copy of the loop that plays it */
+    /* number of the strategy in its command, from 0; selects the copy of the loop that replays it
+     */
     uint32_t nth;
     enum tp_occupy occupy; /* what a real device does with each block after its allocation */
     /* the work lasts for the recorded time to its stream's next event, times this factor */
@@ -134,7 +135,7 @@ static inline uint32_t tp_replay_source_flags(const struct tp_replay_cfg *cfg)
     return cfg->layer_count ? cfg->layers[0].ops->flags : TP_SRC_HOST;
 }
 
-/* These do nothing; playing one measures what is tapool's own in the figures of a strategy: the
+/* These do nothing; replaying one measures what is tapool's own in the figures of a strategy: the
  * engine's loop and, for a real allocator, the functions that call its malloc. The sources are
  * those that the engine itself opens. */
 extern const struct tp_strategy tp_strategy_empty, tp_strategy_empty_malloc;

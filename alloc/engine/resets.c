@@ -1,11 +1,11 @@
-/* Which slots each RESET of a window frees; see player.h.
+/* Which slots each RESET of a window frees; see replayer.h.
  *
  *     live of a device   slot 7 <-> slot 2 <-> slot 9        links by slot, the newest first
  *     of the window      | 1 3 | 2 | ... |                   one after the other
  *
  * The slots of a RESET must be in rising order: few slots are sorted, and many are collected by a
  * scan of all slots. */
-#include "alloc/engine/player.h"
+#include "alloc/engine/replayer.h"
 
 #include "alloc/base/grow.h"
 #include "alloc/base/own.h"

@@ -15,8 +15,8 @@
 /* The state of a device, in bytes, at the first event where the trace's requested bytes are
  * highest. All TP_NONE where a replay stopped before that event. */
 struct tp_at_peak {
-    uint64_t event, time_ns; /* event 0: in the prologue, or the trace allocates nothing */
-    uint64_t requested, granted, reserved, idle;
+    uint64_t event, time_ns; /* event 0: in the initial_heap, or the trace allocates nothing */
+    uint64_t requested, allocated, reserved, idle;
     uint64_t pieces, largest; /* idle pieces that could serve again; TP_NONE without a walk */
     /* These five add up to idle; TP_NONE without a walk. page_rest: bytes of the device's pages
      * that belong to no range */
@@ -28,16 +28,16 @@ enum tp_oom_class {
     TP_OOM_DEMAND, /* the program itself needs more than the device has */
     /* the requested bytes would fit, but the bytes handed out or kept do not */
     TP_OOM_FRAGMENTATION,
-    TP_OOM_POLICY,  /* the policy refused by its own rules; the device was not full */
-    TP_OOM_UNKNOWN, /* the device refused, and its capacity is not known */
-    TP_OOM_GUARD,   /* tapool refused: far more was reserved than the program needs */
+    TP_OOM_STRATEGY, /* the strategy refused by its own rules; the device was not full */
+    TP_OOM_UNKNOWN,  /* the device refused, and its capacity is not known */
+    TP_OOM_GUARD,    /* tapool refused: far more was reserved than the program needs */
     TP_OOM_CLASSES
 };
 extern const char *const tp_oom_names[TP_OOM_CLASSES];
 
 /* The first failed allocation, and the state of the device at that moment. */
 struct tp_first_failure {
-    /* `event` is that of the failure; the state is taken after the policy gave memory back */
+    /* `event` is that of the failure; the state is taken after the strategy gave memory back */
     struct tp_at_peak at;
     uint64_t size, align; /* size and alignment of the request, bytes */
     uint64_t replaced;    /* the old size for a REALLOC, which the program gives up; else 0 */
@@ -51,7 +51,7 @@ struct tp_phase {
     uint32_t mark;        /* index of the phase's name; UINT32_MAX: before the first mark */
     uint64_t first_event; /* event at which the phase began first */
     uint64_t times;       /* how often the phase was entered */
-    uint64_t peak_requested, peak_granted, peak_reserved;
+    uint64_t peak_requested, peak_allocated, peak_reserved;
 };
 
 enum { TP_PHASES = 64 };
@@ -79,27 +79,28 @@ struct tp_measured {
     uint64_t free_at_failure; /* free bytes at the first failed allocation */
     /* bytes that the pool had reserved then and that no block used; TP_NONE: no pool */
     uint64_t pool_unused_at_failure;
-    struct tp_driver_counts driver; /* calls in the usage pass after the prologue */
+    struct tp_driver_counts driver; /* calls in the usage pass after the initial_heap */
 };
 
 /* Figures of one device from the usage pass, in bytes unless the name says otherwise. */
 struct tp_device_run {
     /* peak demand of the trace, which failed allocations do not change */
     uint64_t trace_peak_requested;
-    /* highest requested bytes that the policy served */
+    /* highest requested bytes that the strategy served */
     uint64_t peak_requested, peak_requested_event;
-    uint64_t peak_granted;
+    uint64_t peak_allocated;
     uint64_t peak_reserved, peak_reserved_event;
     uint64_t peak_carved; /* TP_NONE: the strategy does not report it */
     uint64_t peak_metadata;
     uint64_t end_reserved; /* reserved after the last event, before live blocks are freed */
     uint64_t start_bytes;  /* held per class, bin or range before reuse sets in */
     double overhead; /* peak of (reserved + metadata) / trace_peak_requested; NAN after failures */
-    double internal_fragmentation;          /* 1 - granted share, at peak demand */
-    double internal_fragmentation_weighted; /* 1 - granted share, weighted over the whole program */
+    double internal_fragmentation; /* 1 - allocated share, at peak demand */
+    double
+        internal_fragmentation_weighted; /* 1 - allocated share, weighted over the whole program */
     double unused_reserved, unused_reserved_weighted;
     /* weighted means in bytes, from which the weighted shares follow */
-    double mean_granted, mean_reserved;
+    double mean_allocated, mean_reserved;
     double external_fragmentation; /* at peak demand; NAN for strategies without spans */
     struct tp_at_peak at_peak;
     uint64_t gets, puts, waits, get_bytes, put_bytes; /* TP_NONE for a foreign allocator */
@@ -110,17 +111,17 @@ struct tp_device_run {
     uint64_t allocations; /* ALLOCs, ADOPTs and REALLOCs that were served */
     /* allocations served without a source call; TP_NONE for a foreign allocator */
     uint64_t reused;
-    uint64_t failed_allocations; /* failed allocations, those of the prologue included */
-    /* failed allocations of the prologue, which are no calls of the program */
+    uint64_t failed_allocations; /* failed allocations, those of the initial_heap included */
+    /* failed allocations of the initial_heap, which are no calls of the program */
     uint64_t failed_initial;
     uint64_t first_failed_event; /* TP_NONE: no allocation failed */
     uint64_t failed_by[TP_OOM_CLASSES];
     struct tp_first_failure first_failure; /* valid if an allocation failed */
-    uint64_t fallbacks; /* requests that the policy's own rules passed straight to the source */
+    uint64_t fallbacks; /* requests that the strategy's own rules passed straight to the source */
     uint64_t retries;   /* as of struct tp_stats */
     uint64_t capacity;  /* of the device; TP_NONE: not known or unlimited */
     /* smallest capacity without a failure; TP_NONE: not searched for, or not found */
-    uint64_t fits_in;
+    uint64_t min_capacity;
     /* the first TP_PHASES phases; none where the program has no MARKs */
     struct tp_phase phases[TP_PHASES];
     uint32_t phase_count;
@@ -146,7 +147,7 @@ struct tp_slow_event {
 
 /* Several OS threads. Each series but `window` has one value of each replay. */
 struct tp_crew_run {
-    uint64_t threads;        /* OS threads; 0: one played everything, and the series are empty */
+    uint64_t threads;        /* OS threads; 0: one replayed everything, and the series are empty */
     struct tp_series wall;   /* ns per operation by the time that passed, engine share included */
     struct tp_series window; /* the same time in ns, by window: one value of each window */
     struct tp_series waited; /* share of the threads' time in which they waited for an object */
@@ -188,10 +189,10 @@ struct tp_spread {
     uint64_t low, median, high;
 };
 
-/* Memory of the process that plays, by the kernel, less what it was before the first event. */
+/* Memory of the process that replays, by the kernel, less what it was before the first event. */
 struct tp_resident {
     uint64_t passes;          /* 0: not measured, or the kernel does not say */
-    uint64_t threads;         /* OS threads that played; 0: so many cannot run here */
+    uint64_t threads;         /* OS threads that replayed; 0: so many cannot run here */
     struct tp_spread at_peak; /* at the event of peak demand; not known if it was not reached */
     struct tp_spread peak;    /* the highest of all readings (process_watch.h) */
     struct tp_spread end;     /* after the last event, before live blocks are freed */
@@ -203,13 +204,13 @@ struct tp_resident {
 };
 
 /* The calls of the kernel by which a process gets memory and gives it back, X(call, what it does).
- * The filter of the process that plays and the count of the one that follows it are made of them.
+ * The filter of the process that replays and the count of the one that follows it are made of them.
  */
 #define TP_MAPPED_CALLS(X)                                                                         \
     X(mmap, GETS) X(munmap, PUTS) X(mremap, BOTH) X(brk, BOTH) X(madvise, PUTS) X(mprotect, CHANGES)
 
 /* What a process has mapped, and its calls for it, from the first event to the last. Known for a
- * real allocator. The process that plays and the one that follows it share such a struct for
+ * real allocator. The process that replays and the one that follows it share such a struct for
  * `counting`, `over`, `filtered`, `base` and `why`. */
 enum { TP_MAPPED_THREADS = -1 }; /* the library began with threads of its own */
 struct tp_mapped {
@@ -218,7 +219,7 @@ struct tp_mapped {
     bool over;        /* what is to be counted is over, and the parent lets the process go */
     bool filtered;    /* only calls about memory stop the process */
     bool fixed;       /* addresses were not randomised */
-    uint64_t threads; /* that played */
+    uint64_t threads; /* that replayed */
     int32_t why;   /* errno or TP_MAPPED_THREADS: why it is not known; 0: it was not looked for */
     uint64_t base; /* bytes before the first event */
     uint64_t peak; /* the most, base included */
@@ -234,17 +235,17 @@ enum tp_run_flags {
     /* the trace has no times: the virtual clock advanced 1 us per instruction */
     TP_RUN_SYNTHETIC_TIME = 1u << 2,
     /* one replay took longer than --min-time, so cold and steady figures coincide */
-    TP_RUN_PLAYED_ONCE = 1u << 3,
+    TP_RUN_REPLAYED_ONCE = 1u << 3,
     TP_RUN_VERIFIED = 1u << 4, /* the verifying pass found nothing wrong */
-    TP_RUN_FITS = 1u << 5,     /* fits_in was searched for */
+    TP_RUN_FITS = 1u << 5,     /* min_capacity was searched for */
     /* on a real device: memory figures are ranges over the passes */
     TP_RUN_DEVICE = 1u << 6,
-    /* memory came from the driver's pool: granted, idle, reuse and curve are TP_NONE, NAN or empty,
-     * and peak_reserved is the pool's high-water mark */
+    /* memory came from the driver's pool: allocated, idle, reuse and curve are TP_NONE, NAN or
+     * empty, and peak_reserved is the pool's high-water mark */
     TP_RUN_POOL = 1u << 7,
     /* the strategy began with the heap that was recorded */
     TP_RUN_AGED = 1u << 8,
-    /* several OS threads played, and one lock was held through every call: the strategy's own, or
+    /* several OS threads replayed, and one lock was held through every call: the strategy's own, or
      * the engine's around a strategy that has none */
     TP_RUN_ONE_LOCK = 1u << 9
 };

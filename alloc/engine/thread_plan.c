@@ -20,7 +20,7 @@ struct tp_plan_object {
     uint32_t step;   /* its last step so far */
     uint32_t turn;   /* how often it was handed on */
     uint32_t spare;  /* the next object in the worker's list of free cells */
-    uint16_t worker; /* who played that step */
+    uint16_t worker; /* who replayed that step */
     bool born;       /* in this part */
     bool ended;      /* in this part */
     bool shared;     /* by several workers */

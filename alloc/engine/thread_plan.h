@@ -1,6 +1,6 @@
-/* Internal to the engine: how a part of a window is played by several OS threads.
+/* Internal to the engine: how a part of a window is replayed by several OS threads.
  *
- *     window    A1 A2 f1 B3 b2 f3          letters: who plays; small: a free
+ *     window    A1 A2 f1 B3 b2 f3          letters: who replays; small: a free
  *
  *     of A      A1 A2> f1 f3               2> : A2 is done, the next may go on
  *     of B      B3> >b2                    >b2: not before
@@ -11,7 +11,7 @@
  * timed.
  *
  * No order can be impossible: a thread waits only for an instruction that the program has earlier,
- * so the earliest instruction that has not been played can always be played.
+ * so the earliest instruction that has not been replayed can always be replayed.
  *
  * Slots are recycled by the program, between threads too, which would order what no object orders.
  * So each object of the part has a cell of its own, a struct tp_slot. Objects of one thread share
@@ -20,21 +20,21 @@
 #ifndef TP_THREAD_PLAN_H
 #define TP_THREAD_PLAN_H
 
-#include "alloc/engine/player.h"
+#include "alloc/engine/replayer.h"
 
 /* What gap_ns of a planned instruction says; 0: no other thread has to do with it. */
 #define TP_TURN_WAIT   0x80000000u /* wait until the object's turn is this one's */
 #define TP_TURN_PASS   0x40000000u /* then it is the next turn */
 #define TP_TURN_NUMBER 0x0001ffffu
 
-/* Is the instruction played alone, between two parts of a window? */
+/* Is the instruction replayed alone, between two parts of a window? */
 static inline bool tp_plan_alone(const struct tp_insn *insn)
 {
     return tp_op_is_operation(insn->op) &&
            !tp_op_is(insn->op, TP_IS_NEW | TP_IS_LIVE | TP_OF_THREAD);
 }
 
-/* What one OS thread plays. */
+/* What one OS thread replays. */
 struct tp_worker {
     uint32_t first, count; /* in `steps` */
     uint32_t cells;        /* where its cells begin */
@@ -50,7 +50,7 @@ struct tp_thread_plan {
     struct tp_worker *workers;
     struct tp_insn *steps; /* worker by worker; `slot` is a cell */
     uint32_t *origin;      /* by step: the instruction of the window */
-    uint32_t *ticks;       /* by step: readings, as in struct tp_player */
+    uint32_t *ticks;       /* by step: readings, as in struct tp_replayer */
     struct tp_slot *cells; /* all without a block while nothing is planned */
     size_t cell_room;
     struct tp_plan_object *objects; /* of the part */

@@ -12,28 +12,28 @@ static uint64_t operations_of(const struct tp_window *w, uint32_t end)
 
 /* Counts operations up to a stop. Used only where a stop is possible; else the program's own count
  * holds. */
-static void count_until_stop(struct tp_player *p, const struct tp_window *w)
+static void count_until_stop(struct tp_replayer *p, const struct tp_window *w)
 {
     p->until_stop += operations_of(w, p->stop ? p->stopped + 1 : w->count);
 }
 
-static bool enough(const struct tp_player *p, uint64_t operations)
+static bool enough(const struct tp_replayer *p, uint64_t operations)
 {
     return p->operations_max && operations >= p->operations_max;
 }
 
-int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window, void *ctx,
-                 uint64_t *ticks, struct tp_err *err)
+int tp_replay_once(struct tp_replayer *p, tp_replay_fn *replay, tp_window_fn *per_window, void *ctx,
+                   uint64_t *ticks, struct tp_err *err)
 {
     struct tp_window w;
     uint64_t sum = 0, operations = 0;
     int got, status = TP_OK;
-    tp_player_begin(p);
-    while (!status && !enough(p, operations) && (got = tp_player_next(p, &w, err)) != 0) {
+    tp_replayer_begin(p);
+    while (!status && !enough(p, operations) && (got = tp_replayer_next(p, &w, err)) != 0) {
         if (got < 0)
             return -got;
         uint64_t start = tp_stamp();
-        play(p, &w);
+        replay(p, &w);
         sum += tp_stamp() - start;
         if (per_window)
             per_window(ctx, p, &w);
@@ -41,20 +41,20 @@ int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window
             count_until_stop(p, &w);
         if (p->operations_max)
             operations += operations_of(&w, w.count);
-        status = tp_player_check(p, &w, err);
+        status = tp_replayer_check(p, &w, err);
     }
-    tp_player_drain(p);
+    tp_replayer_drain(p);
     *ticks = sum > p->aside_ticks ? sum - p->aside_ticks : 0;
-    return status ? status : tp_player_lost(p, "after the last event", err);
+    return status ? status : tp_replayer_lost(p, "after the last event", err);
 }
 
-int tp_play_watched(struct tp_player *p, const char *pass, tp_watch_fn *fn, void *ctx,
-                    struct tp_err *err)
+int tp_replay_watched(struct tp_replayer *p, const char *pass, tp_watch_fn *fn, void *ctx,
+                      struct tp_err *err)
 {
     struct tp_window w;
     int got, status = TP_OK;
-    tp_player_begin(p);
-    while (!status && (got = tp_player_next(p, &w, err)) != 0) {
+    tp_replayer_begin(p);
+    while (!status && (got = tp_replayer_next(p, &w, err)) != 0) {
         if (got < 0)
             return -got;
         status = fn(ctx, p, &w, err);

@@ -2,7 +2,7 @@
  *
  * A frame that is missed least is found as cartographers thin a line (Visvalingam and Whyatt,
  * 1993): the point whose triangle with its two neighbours is smallest goes first. Here a point has
- * an event and two heights, granted and reserved bytes, and the areas of both triangles count.
+ * an event and two heights, allocated and reserved bytes, and the areas of both triangles count.
  *
  *          o               the middle one of o-----o-----o goes, the tip stays;
  *         / \              of a flat stretch the frames stay that lie furthest apart
@@ -153,9 +153,9 @@ static struct missed missed_of(const struct tp_frame *const *list, size_t count,
         return m;
     const struct tp_frame *a = list[i - 1], *b = list[i], *c = list[i + 1];
     const double weight = b->reasons & TP_FRAME_MARK ? MARK_WEIGHT : 1;
-    const uint64_t granted[] = {a->granted, b->granted, c->granted};
+    const uint64_t allocated[] = {a->allocated, b->allocated, c->allocated};
     const uint64_t reserved[] = {a->reserved, b->reserved, c->reserved};
-    m.area = weight * (area_of(list, i, granted) + area_of(list, i, reserved));
+    m.area = weight * (area_of(list, i, allocated) + area_of(list, i, reserved));
     m.width = weight * (double)(c->event - a->event);
     return m;
 }

@@ -33,7 +33,7 @@ enum tp_frame_reason {
     TP_FRAME_DEMAND = 2,   /* peak demand of the trace */
     TP_FRAME_RESERVED = 4, /* an event after which most is reserved */
     TP_FRAME_FAILED = 8,   /* the first allocation failed */
-    TP_FRAME_END = 16,     /* after the last event that was played */
+    TP_FRAME_END = 16,     /* after the last event that was replayed */
     TP_FRAME_MARK = 32,    /* a phase began */
     TP_FRAME_CHANGE = 64,  /* much was taken or given back since the frame before */
     TP_FRAME_REASONS = 7
@@ -44,7 +44,7 @@ struct tp_frame {
     uint64_t event;     /* the last one before it; 0: before the first */
     uint64_t time_ns;   /* since the trace began; TP_NONE: not known */
     uint64_t requested; /* by the program, of live blocks */
-    uint64_t granted;   /* for them */
+    uint64_t allocated; /* for them */
     uint64_t reserved;
     uint64_t page_rest;            /* of the device's pages, in no range */
     uint64_t kinds[TP_WALK_COUNT]; /* by enum tp_walk_kind; with page_rest they are `reserved` */

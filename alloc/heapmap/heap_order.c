@@ -126,7 +126,7 @@ static int numbered_unmap(void *state, tp_addr base, uint64_t from, uint64_t siz
 const struct tp_source_ops tp_source_numbered = {
     .name = "numbered",
     .summary = "numbers what passes",
-    .flags = TP_SRC_DECORATOR,
+    .flags = TP_SRC_WRAPPER,
     .state_size = sizeof(struct numbered_source),
     .init = numbered_init,
     .get = numbered_get,
@@ -142,7 +142,7 @@ const struct tp_source_ops tp_source_numbered = {
 /* Notes the slots of all live blocks of a device. */
 static void list_live(struct tp_heap_order *f, uint16_t device)
 {
-    const struct tp_player *p = f->player;
+    const struct tp_replayer *p = f->replayer;
     tp_addr_map_clear(&f->live);
     for (uint32_t i = 0; i < p->facts->slots && !f->no_memory; i++) {
         const struct tp_slot *s = &p->slots[i];
@@ -152,10 +152,10 @@ static void list_live(struct tp_heap_order *f, uint16_t device)
 }
 
 void tp_heap_order_begin(struct tp_heap_order *f, const struct tp_numbered *ranges,
-                         const struct tp_player *p, const uint64_t *born)
+                         const struct tp_replayer *p, const uint64_t *born)
 {
     f->piece_count = 0;
-    f->player = p;
+    f->replayer = p;
     f->born = born;
     f->walked = ranges;
     f->last = NULL;
@@ -240,7 +240,7 @@ int tp_heap_order_end(struct tp_heap_order *f, struct tp_heap_layout *out, struc
         return tp_fail(err, TP_EBROKEN,
                        "strategy '%s' names bytes in its walk that are in none of its ranges, or "
                        "twice",
-                       f->player->strategy->name);
+                       f->replayer->strategy->name);
     return status ? tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory") : TP_OK;
 }
 

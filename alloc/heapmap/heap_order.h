@@ -12,7 +12,7 @@
 #define TP_HEAP_ORDER_H
 
 #include "alloc/base/addr_map.h"
-#include "alloc/engine/player.h"
+#include "alloc/engine/replayer.h"
 #include "alloc/heapmap/frame_rows.h"
 #include "alloc/heapmap/history.h"
 
@@ -44,7 +44,7 @@ struct tp_range_watcher {
 /* The number of a range of so many bytes. */
 uint64_t tp_numbered_next(struct tp_numbered *d, uint64_t size);
 
-/* The decorator that gives the numbers. Its options are a pointer to an array of struct
+/* The wrapper that gives the numbers. Its options are a pointer to an array of struct
  * tp_numbered, one for each device. */
 extern const struct tp_source_ops tp_source_numbered;
 
@@ -54,7 +54,7 @@ struct tp_heap_order {
     struct tp_heap_piece *pieces, *spare;
     struct tp_heap_range *ranges;
     size_t piece_count, piece_room, spare_room, range_count, range_room;
-    const struct tp_player *player;
+    const struct tp_replayer *replayer;
     const uint64_t *born;
     const struct tp_numbered *walked;
     const struct tp_address_range *last; /* the range of the last piece */
@@ -69,7 +69,7 @@ void tp_heap_order_fini(struct tp_heap_order *f);
  * size; NULL: no event is asked for. TP_EBROKEN: there are bytes that are in no range, or bytes
  * twice; TP_ENOMEM. Takes n log n steps at most. */
 void tp_heap_order_begin(struct tp_heap_order *f, const struct tp_numbered *ranges,
-                         const struct tp_player *p, const uint64_t *born);
+                         const struct tp_replayer *p, const uint64_t *born);
 tp_walk_fn tp_heap_order_add; /* its context is the struct tp_heap_order */
 int tp_heap_order_end(struct tp_heap_order *f, struct tp_heap_layout *out, struct tp_err *err);
 

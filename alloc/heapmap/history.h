@@ -1,9 +1,9 @@
-/* What a strategy does with memory while a program is played once, untimed: every segment that it
+/* What a strategy does with memory while a program is replayed once, untimed: every segment that it
  * takes and gives back, every block, every request that fails, in order; and what it holds at the
  * end.
  *
  *     source   get, put, map, unmap --\
- *     player   alloc, free, failed  ---+--> tp_history_sink.event
+ *     replayer   alloc, free, failed  ---+--> tp_history_sink.event
  *     end      segments, with the blocks in them --> tp_history_sink.segment
  *
  * Addresses are not those of the source: segments lie one behind the other in the order in which
@@ -69,7 +69,7 @@ struct tp_history_sink {
     void *ctx;
 };
 
-/* Plays the program as `cfg` says, by one thread. The strategy's memory must lie in
+/* Replays the program as `cfg` says, by one thread. The strategy's memory must lie in
  * ranges (tp_strategy_has_ranges). The errors are those of tp_replay and of the sink; TP_EINPUT:
  * all segments together need more addresses than there are. */
 int tp_history(const struct tp_replay_cfg *cfg, const struct tp_history_sink *sink,

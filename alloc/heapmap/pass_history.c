@@ -1,4 +1,4 @@
-/* See history.h. The decorator that numbers ranges tells what passes; the observer of the player
+/* See history.h. The wrapper that numbers ranges tells what passes; the observer of the replayer
  * tells the rest.
  *
  *     alloc    what the strategy takes and gives back meanwhile, then the block
@@ -34,16 +34,16 @@ struct history_place {
     uint32_t spare; /* index + 1 of the next one that is not used; 0: that was the last */
 };
 
-/* Of a live object, beside what the player keeps of it. */
+/* Of a live object, beside what the replayer keeps of it. */
 struct history_slot {
-    uint64_t granted; /* bytes of its block */
-    uint64_t event;   /* of the call that asked for it; 0: live before the first */
-    uint64_t pool;    /* that served it */
-    bool asked;       /* its free was requested */
+    uint64_t allocated; /* bytes of its block */
+    uint64_t event;     /* of the call that asked for it; 0: live before the first */
+    uint64_t pool;      /* that served it */
+    bool asked;         /* its free was requested */
 };
 
 struct history {
-    struct tp_player player;
+    struct tp_replayer replayer;
     const struct tp_history_sink *sink;
     struct tp_numbered *ranges; /* by device */
     struct tp_range_watcher watcher;
@@ -51,7 +51,7 @@ struct history {
     struct history_place *places;
     size_t place_count, place_room;
     uint32_t spare;             /* index + 1 of a place that is not used; 0: none */
-    const struct tp_insn *insn; /* that is played; NULL: the strategy begins or ends */
+    const struct tp_insn *insn; /* that is replayed; NULL: the strategy begins or ends */
     uint64_t event, time_ns;    /* of it */
     uint64_t pool;              /* that serves it */
     uint64_t chosen;            /* pool of the next request; 0: none is chosen */
@@ -208,11 +208,11 @@ static void start_place(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
  * its walk. */
 static void begin(struct history *h)
 {
-    const struct tp_strategy *s = h->player.strategy;
-    const struct tp_heap *heap = tp_program_heap(h->player.cfg->program);
-    for (uint16_t i = 0; h->player.aged && s->walk && i < h->player.facts->devices; i++) {
+    const struct tp_strategy *s = h->replayer.strategy;
+    const struct tp_heap *heap = tp_program_heap(h->replayer.cfg->program);
+    for (uint16_t i = 0; h->replayer.aged && s->walk && i < h->replayer.facts->devices; i++) {
         struct starting starting = {.h = h, .d = &h->ranges[i], .heap = tp_heap_of(heap, i)};
-        s->walk(h->player.instances[i].state, start_place, &starting);
+        s->walk(h->replayer.instances[i].state, start_place, &starting);
     }
     h->begun = true;
 }
@@ -222,21 +222,21 @@ static void begin(struct history *h)
 /* A pool serves the next request; a strategy that knows none serves it like all else. */
 static void choose_pool(struct history *h, const struct tp_insn *insn)
 {
-    if (insn->op == TP_POOL && h->player.strategy->choose_pool)
+    if (insn->op == TP_POOL && h->replayer.strategy->choose_pool)
         h->chosen = insn->size;
     h->pool = insn->op == TP_ALLOC ? h->chosen : 0;
     if (insn->op == TP_ALLOC)
         h->chosen = 0;
 }
 
-static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
+static void before(struct tp_replayer *p, const struct tp_window *w, uint32_t index)
 {
     struct history *h = p->observer_state;
     const struct tp_insn *insn = &w->insns[index];
-    if (!h->begun && !w->prologue)
+    if (!h->begun && !w->initial_heap)
         begin(h);
     h->insn = insn;
-    h->event = w->prologue ? 0 : tp_window_event(w, index);
+    h->event = w->initial_heap ? 0 : tp_window_event(w, index);
     h->time_ns = (index ? h->time_ns : w->first_time) + insn->gap_ns;
     if (!p->facts->time_known)
         h->time_ns = h->event * 1000;
@@ -252,7 +252,7 @@ static void before(struct tp_player *p, const struct tp_window *w, uint32_t inde
 static struct tp_history_event block_event(const struct history *h, enum tp_history_action action,
                                            uint32_t slot)
 {
-    const struct tp_slot *s = &h->player.slots[slot];
+    const struct tp_slot *s = &h->replayer.slots[slot];
     uint16_t device = tp_slot_device(s);
     struct tp_history_event e =
         event_of(h, action, device, placed(&h->ranges[device], s->addr), tp_slot_size(s));
@@ -276,15 +276,15 @@ static void tell_free(struct history *h, uint32_t slot)
     h->slots[slot].asked = false;
 }
 
-static void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
+static void block(struct tp_replayer *p, const struct tp_insn *insn, const struct tp_block *block,
                   bool both)
 {
     struct history *h = p->observer_state;
     struct tp_history_event e = event_of(h, TP_HISTORY_ALLOC, insn->device,
                                          placed(&h->ranges[insn->device], block->addr), insn->size);
-    uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
+    uint64_t allocated = tp_replayer_allocated(p, &p->instances[insn->device], block);
     (void)both;
-    h->slots[insn->slot].granted = granted > insn->size ? granted : insn->size;
+    h->slots[insn->slot].allocated = allocated > insn->size ? allocated : insn->size;
     h->slots[insn->slot].event = h->event;
     h->slots[insn->slot].pool = h->pool;
     if (insn->op == TP_REALLOC)
@@ -293,7 +293,7 @@ static void block(struct tp_player *p, const struct tp_insn *insn, const struct 
         tell(h, &e);
 }
 
-static void leaving(struct tp_player *p, uint32_t slot)
+static void leaving(struct tp_replayer *p, uint32_t slot)
 {
     struct history *h = p->observer_state;
     if (h->insn->op == TP_REALLOC)
@@ -302,12 +302,12 @@ static void leaving(struct tp_player *p, uint32_t slot)
         tell_free(h, slot);
 }
 
-static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
+static void gone(struct tp_replayer *p, uint32_t slot, const struct tp_insn *insn)
 {
     (void)p, (void)slot, (void)insn;
 }
 
-static void failed(struct tp_player *p, const struct tp_insn *insn)
+static void failed(struct tp_replayer *p, const struct tp_insn *insn)
 {
     struct history *h = p->observer_state;
     struct tp_source *src = p->instances[insn->device].env.source;
@@ -334,7 +334,7 @@ static void tell_realloc(struct history *h, uint32_t slot)
     tell(h, &h->fresh);
 }
 
-static void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+static void after(struct tp_replayer *p, const struct tp_window *w, uint32_t index)
 {
     struct history *h = p->observer_state;
     const struct tp_insn *insn = &w->insns[index];
@@ -348,12 +348,12 @@ static void after(struct tp_player *p, const struct tp_window *w, uint32_t index
 
 static const struct tp_observer history_observer = {before, block, leaving, gone, failed, after};
 
-static int play_window(void *ctx, struct tp_player *p, const struct tp_window *w,
-                       struct tp_err *err)
+static int replay_window(void *ctx, struct tp_replayer *p, const struct tp_window *w,
+                         struct tp_err *err)
 {
     struct history *h = ctx;
-    tp_play_observed(p, w);
-    return h->status ? h->status : tp_player_check(p, w, err);
+    tp_replay_observed(p, w);
+    return h->status ? h->status : tp_replayer_check(p, w, err);
 }
 
 /* ---- the end ---- */
@@ -393,12 +393,12 @@ static void add_free(void *order, enum tp_walk_kind kind, tp_addr addr, uint64_t
 static void lay_out(struct history_end *g)
 {
     struct history *h = g->h;
-    const struct tp_player *p = &h->player;
+    const struct tp_replayer *p = &h->replayer;
     const uint16_t device = g->d->device;
     tp_heap_order_begin(&h->order, g->d, p, NULL);
     for (uint32_t i = 0; i < p->facts->slots; i++)
         if (p->slots[i].addr && tp_slot_device(&p->slots[i]) == device)
-            tp_heap_order_add(&h->order, TP_WALK_LIVE, p->slots[i].addr, h->slots[i].granted);
+            tp_heap_order_add(&h->order, TP_WALK_LIVE, p->slots[i].addr, h->slots[i].allocated);
     if (p->strategy->walk)
         p->strategy->walk(p->instances[device].state, add_free, &h->order);
     h->status = tp_heap_order_end(&h->order, &g->layout, h->err);
@@ -406,7 +406,7 @@ static void lay_out(struct history_end *g)
 
 static void list_segments(struct history_end *g)
 {
-    const struct tp_range_table *held = &g->h->player.ranges[g->d->device];
+    const struct tp_range_table *held = &g->h->replayer.ranges[g->d->device];
     const struct tp_address_range *at = tp_ranges_from(held, 0);
     for (; at && !g->h->status; at = tp_ranges_from(held, at->addr + at->size)) {
         const struct tp_address_range *place = tp_ranges_find(&g->d->ranges, at->addr);
@@ -434,7 +434,7 @@ static void add_piece(struct history_end *g, uint64_t addr, const struct tp_heap
     const struct history_slot *slot = &g->h->slots[piece->slot];
     struct tp_history_block b = {.addr = addr, .size = piece->size};
     if (piece->kind == TP_WALK_LIVE) {
-        b.requested = tp_slot_size(&g->h->player.slots[piece->slot]);
+        b.requested = tp_slot_size(&g->h->replayer.slots[piece->slot]);
         b.event = slot->event;
         b.pending = slot->asked;
     }
@@ -511,16 +511,16 @@ static void close_history(struct history *h, uint16_t devices)
     free(h->slots);
 }
 
-static int play(struct history *h, const struct tp_replay_cfg *cfg, struct tp_err *err)
+static int replay(struct history *h, const struct tp_replay_cfg *cfg, struct tp_err *err)
 {
-    struct tp_player *p = &h->player;
-    int status = tp_player_open(p, cfg, cfg->strategy, err);
+    struct tp_replayer *p = &h->replayer;
+    int status = tp_replayer_open(p, cfg, cfg->strategy, err);
     if (status)
         return status;
     p->observer = &history_observer;
     p->observer_state = h;
     p->touch = TP_TOUCH_NONE;
-    status = tp_play_watched(p, "history", play_window, h, err);
+    status = tp_replay_watched(p, "history", replay_window, h, err);
     if (!h->begun) /* there was no event */
         begin(h);
     h->insn = NULL;
@@ -529,9 +529,9 @@ static int play(struct history *h, const struct tp_replay_cfg *cfg, struct tp_er
         tell_device(h, i);
     status = status ? status : h->status;
     p->observer = NULL;
-    tp_player_drain(p);
-    status = status ? status : tp_player_lost(p, "after the last event", err);
-    return tp_player_end(p, status, err);
+    tp_replayer_drain(p);
+    status = status ? status : tp_replayer_lost(p, "after the last event", err);
+    return tp_replayer_end(p, status, err);
 }
 
 int tp_history(const struct tp_replay_cfg *cfg, const struct tp_history_sink *sink,
@@ -548,7 +548,7 @@ int tp_history(const struct tp_replay_cfg *cfg, const struct tp_history_sink *si
     own.layers[own.layer_count++] = (struct tp_source_layer){&tp_source_numbered, &h.ranges};
     int status = open_history(&h, facts, err);
     if (!status)
-        status = play(&h, &own, err);
+        status = replay(&h, &own, err);
     close_history(&h, facts->devices);
     return status;
 }

@@ -1,5 +1,5 @@
-/* The usage pass: untimed, serial, deterministic. It follows requested, granted and reserved bytes
- * after every instruction, and walks the strategy once, at peak demand. */
+/* The usage pass: untimed, serial, deterministic. It follows requested, allocated and reserved
+ * bytes after every instruction, and walks the strategy once, at peak demand. */
 #include "alloc/base/own.h"
 #include "alloc/engine/measured.h"
 #include "alloc/engine/passes.h"
@@ -29,12 +29,12 @@ static void settle(const struct tp_usage *u, struct tp_usage_device *d)
         return;
     double dt = (double)(u->clock - d->since);
     d->requested_dt += real_of(d->requested) * dt;
-    d->granted_dt += real_of(d->granted) * dt;
+    d->allocated_dt += real_of(d->allocated) * dt;
     d->reserved_dt += real_of(tp_usage_reserved(u, d)) * dt;
     d->since = u->clock;
 }
 
-static struct tp_usage_device *device_of(const struct tp_player *p, const struct tp_insn *insn)
+static struct tp_usage_device *device_of(const struct tp_replayer *p, const struct tp_insn *insn)
 {
     return &((struct tp_usage *)p->observer_state)->devices[insn->device];
 }
@@ -47,11 +47,11 @@ static void begin_instruction(const struct tp_usage *u, struct tp_usage_device *
     d->refused_before = a->refused_gets;
     d->reserved_before = a->reserved;
     d->peak_before = a->peak_reserved;
-    d->granted_high = d->reserved_high = 0;
+    d->allocated_high = d->reserved_high = 0;
     a->peak_reserved = a->reserved;
 }
 
-static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
+static void before(struct tp_replayer *p, const struct tp_window *w, uint32_t index)
 {
     struct tp_usage *u = p->observer_state;
     const struct tp_insn *insn = &w->insns[index];
@@ -60,42 +60,42 @@ static void before(struct tp_player *p, const struct tp_window *w, uint32_t inde
         begin_instruction(u, &u->devices[i]);
 }
 
-INLINED void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
+INLINED void block(struct tp_replayer *p, const struct tp_insn *insn, const struct tp_block *block,
                    bool both)
 {
     struct tp_usage *u = p->observer_state;
     struct tp_usage_device *d = device_of(p, insn);
-    uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
-    u->untold |= u->foreign && !granted;
+    uint64_t allocated = tp_replayer_allocated(p, &p->instances[insn->device], block);
+    u->untold |= u->foreign && !allocated;
     if (both)
-        d->granted_high = d->granted + granted;
+        d->allocated_high = d->allocated + allocated;
     d->requested += insn->size - tp_usage_replaced(u, insn);
-    d->granted += granted - u->granted[insn->slot];
-    u->granted[insn->slot] = granted;
-    tp_usage_raise(&d->granted_high, d->granted);
-    tp_usage_raise(&d->run->peak_granted, d->granted_high);
+    d->allocated += allocated - u->allocated[insn->slot];
+    u->allocated[insn->slot] = allocated;
+    tp_usage_raise(&d->allocated_high, d->allocated);
+    tp_usage_raise(&d->run->peak_allocated, d->allocated_high);
     d->run->allocations++;
     if (d->account->gets == d->gets_before)
         d->run->reused++;
 }
 
-static void leaving(struct tp_player *p, uint32_t slot)
+static void leaving(struct tp_replayer *p, uint32_t slot)
 {
     (void)p, (void)slot;
 }
 
-static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
+static void gone(struct tp_replayer *p, uint32_t slot, const struct tp_insn *insn)
 {
     struct tp_usage *u = p->observer_state;
     const struct tp_slot *s = &p->slots[slot];
     struct tp_usage_device *d = &u->devices[tp_slot_device(s)];
     (void)insn;
     d->requested -= tp_slot_size(s);
-    d->granted -= u->granted[slot];
-    u->granted[slot] = 0;
+    d->allocated -= u->allocated[slot];
+    u->allocated[slot] = 0;
 }
 
-static void failed(struct tp_player *p, const struct tp_insn *insn)
+static void failed(struct tp_replayer *p, const struct tp_insn *insn)
 {
     tp_usage_refusal(p->observer_state, device_of(p, insn), insn);
 }
@@ -105,7 +105,7 @@ static void failed(struct tp_player *p, const struct tp_insn *insn)
 /* tp_window_event with a short cut for windows without jumps. */
 static uint64_t event_of(const struct tp_window *w, uint32_t index)
 {
-    return w->jump_count || w->prologue ? tp_window_event(w, index) : w->first_event + index;
+    return w->jump_count || w->initial_heap ? tp_window_event(w, index) : w->first_event + index;
 }
 
 /* Ends measuring a peak inside the instruction: restores the account's peak of the whole run. */
@@ -122,17 +122,17 @@ static struct tp_curve_point sample_of(const struct tp_usage *u, const struct tp
 {
     return (struct tp_curve_point){
         .event = event,
-        .bytes = {d->requested, d->granted, tp_usage_reserved(u, d)},
+        .bytes = {d->requested, d->allocated, tp_usage_reserved(u, d)},
         .calls = {d->account->gets - d->before.gets, d->account->puts - d->before.puts},
         .clock = u->clock};
 }
 
 /* Adds a sample of what stood only for a moment. */
 __attribute__((noinline)) static void add_moment(struct tp_usage_device *d,
-                                                 struct tp_curve_point sample, uint64_t granted,
+                                                 struct tp_curve_point sample, uint64_t allocated,
                                                  uint64_t reserved)
 {
-    tp_usage_raise(&sample.bytes[TP_CURVE_GRANTED], granted);
+    tp_usage_raise(&sample.bytes[TP_CURVE_ALLOCATED], allocated);
     tp_usage_raise(&sample.bytes[TP_CURVE_RESERVED], reserved);
     tp_curve_add(&d->run->curve, &sample);
     if (d->run->phase_count)
@@ -140,21 +140,21 @@ __attribute__((noinline)) static void add_moment(struct tp_usage_device *d,
 }
 
 /* Adds samples to the curve. A momentary extreme inside the instruction gets a sample of its own.
- * The prologue becomes one point when it is over. */
+ * The initial_heap becomes one point when it is over. */
 static void follow_curve(struct tp_usage *u, struct tp_usage_device *d, const struct tp_window *w,
                          uint32_t index)
 {
-    if (w->prologue)
+    if (w->initial_heap)
         return;
-    const uint64_t bytes[TP_CURVE_VALUES] = {d->requested, d->granted, tp_usage_reserved(u, d)};
-    const bool moment =
-        d->granted_high > bytes[TP_CURVE_GRANTED] || d->reserved_high > bytes[TP_CURVE_RESERVED];
+    const uint64_t bytes[TP_CURVE_VALUES] = {d->requested, d->allocated, tp_usage_reserved(u, d)};
+    const bool moment = d->allocated_high > bytes[TP_CURVE_ALLOCATED] ||
+                        d->reserved_high > bytes[TP_CURVE_RESERVED];
     struct tp_curve *c = &d->run->curve;
     if (!moment && tp_curve_is_last(c, bytes))
         return;
     const struct tp_curve_point now = sample_of(u, d, event_of(w, index));
     if (moment)
-        add_moment(d, now, d->granted_high, d->reserved_high);
+        add_moment(d, now, d->allocated_high, d->reserved_high);
     tp_curve_add(c, &now);
     if (d->run->phase_count)
         tp_usage_phase_peaks(d, now.bytes);
@@ -192,7 +192,7 @@ static void end_instruction(struct tp_usage *u, struct tp_usage_device *d,
 {
     end_account(d);
     settle(u, d);
-    bool at_peak = w->first_insn + index == d->demand->insn && !w->prologue;
+    bool at_peak = w->first_insn + index == d->demand->insn && !w->initial_heap;
     if (at_peak)
         tp_usage_snapshot(u, d);
     if (u->device && (at_peak || !u->pool))
@@ -202,7 +202,7 @@ static void end_instruction(struct tp_usage *u, struct tp_usage_device *d,
     note_failure(d, w, index);
 }
 
-INLINED void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+INLINED void after(struct tp_replayer *p, const struct tp_window *w, uint32_t index)
 {
     struct tp_usage *u = p->observer_state;
     const struct tp_insn *insn = &w->insns[index];
@@ -224,8 +224,8 @@ static const struct tp_observer usage_observer = {before, block, leaving, gone, 
 
 /* ---- the same with frames ---- */
 
-static void framed_block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *b,
-                         bool both)
+static void framed_block(struct tp_replayer *p, const struct tp_insn *insn,
+                         const struct tp_block *b, bool both)
 {
     const struct tp_usage *u = p->observer_state;
     const struct tp_window *w = u->window;
@@ -233,13 +233,13 @@ static void framed_block(struct tp_player *p, const struct tp_insn *insn, const 
     u->born[insn->slot] = w ? event_of(w, (uint32_t)(insn - w->insns)) : 0;
 }
 
-static void framed_failed(struct tp_player *p, const struct tp_insn *insn)
+static void framed_failed(struct tp_replayer *p, const struct tp_insn *insn)
 {
     failed(p, insn);
     tp_usage_frames_failed(p->observer_state, insn->device);
 }
 
-static void framed_after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+static void framed_after(struct tp_replayer *p, const struct tp_window *w, uint32_t index)
 {
     struct tp_usage *u = p->observer_state;
     after(p, w, index);
@@ -252,11 +252,11 @@ static const struct tp_observer framed_observer = {before, framed_block,  leavin
 
 /* ---- the ends ---- */
 
-static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_usage_frames *frames,
+static int usage_open(struct tp_usage *u, struct tp_replayer *p, struct tp_usage_frames *frames,
                       struct tp_run *out, struct tp_err *err)
 {
     const struct tp_program_facts *f = p->facts;
-    *u = (struct tp_usage){.player = p,
+    *u = (struct tp_usage){.replayer = p,
                            .frames = frames,
                            .timed = f->time_known,
                            .foreign = !tp_strategy_takes_source(p->strategy),
@@ -265,9 +265,9 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_usage_f
                            .sample_every = f->operations / FOREIGN_SAMPLES + 1,
                            .until_sample = 1,
                            .err = err};
-    u->granted = tp_own_zeroed(f->slots ? f->slots : 1, sizeof *u->granted);
+    u->allocated = tp_own_zeroed(f->slots ? f->slots : 1, sizeof *u->allocated);
     u->devices = tp_own_zeroed(f->devices, sizeof *u->devices);
-    if (!u->granted || !u->devices)
+    if (!u->allocated || !u->devices)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     for (uint16_t i = 0; i < f->devices; i++) {
         u->devices[i].run = &out->devices[i];
@@ -279,7 +279,7 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_usage_f
         /* sets every member to TP_NONE */
         memset(&out->devices[i].at_peak, 0xff, sizeof out->devices[i].at_peak);
         out->devices[i].trace_peak_requested = u->devices[i].demand->bytes;
-        out->devices[i].fits_in = TP_NONE;
+        out->devices[i].min_capacity = TP_NONE;
         struct tp_source *src = p->instances[i].env.source;
         uint64_t capacity = src ? tp_src_capacity(src) : 0;
         out->devices[i].capacity = capacity ? capacity : TP_NONE;
@@ -295,7 +295,7 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_usage_f
 
 static void usage_close(struct tp_usage *u)
 {
-    tp_own_free(u->granted);
+    tp_own_free(u->allocated);
     tp_own_free(u->devices);
 }
 
@@ -326,25 +326,25 @@ static void forget_reserved(struct tp_device_run *run)
     memset(&run->curve, 0, sizeof run->curve);
 }
 
-/* Clears the figures of granted bytes for an allocator that does not tell the size of a block. */
-static void forget_granted(struct tp_device_run *run)
+/* Clears the figures of allocated bytes for an allocator that does not tell the size of a block. */
+static void forget_allocated(struct tp_device_run *run)
 {
-    run->peak_granted = TP_NONE;
-    run->at_peak.granted = run->at_peak.idle = TP_NONE;
-    run->first_failure.at.granted = run->first_failure.at.idle = TP_NONE;
+    run->peak_allocated = TP_NONE;
+    run->at_peak.allocated = run->at_peak.idle = TP_NONE;
+    run->first_failure.at.allocated = run->first_failure.at.idle = TP_NONE;
     run->internal_fragmentation = run->internal_fragmentation_weighted = NAN;
     run->unused_reserved = run->unused_reserved_weighted = NAN;
-    run->mean_granted = NAN;
+    run->mean_allocated = NAN;
     for (uint32_t i = 0; i < run->phase_count; i++)
-        run->phases[i].peak_granted = TP_NONE;
+        run->phases[i].peak_allocated = TP_NONE;
     memset(&run->curve, 0, sizeof run->curve);
 }
 
 static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
 {
     struct tp_device_run *run = d->run;
-    const struct tp_instance *in = &u->player->instances[d - u->devices];
-    const struct tp_strategy *s = u->player->strategy;
+    const struct tp_instance *in = &u->replayer->instances[d - u->devices];
+    const struct tp_strategy *s = u->replayer->strategy;
     struct tp_stats stats = {.peak_carved_bytes = TP_NONE};
     if (s->stats)
         s->stats(in->state, &stats);
@@ -362,44 +362,44 @@ static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
     bool whole = !run->failed_allocations && run->trace_peak_requested;
     run->overhead = whole ? (double)held / (double)run->trace_peak_requested : NAN;
     run->internal_fragmentation_weighted =
-        d->granted_dt > 0 ? 1 - d->requested_dt / d->granted_dt : NAN;
-    run->unused_reserved_weighted = d->reserved_dt > 0 ? 1 - d->granted_dt / d->reserved_dt : NAN;
+        d->allocated_dt > 0 ? 1 - d->requested_dt / d->allocated_dt : NAN;
+    run->unused_reserved_weighted = d->reserved_dt > 0 ? 1 - d->allocated_dt / d->reserved_dt : NAN;
     double whole_dt = u->clock ? (double)u->clock : NAN;
-    run->mean_granted = d->granted_dt / whole_dt;
+    run->mean_allocated = d->allocated_dt / whole_dt;
     run->mean_reserved = d->reserved_dt / whole_dt;
     fill_calls(u, d, &in->account);
     if (u->silent)
         forget_reserved(run);
     if (u->untold)
-        forget_granted(run);
+        forget_allocated(run);
     tp_usage_device_finish(u, d);
 }
 
-/* Adds the points of event 0: the extremes of the prologue, and the state at its end. */
+/* Adds the points of event 0: the extremes of the initial_heap, and the state at its end. */
 static void begin_curve(struct tp_usage *u, struct tp_usage_device *d)
 {
     struct tp_device_run *run = d->run;
-    const struct tp_account *a = &u->player->instances[d - u->devices].account;
+    const struct tp_account *a = &u->replayer->instances[d - u->devices].account;
     const struct tp_curve_point now = sample_of(u, d, 0);
     tp_usage_raise(&run->peak_reserved,
                    u->foreign ? now.bytes[TP_CURVE_RESERVED] : a->peak_reserved);
-    add_moment(d, now, run->peak_granted, run->peak_reserved);
+    add_moment(d, now, run->peak_allocated, run->peak_reserved);
     tp_curve_add(&run->curve, &now);
 }
 
-/* Called before the first event. The prologue counts as memory, but not as calls. Takes the
- * snapshot of a device whose peak lies in the prologue, or that the trace never uses. */
-static void prologue_done(struct tp_usage *u)
+/* Called before the first event. The initial_heap counts as memory, but not as calls. Takes the
+ * snapshot of a device whose peak lies in the initial_heap, or that the trace never uses. */
+static void initial_heap_done(struct tp_usage *u)
 {
-    if (u->prologue_over)
+    if (u->initial_heap_over)
         return;
-    u->prologue_over = true;
+    u->initial_heap_over = true;
     u->clock = 0;
-    for (uint16_t i = 0; i < u->player->facts->devices; i++) {
+    for (uint16_t i = 0; i < u->replayer->facts->devices; i++) {
         struct tp_usage_device *d = &u->devices[i];
-        d->before = u->player->instances[i].account;
+        d->before = u->replayer->instances[i].account;
         d->run->allocations = d->run->reused = 0;
-        d->requested_dt = d->granted_dt = d->reserved_dt = 0;
+        d->requested_dt = d->allocated_dt = d->reserved_dt = 0;
         d->since = 0;
         if (!d->demand->event)
             tp_usage_snapshot(u, d);
@@ -410,22 +410,23 @@ static void prologue_done(struct tp_usage *u)
         tp_usage_frames_begin(u);
 }
 
-static int usage_window(void *ctx, struct tp_player *p, const struct tp_window *w,
+static int usage_window(void *ctx, struct tp_replayer *p, const struct tp_window *w,
                         struct tp_err *err)
 {
     struct tp_usage *u = ctx;
-    prologue_done(u);
+    initial_heap_done(u);
     u->window = w;
-    tp_play_observed(p, w);
+    tp_replay_observed(p, w);
     if (u->frames)
-        tp_usage_frames_played(u, w);
-    return u->status ? u->status : tp_player_check(p, w, err);
+        tp_usage_frames_replayed(u, w);
+    return u->status ? u->status : tp_replayer_check(p, w, err);
 }
 
 static void usage_finish(struct tp_usage *u, struct tp_run *out)
 {
-    const struct tp_player *p = u->player;
-    prologue_done(u); /* the replay stopped in the prologue, or the program has nothing else */
+    const struct tp_replayer *p = u->replayer;
+    initial_heap_done(
+        u); /* the replay stopped in the initial_heap, or the program has nothing else */
     if (u->frames)
         tp_usage_frames_end(u);
     for (uint16_t i = 0; i < p->facts->devices; i++)
@@ -438,24 +439,24 @@ static void usage_finish(struct tp_usage *u, struct tp_run *out)
 
 /* ---- the second replay ---- */
 
-/* At the first event, notes each device's calls so far, because calls of the prologue do not
+/* At the first event, notes each device's calls so far, because calls of the initial_heap do not
  * count. */
-static int again_window(void *ctx, struct tp_player *p, const struct tp_window *w,
+static int again_window(void *ctx, struct tp_replayer *p, const struct tp_window *w,
                         struct tp_err *err)
 {
     struct tp_usage *u = ctx;
     for (uint16_t i = 0; !u->again && i < p->facts->devices; i++)
         u->devices[i].before = *u->devices[i].account;
     u->again = true;
-    tp_play_untimed(p, w);
-    return tp_player_check(p, w, err);
+    tp_replay_untimed(p, w);
+    return tp_replayer_check(p, w, err);
 }
 
-/* Plays the program again on the same instance and counts its source calls, because a second replay
- * may find memory that the first one got. Left out where calls are not counted, where the clock is
- * a device's, and after failures. */
-static int play_again(struct tp_usage *u, struct tp_player *p, struct tp_run *out,
-                      struct tp_err *err)
+/* Replays the program again on the same instance and counts its source calls, because a second
+ * replay may find memory that the first one got. Left out where calls are not counted, where the
+ * clock is a device's, and after failures. */
+static int replay_again(struct tp_usage *u, struct tp_replayer *p, struct tp_run *out,
+                        struct tp_err *err)
 {
     bool counted = !u->foreign && !u->device;
     for (uint16_t i = 0; i < p->facts->devices; i++) {
@@ -464,53 +465,53 @@ static int play_again(struct tp_usage *u, struct tp_player *p, struct tp_run *ou
     }
     if (!counted || p->stop || p->undrained)
         return TP_OK;
-    int status = tp_play_watched(p, "next pass", again_window, u, err);
+    int status = tp_replay_watched(p, "next pass", again_window, u, err);
     for (uint16_t i = 0; !status && u->again && i < p->facts->devices; i++) {
         const struct tp_usage_device *d = &u->devices[i];
         if (!p->instances[i].failed)
             d->run->next_calls =
                 d->account->gets - d->before.gets + d->account->puts - d->before.puts;
     }
-    tp_player_drain(p);
+    tp_replayer_drain(p);
     return status;
 }
 
-/* Plays once more for the frames that were missed; other figures are not needed again. */
-static int play_missed(const struct tp_replay_cfg *cfg, struct tp_usage_frames *frames,
-                       struct tp_err *err)
+/* Replays once more for the frames that were missed; other figures are not needed again. */
+static int replay_missed(const struct tp_replay_cfg *cfg, struct tp_usage_frames *frames,
+                         struct tp_err *err)
 {
-    struct tp_player p;
+    struct tp_replayer p;
     struct tp_usage u = {0};
     struct tp_run *unused = tp_own_zeroed(1, tp_run_size(tp_program_facts(cfg->program)->devices));
     if (!unused)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
-    int status = tp_player_open(&p, cfg, cfg->strategy, err);
+    int status = tp_replayer_open(&p, cfg, cfg->strategy, err);
     if (!status) {
         status = usage_open(&u, &p, frames, unused, err);
         if (!status)
-            status = tp_play_watched(&p, "memory", usage_window, &u, err);
+            status = tp_replay_watched(&p, "memory", usage_window, &u, err);
         status = status ? status : u.status;
         p.observer = NULL;
-        tp_player_drain(&p);
-        status = tp_player_end(&p, status, err);
+        tp_replayer_drain(&p);
+        status = tp_replayer_end(&p, status, err);
     }
     usage_close(&u);
     tp_own_free(unused);
     return status;
 }
 
-static int play_usage(const struct tp_replay_cfg *cfg, struct tp_usage_frames *frames,
-                      struct tp_run *out, struct tp_err *err)
+static int replay_usage(const struct tp_replay_cfg *cfg, struct tp_usage_frames *frames,
+                        struct tp_run *out, struct tp_err *err)
 {
-    struct tp_player p;
+    struct tp_replayer p;
     struct tp_usage u = {0};
-    int status = tp_player_open(&p, cfg, cfg->strategy, err);
+    int status = tp_replayer_open(&p, cfg, cfg->strategy, err);
     if (status)
         return status;
     out->flags |= p.aged ? (uint32_t)TP_RUN_AGED : 0u;
     status = usage_open(&u, &p, frames, out, err);
     if (!status)
-        status = tp_play_watched(&p, "memory", usage_window, &u, err);
+        status = tp_replay_watched(&p, "memory", usage_window, &u, err);
     if (!status) {
         usage_finish(&u, out);
         status = u.status;
@@ -518,11 +519,11 @@ static int play_usage(const struct tp_replay_cfg *cfg, struct tp_usage_frames *f
         tp_measured_peaks(&p, out);
     }
     p.observer = NULL;
-    tp_player_drain(&p);
-    status = status ? status : tp_player_lost(&p, "after the last event", err);
+    tp_replayer_drain(&p);
+    status = status ? status : tp_replayer_lost(&p, "after the last event", err);
     if (!status)
-        status = play_again(&u, &p, out, err);
-    status = tp_player_end(&p, status, err);
+        status = replay_again(&u, &p, out, err);
+    status = tp_replayer_end(&p, status, err);
     usage_close(&u);
     return status;
 }
@@ -534,9 +535,9 @@ int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
     timed.shared.time_calls = true;
     int status = tp_usage_frames_open(&frames, &timed, err);
     if (!status)
-        status = play_usage(&timed, frames, out, err);
+        status = replay_usage(&timed, frames, out, err);
     if (!status && tp_usage_frames_missed(frames, &timed))
-        status = play_missed(&timed, frames, err);
+        status = replay_missed(&timed, frames, err);
     tp_usage_frames_close(frames);
     return status;
 }

@@ -2,43 +2,43 @@
 #ifndef TP_USAGE_H
 #define TP_USAGE_H
 
-#include "alloc/engine/player.h"
+#include "alloc/engine/replayer.h"
 
 struct tp_usage_device {
     struct tp_device_run *run;
     struct tp_account *account; /* account of the device's instance */
     const struct tp_demand *demand;
-    uint64_t requested, granted; /* bytes at the current instruction */
-    uint64_t foreign_reserved;   /* reserved bytes of a foreign allocator at the last sample */
-    uint64_t since;              /* clock when the sums (*_dt) were last updated */
-    double requested_dt, granted_dt, reserved_dt;
+    uint64_t requested, allocated; /* bytes at the current instruction */
+    uint64_t foreign_reserved;     /* reserved bytes of a foreign allocator at the last sample */
+    uint64_t since;                /* clock when the sums (*_dt) were last updated */
+    double requested_dt, allocated_dt, reserved_dt;
     /* values before the current instruction */
     uint64_t gets_before, refused_before, reserved_before;
     /* the account's peak_reserved before the current instruction; meanwhile the account holds the
      * instruction's own peak */
     uint64_t peak_before;
     /* highest values inside the current instruction, if above those before and after it */
-    uint64_t granted_high, reserved_high;
+    uint64_t allocated_high, reserved_high;
     uint32_t phase;           /* index of the current phase */
     uint32_t mark;            /* name of the current phase; UINT32_MAX: no mark yet */
-    struct tp_account before; /* account after the prologue, whose calls do not count */
-    struct tp_driver_counts counts_before; /* driver calls after the prologue */
+    struct tp_account before; /* account after the initial_heap, whose calls do not count */
+    struct tp_driver_counts counts_before; /* driver calls after the initial_heap */
 };
 
 struct tp_usage_frames;
 struct tp_frames_watch;
 
 struct tp_usage {
-    struct tp_player *player;
+    struct tp_replayer *replayer;
     struct tp_usage_frames *frames;  /* NULL: none are taken, and these three mean nothing */
     struct tp_frames_watch *watches; /* by device */
     uint64_t *born;                  /* by slot: the event that gave the block its size */
-    const struct tp_window *window;  /* that is played; NULL: the prologue */
-    uint64_t *granted;               /* by slot: bytes of its block; 0: it has none */
+    const struct tp_window *window;  /* that is replayed; NULL: the initial_heap */
+    uint64_t *allocated;             /* by slot: bytes of its block; 0: it has none */
     struct tp_usage_device *devices;
     uint64_t clock; /* recorded ns since the first event, or operations where time is unknown */
-    bool prologue_over;
-    bool again; /* the second replay on the same instance has placed its prologue */
+    bool initial_heap_over;
+    bool again; /* the second replay on the same instance has placed its initial_heap */
     uint64_t sample_every, until_sample;
     bool timed;
     bool foreign;
@@ -53,7 +53,7 @@ struct tp_usage {
 /* Bytes that an instruction asks for in place of others: those of the block that it resizes. */
 static inline uint64_t tp_usage_replaced(const struct tp_usage *u, const struct tp_insn *insn)
 {
-    return insn->op == TP_REALLOC ? tp_slot_size(&u->player->slots[insn->slot]) : 0;
+    return insn->op == TP_REALLOC ? tp_slot_size(&u->replayer->slots[insn->slot]) : 0;
 }
 
 static inline void tp_usage_raise(uint64_t *peak, uint64_t value)
@@ -100,16 +100,16 @@ static inline void tp_usage_phase_peaks(struct tp_usage_device *d,
     if (d->phase == TP_PHASES)
         return;
     tp_usage_raise(&phase->peak_requested, bytes[TP_CURVE_REQUESTED]);
-    tp_usage_raise(&phase->peak_granted, bytes[TP_CURVE_GRANTED]);
+    tp_usage_raise(&phase->peak_allocated, bytes[TP_CURVE_ALLOCATED]);
     tp_usage_raise(&phase->peak_reserved, bytes[TP_CURVE_RESERVED]);
 }
 void tp_usage_mark(struct tp_usage *u, uint32_t mark, uint64_t event);
 
 /* What a real device reports (usage_device.c); on other sources these do nothing. begin: called
- * after the prologue. look: at a new peak of reserved bytes, records the bytes that the device is
- * missing. failure: records free bytes, and what a pool
- * has to spare, at the first failed allocation. finish: called after all
- * other figures are filled in, before live blocks are freed. */
+ * after the initial_heap. look: at a new peak of reserved bytes, records the bytes that the device
+ * is missing. failure: records free bytes, and what a pool has to spare, at the first failed
+ * allocation. finish: called after all other figures are filled in, before live blocks are freed.
+ */
 void tp_usage_device_open(const struct tp_usage *u, struct tp_usage_device *d);
 void tp_usage_device_begin(const struct tp_usage *u, struct tp_usage_device *d);
 void tp_usage_device_look(const struct tp_usage *u, struct tp_usage_device *d);

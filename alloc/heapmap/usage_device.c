@@ -13,12 +13,12 @@
 
 static struct tp_source *source_of(const struct tp_usage *u, const struct tp_usage_device *d)
 {
-    return u->player->instances[d - u->devices].env.source;
+    return u->replayer->instances[d - u->devices].env.source;
 }
 
 void tp_usage_device_open(const struct tp_usage *u, struct tp_usage_device *d)
 {
-    const struct tp_instance *in = &u->player->instances[d - u->devices];
+    const struct tp_instance *in = &u->replayer->instances[d - u->devices];
     struct tp_measured *m = &d->run->measured;
     if (!u->device)
         return;
@@ -89,7 +89,7 @@ static void fill_counts(const struct tp_usage *u, struct tp_usage_device *d)
  * are known. */
 void tp_usage_pool_state(struct tp_at_peak *at)
 {
-    at->granted = at->reserved = at->idle = TP_NONE;
+    at->allocated = at->reserved = at->idle = TP_NONE;
 }
 
 static void fill_pool(const struct tp_usage *u, struct tp_usage_device *d)
@@ -99,7 +99,7 @@ static void fill_pool(const struct tp_usage *u, struct tp_usage_device *d)
     bool known = !tp_src_pool_marks(source_of(u, d), &marks);
     run->peak_reserved = known ? marks.reserved_high : TP_NONE;
     run->end_reserved = known ? marks.reserved : TP_NONE;
-    run->peak_granted = TP_NONE; /* the pool counts what was requested of it */
+    run->peak_allocated = TP_NONE; /* the pool counts what was requested of it */
     run->peak_reserved_event = run->peak_carved = run->reused = run->put_bytes = TP_NONE;
     bool whole = known && !run->failed_allocations && run->trace_peak_requested;
     run->overhead = whole ? (double)(marks.reserved_high + run->peak_metadata) /
@@ -107,10 +107,10 @@ static void fill_pool(const struct tp_usage *u, struct tp_usage_device *d)
                           : NAN;
     run->internal_fragmentation = run->internal_fragmentation_weighted = NAN;
     run->unused_reserved = run->unused_reserved_weighted = NAN;
-    run->mean_granted = run->mean_reserved = NAN;
+    run->mean_allocated = run->mean_reserved = NAN;
     memset(&run->curve, 0, sizeof run->curve);
     for (uint32_t i = 0; i < run->phase_count; i++)
-        run->phases[i].peak_granted = run->phases[i].peak_reserved = TP_NONE;
+        run->phases[i].peak_allocated = run->phases[i].peak_reserved = TP_NONE;
 }
 
 void tp_usage_device_finish(const struct tp_usage *u, struct tp_usage_device *d)

@@ -12,9 +12,9 @@
  *              |/    '--/ '--/ '--/ '--
  *
  * Where the credit was spent when most was reserved, and some was given back before there was more,
- * that frame is missing at the end: the program is played once more, up to that moment.
+ * that frame is missing at the end: the program is replayed once more, up to that moment.
  *
- * A decorator of the source numbers the ranges, by which frames order their rows: no address is in
+ * A wrapper of the source numbers the ranges, by which frames order their rows: no address is in
  * a frame, and it is the same wherever the ranges lie.
  *
  * Known weakness: the second replay takes as long as a pass. It happens with heaps of many blocks
@@ -39,12 +39,12 @@ enum { PEAKS_LENT = 4, NEARLY_FULL = 8 };
 enum { STEPS_PLENTY = 64, STEPS = 16, SHORT = 4 };
 
 struct framed_device {
-    uint64_t granted, reserved; /* in the last frame */
-    uint64_t taken_at;          /* the instruction before it */
-    uint64_t step;              /* bytes: a change of this much is worth a frame */
-    uint64_t peak, peak_insn;   /* most that was reserved after an instruction, and which */
-    uint64_t seen_peak;         /* that there is a frame of */
-    uint64_t pieces;            /* of the last walk */
+    uint64_t allocated, reserved; /* in the last frame */
+    uint64_t taken_at;            /* the instruction before it */
+    uint64_t step;                /* bytes: a change of this much is worth a frame */
+    uint64_t peak, peak_insn;     /* most that was reserved after an instruction, and which */
+    uint64_t seen_peak;           /* that there is a frame of */
+    uint64_t pieces;              /* of the last walk */
     unsigned coarseness;
     bool passes;  /* a peak was over before there was a frame of it */
     bool pending; /* as much as ever is reserved, and there is no frame of it */
@@ -60,7 +60,7 @@ struct tp_usage_frames {
     struct tp_frames_watch *watches;
     uint32_t device_count;
     uint64_t *born;
-    uint64_t at, event; /* the last instruction that was looked at, or played, and its event */
+    uint64_t at, event; /* the last instruction that was looked at, or replayed, and its event */
     int64_t credit;     /* negative after frames that are always taken */
     uint64_t credited;  /* instructions for which it was earned */
     uint32_t missed;    /* frames that the second replay has still to take */
@@ -130,7 +130,7 @@ static int walk(struct tp_usage *u, uint16_t device, struct tp_heap_layout *heap
                 uint64_t kinds[TP_WALK_COUNT])
 {
     struct tp_usage_frames *f = u->frames;
-    const struct tp_player *p = u->player;
+    const struct tp_replayer *p = u->replayer;
     tp_heap_order_begin(&f->order, &f->numbered[device], p, f->born);
     if (p->strategy->walk(p->instances[device].state, tp_heap_order_add, &f->order))
         return TP_EUNSUP;
@@ -146,13 +146,13 @@ static int walk(struct tp_usage *u, uint16_t device, struct tp_heap_layout *heap
 /* ---- a frame ---- */
 
 /* Of a frame of any device. */
-static int64_t least_cost(const struct tp_usage_frames *f, const struct tp_player *p)
+static int64_t least_cost(const struct tp_usage_frames *f, const struct tp_replayer *p)
 {
     return COST_FRAME + COST_KEPT * (int64_t)f->out->most + COST_SLOT * (int64_t)p->facts->slots;
 }
 
 /* Estimated from the last walk of the device. */
-static int64_t cost_of(const struct tp_usage_frames *f, const struct tp_player *p,
+static int64_t cost_of(const struct tp_usage_frames *f, const struct tp_replayer *p,
                        const struct framed_device *fd)
 {
     return least_cost(f, p) + COST_PIECE * (int64_t)fd->pieces;
@@ -164,17 +164,17 @@ static uint64_t step_of(const struct tp_usage *u, const struct tp_usage_device *
 {
     const struct tp_usage_frames *f = u->frames;
     uint64_t most = fd->peak > d->demand->bytes ? fd->peak : d->demand->bytes;
-    if (u->player->facts->instructions <= SHORT * (uint64_t)f->out->most)
+    if (u->replayer->facts->instructions <= SHORT * (uint64_t)f->out->most)
         return 1;
     return most / (f->credit > CREDIT_FIRST / 2 ? STEPS_PLENTY : STEPS) + 1;
 }
 
 static void note_taken(struct tp_usage *u, struct tp_usage_device *d, struct framed_device *fd)
 {
-    fd->granted = d->granted;
+    fd->allocated = d->allocated;
     fd->reserved = d->account->reserved;
     fd->taken_at = u->frames->at;
-    u->frames->credit -= cost_of(u->frames, u->player, fd);
+    u->frames->credit -= cost_of(u->frames, u->replayer, fd);
     fd->step = step_of(u, d, fd);
 }
 
@@ -186,7 +186,7 @@ static void take_anew(struct tp_usage *u, struct tp_usage_device *d, uint32_t re
     struct tp_frame frame = {.event = f->event,
                              .time_ns = u->timed ? u->clock : TP_NONE,
                              .requested = d->requested,
-                             .granted = d->granted,
+                             .allocated = d->allocated,
                              .reserved = d->account->reserved,
                              .page_rest = d->account->reserved - tp_account_ranges(d->account),
                              .reasons = reasons,
@@ -270,11 +270,11 @@ static void follow_peak(const struct tp_usage *u, const struct tp_usage_device *
     fd->pending = may_be_highest(d, fd, reserved);
 }
 
-/* How far granted bytes may still move before that is worth a frame; 0: it is. */
+/* How far allocated bytes may still move before that is worth a frame; 0: it is. */
 static uint64_t room_of(const struct tp_usage_device *d, const struct framed_device *fd)
 {
     uint64_t moved = distance(d->account->reserved, fd->reserved);
-    uint64_t all = moved + distance(d->granted, fd->granted);
+    uint64_t all = moved + distance(d->allocated, fd->allocated);
     return all < fd->step ? fd->step - moved : 0;
 }
 
@@ -303,13 +303,13 @@ static void watch(struct tp_usage *u, const struct tp_usage_device *d,
     struct tp_usage_frames *f = u->frames;
     struct tp_frames_watch *w = &f->watches[d - u->devices];
     const uint64_t room = room_of(d, fd), now = f->at + 1;
-    const int64_t cost = cost_of(f, u->player, fd);
+    const int64_t cost = cost_of(f, u->replayer, fd);
     credit_of(f);
     *w = (struct tp_frames_watch){
         .width = UINT64_MAX, .reserved = d->account->reserved, .next = UINT64_MAX};
     if (room) {
-        w->low = fd->granted > room - 1 ? fd->granted - (room - 1) : 0;
-        w->width = fd->granted + (room - 1) - w->low;
+        w->low = fd->allocated > room - 1 ? fd->allocated - (room - 1) : 0;
+        w->width = fd->allocated + (room - 1) - w->low;
     } else {
         w->next = when_earned(f, now, 2 * cost);
     }
@@ -323,7 +323,7 @@ static void watch(struct tp_usage *u, const struct tp_usage_device *d,
  * are asked for one after the other, which will not make it smaller. */
 static bool affords(struct tp_usage *u, const struct framed_device *fd, uint32_t why, bool grows)
 {
-    const int64_t cost = cost_of(u->frames, u->player, fd), credit = credit_of(u->frames);
+    const int64_t cost = cost_of(u->frames, u->replayer, fd), credit = credit_of(u->frames);
     if (fd->pending && !grows && credit + lent(fd, cost) >= cost)
         return true;
     return why && credit >= (why == TP_FRAME_CHANGE ? 2 * cost : cost);
@@ -373,7 +373,7 @@ static void look_again(struct tp_usage *u, struct tp_usage_device *d)
         return;
     fd->missed = false;
     take_frame(u, d, TP_FRAME_RESERVED);
-    u->player->stop |= --f->missed == 0;
+    u->replayer->stop |= --f->missed == 0;
 }
 
 void tp_usage_frames_after(struct tp_usage *u, const struct tp_window *w, uint32_t index)
@@ -381,11 +381,11 @@ void tp_usage_frames_after(struct tp_usage *u, const struct tp_window *w, uint32
     const struct tp_insn *insn = &w->insns[index];
     struct tp_usage_frames *f = u->frames;
     const bool marks = insn->op == TP_MARK;
-    if (w->prologue)
+    if (w->initial_heap)
         return;
     f->at = w->first_insn + index;
     f->event = tp_window_event(w, index);
-    if (marks && credit_of(f) < least_cost(f, u->player))
+    if (marks && credit_of(f) < least_cost(f, u->replayer))
         return; /* it changes no memory, and concerns all devices */
     const bool grows =
         index + 1 < w->count && insn[1].op == TP_ALLOC && insn[1].device == insn->device;
@@ -398,9 +398,9 @@ void tp_usage_frames_after(struct tp_usage *u, const struct tp_window *w, uint32
             look(u, &u->devices[i], marks ? TP_FRAME_MARK : 0u, grows);
 }
 
-void tp_usage_frames_played(struct tp_usage *u, const struct tp_window *w)
+void tp_usage_frames_replayed(struct tp_usage *u, const struct tp_window *w)
 {
-    uint32_t index = u->player->stop ? u->player->stopped : w->count - 1;
+    uint32_t index = u->replayer->stop ? u->replayer->stopped : w->count - 1;
     u->frames->at = w->first_insn + index;
     u->frames->event = tp_window_event(w, index);
 }

@@ -16,12 +16,12 @@ void tp_usage_frames_join(struct tp_usage_frames *f, struct tp_usage *u);
 
 /* Of a device: while all of it holds there is nothing to do after an instruction. */
 struct tp_frames_watch {
-    uint64_t low, width; /* bytes: granted - low is at most `width` */
+    uint64_t low, width; /* bytes: allocated - low is at most `width` */
     uint64_t reserved;   /* bytes: as many as before */
     uint64_t next;       /* index of an instruction that has not come yet */
 };
 
-/* Whether frames need not look at an instruction of the program that has been played. */
+/* Whether frames need not look at an instruction of the program that has been replayed. */
 static inline bool tp_usage_frames_idle(const struct tp_usage *u, const struct tp_insn *insn,
                                         uint64_t at)
 {
@@ -30,20 +30,20 @@ static inline bool tp_usage_frames_idle(const struct tp_usage *u, const struct t
         return false;
     const struct tp_usage_device *d = &u->devices[insn->device];
     const struct tp_frames_watch *w = &u->watches[insn->device];
-    return d->granted - w->low <= w->width && d->account->reserved == w->reserved && at < w->next;
+    return d->allocated - w->low <= w->width && d->account->reserved == w->reserved && at < w->next;
 }
 
-/* In the order of a replay: after the prologue; after an instruction at which they are not idle;
- * where an allocation failed; when a window has been played; after the last one. */
+/* In the order of a replay: after the initial_heap; after an instruction at which they are not
+ * idle; where an allocation failed; when a window has been replayed; after the last one. */
 void tp_usage_frames_begin(struct tp_usage *u);
 void tp_usage_frames_after(struct tp_usage *u, const struct tp_window *w, uint32_t index);
 void tp_usage_frames_failed(struct tp_usage *u, uint16_t device);
-void tp_usage_frames_played(struct tp_usage *u, const struct tp_window *w);
+void tp_usage_frames_replayed(struct tp_usage *u, const struct tp_window *w);
 void tp_usage_frames_end(struct tp_usage *u);
 
 /* Whether most was reserved at a moment of which there is no frame, because the credit was spent,
- * and the same could be played once more. Then the next replay with these frames takes only those,
- * and stops behind the last one. `f` may be NULL. */
+ * and the same could be replayed once more. Then the next replay with these frames takes only
+ * those, and stops behind the last one. `f` may be NULL. */
 bool tp_usage_frames_missed(struct tp_usage_frames *f, const struct tp_replay_cfg *cfg);
 
 #endif

@@ -25,23 +25,23 @@ int tp_usage_check_books(const struct tp_usage *u, const struct tp_usage_device 
     uint64_t sum = 0, ranges = tp_account_ranges(d->account);
     for (int k = 0; k < TP_WALK_COUNT; k++)
         sum += bytes[k];
-    if (sum == ranges && bytes[TP_WALK_LIVE] == d->granted)
+    if (sum == ranges && bytes[TP_WALK_LIVE] == d->allocated)
         return TP_OK;
     return tp_fail(u->err, TP_EBROKEN,
                    "strategy '%s' accounts for %llu of %llu bytes of its ranges, and for %llu of "
                    "%llu allocated",
-                   u->player->strategy->name, (unsigned long long)sum, (unsigned long long)ranges,
-                   (unsigned long long)bytes[TP_WALK_LIVE], (unsigned long long)d->granted);
+                   u->replayer->strategy->name, (unsigned long long)sum, (unsigned long long)ranges,
+                   (unsigned long long)bytes[TP_WALK_LIVE], (unsigned long long)d->allocated);
 }
 
 /* Walks the strategy and fills in the members of `at` that come from the walk. Returns the size of
  * the largest span. */
 static uint64_t walk_now(struct tp_usage *u, struct tp_usage_device *d, struct tp_at_peak *at)
 {
-    const struct tp_strategy *s = u->player->strategy;
+    const struct tp_strategy *s = u->replayer->strategy;
     struct tally t = {0};
     if (!s->walk || u->pool ||
-        s->walk(u->player->instances[d - u->devices].state, tally_piece, &t) != TP_OK)
+        s->walk(u->replayer->instances[d - u->devices].state, tally_piece, &t) != TP_OK)
         return 0;
     if (!u->status)
         u->status = tp_usage_check_books(u, d, t.bytes);
@@ -68,9 +68,9 @@ static struct tp_at_peak state_of(const struct tp_usage *u, const struct tp_usag
     memset(&at, 0xff, sizeof at); /* sets every member to TP_NONE */
     at.event = at.time_ns = 0;
     at.requested = d->requested;
-    at.granted = d->granted;
+    at.allocated = d->allocated;
     at.reserved = reserved;
-    at.idle = reserved > d->granted ? reserved - d->granted : 0;
+    at.idle = reserved > d->allocated ? reserved - d->allocated : 0;
     if (u->pool)
         tp_usage_pool_state(&at);
     return at;
@@ -78,11 +78,11 @@ static struct tp_at_peak state_of(const struct tp_usage *u, const struct tp_usag
 
 void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d)
 {
-    const struct tp_strategy *s = u->player->strategy;
+    const struct tp_strategy *s = u->replayer->strategy;
     if (!u->foreign || !s->stats)
         return;
     struct tp_stats stats = {0};
-    s->stats(u->player->instances[d - u->devices].state, &stats);
+    s->stats(u->replayer->instances[d - u->devices].state, &stats);
     u->silent = stats.reserved_bytes == TP_NONE;
     d->foreign_reserved = u->silent ? 0 : stats.reserved_bytes;
 }
@@ -94,8 +94,8 @@ void tp_usage_snapshot(struct tp_usage *u, struct tp_usage_device *d)
     *at = state_of(u, d);
     at->event = d->demand->event;
     at->time_ns = d->demand->time_ns;
-    d->run->internal_fragmentation = share_missing(at->requested, at->granted);
-    d->run->unused_reserved = share_missing(at->granted, at->reserved);
+    d->run->internal_fragmentation = share_missing(at->requested, at->allocated);
+    d->run->unused_reserved = share_missing(at->allocated, at->reserved);
     uint64_t largest_span = walk_now(u, d, at);
     if (at->span && at->span != TP_NONE)
         d->run->external_fragmentation = 1 - (double)largest_span / (double)at->span;
@@ -103,11 +103,11 @@ void tp_usage_snapshot(struct tp_usage *u, struct tp_usage_device *d)
 
 /* ---- failures ---- */
 
-const char *const tp_oom_names[TP_OOM_CLASSES] = {"demand", "fragmentation", "policy", "unknown",
+const char *const tp_oom_names[TP_OOM_CLASSES] = {"demand", "fragmentation", "strategy", "unknown",
                                                   "guard"};
 
-/* Why an allocation failed, judged by the bytes that the policy holds at that moment. After earlier
- * failures these are fewer than the program assumes. */
+/* Why an allocation failed, judged by the bytes that the strategy holds at that moment. After
+ * earlier failures these are fewer than the program assumes. */
 static enum tp_oom_class classify(const struct tp_usage *u, const struct tp_usage_device *d,
                                   const struct tp_insn *insn)
 {
@@ -115,7 +115,7 @@ static enum tp_oom_class classify(const struct tp_usage *u, const struct tp_usag
     if (u->foreign)
         return TP_OOM_UNKNOWN;
     if (a->refused_gets == d->refused_before)
-        return TP_OOM_POLICY;
+        return TP_OOM_STRATEGY;
     if (a->guarded_gets)
         return TP_OOM_GUARD;
     if (d->run->capacity == TP_NONE)
@@ -130,7 +130,7 @@ void tp_usage_refusal(struct tp_usage *u, struct tp_usage_device *d, const struc
     struct tp_device_run *run = d->run;
     enum tp_oom_class oom_class = classify(u, d, insn);
     run->failed_by[oom_class]++;
-    run->failed_initial += !u->prologue_over;
+    run->failed_initial += !u->initial_heap_over;
     if (run->failed_allocations++)
         return;
     struct tp_first_failure *f = &run->first_failure;
@@ -171,9 +171,9 @@ static uint32_t find_phase(struct tp_device_run *run, uint32_t mark, uint64_t ev
 
 void tp_usage_mark(struct tp_usage *u, uint32_t mark, uint64_t event)
 {
-    for (uint16_t i = 0; i < u->player->facts->devices; i++) {
+    for (uint16_t i = 0; i < u->replayer->facts->devices; i++) {
         struct tp_usage_device *d = &u->devices[i];
-        const uint64_t now[] = {d->requested, d->granted, tp_usage_reserved(u, d)};
+        const uint64_t now[] = {d->requested, d->allocated, tp_usage_reserved(u, d)};
         d->mark = mark;
         d->phase = find_phase(d->run, mark, event);
         if (d->phase < TP_PHASES)

@@ -44,7 +44,7 @@ static int spread_window(void *ctx, const struct tp_window *w, struct tp_err *er
     struct spread *s = ctx;
     uint64_t end = s->time;
     (void)err;
-    for (uint32_t i = 0; !w->prologue && i < w->count; i++)
+    for (uint32_t i = 0; !w->initial_heap && i < w->count; i++)
         end += w->insns[i].gap_ns;
     for (uint32_t i = 0; s->time < end && column_at(s->out, end) >= s->filled; i++) {
         s->time += w->insns[i].gap_ns;

@@ -17,7 +17,7 @@
 
 #define TP_CURVE_POINTS 4096
 
-enum { TP_CURVE_REQUESTED, TP_CURVE_GRANTED, TP_CURVE_RESERVED, TP_CURVE_VALUES };
+enum { TP_CURVE_REQUESTED, TP_CURVE_ALLOCATED, TP_CURVE_RESERVED, TP_CURVE_VALUES };
 enum { TP_CURVE_GETS, TP_CURVE_PUTS, TP_CURVE_CALLS };
 
 /* The values from `event` until the next point; event 0 is before the first event. The clock is the

@@ -143,7 +143,7 @@ static void give(struct offline_gaps *gaps, uint64_t at, uint64_t size)
     add_gap(gaps, begin, end - begin);
 }
 
-static uint64_t play(struct offline *p, struct offline_gaps *gaps)
+static uint64_t replay(struct offline *p, struct offline_gaps *gaps)
 {
     uint64_t height = 0;
     for (size_t i = 0; i < 2 * (size_t)p->count; i++) {
@@ -172,7 +172,7 @@ uint64_t tp_offline_in_time(struct offline *p, bool tightest_first)
     if (!gaps.all)
         return UINT64_MAX;
     add_gap(&gaps, 0, ENDLESS);
-    uint64_t height = play(p, &gaps);
+    uint64_t height = replay(p, &gaps);
     free(gaps.all);
     return height;
 }

@@ -3,9 +3,9 @@
  *   instruction --> ranges --> slot table --> demand --> pending window --> tp_program_append
  *
  * The builder is strict: it knows size, alignment, device and references of every slot and refuses
- * an instruction that contradicts them, because playing a program does not check it again. Memory:
- * the windows that are kept, one pending window, and 24 bytes per slot. A reset takes one step
- * however many slots are live, because slots store the epoch of their device. */
+ * an instruction that contradicts them, because replaying a program does not check it again.
+ * Memory: the windows that are kept, one pending window, and 24 bytes per slot. A reset takes one
+ * step however many slots are live, because slots store the epoch of their device. */
 #include "alloc/program/live.h"
 #include "alloc/program/program_internal.h"
 
@@ -84,7 +84,7 @@ static int give_window(const struct tp_builder *b, const struct tp_kept_window *
                                      .first_event = w->first_event,
                                      .first_insn = w->first_insn,
                                      .first_time = w->first_time,
-                                     .prologue = w->prologue != 0};
+                                     .initial_heap = w->initial_heap != 0};
     return b->cfg.sink(b->cfg.sink_ctx, b, &window, err);
 }
 
@@ -110,7 +110,7 @@ static int close_window(struct tp_builder *b, struct tp_err *err)
                                .first_time = b->first_time,
                                .count = b->count,
                                .jump_count = b->jump_count,
-                               .prologue = !b->started};
+                               .initial_heap = !b->started};
     if (b->started)
         w.first_insn = b->program->facts.instructions - b->count;
     int rc = b->cfg.sink ? give_window(b, &w, err) : keep_window(b, &w, err);
@@ -160,7 +160,7 @@ static int broken(const struct tp_builder *b, const struct tp_insn *in, const ch
                   struct tp_err *err)
 {
     const char *name = in->op < TP_OP_COUNT ? tp_op_rows[in->op].name : "?";
-    uint64_t at = b->started ? b->program->facts.instructions : b->program->facts.prologue;
+    uint64_t at = b->started ? b->program->facts.instructions : b->program->facts.initial_heap;
     return tp_fail(err, TP_EBROKEN,
                    "%sinstruction %" PRIu64 " ('%s', slot %" PRIu32 ", size %" PRIu64 "): %s",
                    b->started ? "" : "initial heap: ", at, name, in->slot, in->size, what);
@@ -217,7 +217,7 @@ static void store(struct tp_builder *b, const struct tp_insn *in)
     tp_live_apply(&b->live, in, f->devices);
 }
 
-int tp_builder_prologue(struct tp_builder *b, const struct tp_insn *insn, struct tp_err *err)
+int tp_builder_initial_heap(struct tp_builder *b, const struct tp_insn *insn, struct tp_err *err)
 {
     if (b->started)
         return broken(b, insn, "the initial heap is complete", err);
@@ -231,15 +231,15 @@ int tp_builder_prologue(struct tp_builder *b, const struct tp_insn *insn, struct
     if (rc)
         return rc;
     store(b, insn);
-    b->program->facts.prologue++;
+    b->program->facts.initial_heap++;
     struct tp_live_device *d = &b->live.devices[insn->device];
     tp_live_peak(d, 0, UINT64_MAX, b->time);
-    d->peak.prologue_bytes = d->bytes;
+    d->peak.initial_heap_bytes = d->bytes;
     return TP_OK;
 }
 
 /* The heap goes into the hash as the bytes that it has in memory, behind a separator that tells it
- * from instructions: a strategy may do other things with the same prologue. */
+ * from instructions: a strategy may do other things with the same initial_heap. */
 static void hash_heap(struct tp_builder *b, const struct tp_heap *heap)
 {
     static const uint8_t boundary[sizeof(struct tp_insn)] = {0xfe};
@@ -252,13 +252,14 @@ static void hash_heap(struct tp_builder *b, const struct tp_heap *heap)
         b->cfg.hash(b->cfg.hash_ctx, heap->blocks, heap->block_count * sizeof *heap->blocks);
 }
 
-/* The i-th object of a prologue has slot i, because a new slot is the lowest that was never used.
+/* The i-th object of a initial_heap has slot i, because a new slot is the lowest that was never
+ * used.
  */
 static const char *heap_differs(const struct tp_builder *b, const struct tp_heap *heap)
 {
     struct tp_heap_place at = {0};
     const char *wrong = NULL;
-    if (heap->block_count != b->program->facts.prologue)
+    if (heap->block_count != b->program->facts.initial_heap)
         return "it has more or fewer blocks than were live";
     for (uint32_t i = 0; !wrong && i < heap->block_count; i++) {
         const struct tp_live_slot *s = &b->live.slots[i];
@@ -290,12 +291,12 @@ int tp_builder_heap(struct tp_builder *b, const struct tp_heap *heap, struct tp_
     return TP_OK;
 }
 
-/* Ends the prologue. The separator goes into the hash, because the same allocations in the prologue
- * and after it are different programs. */
-static void end_prologue(struct tp_builder *b)
+/* Ends the initial_heap. The separator goes into the hash, because the same allocations in the
+ * initial_heap and after it are different programs. */
+static void end_initial_heap(struct tp_builder *b)
 {
     static const uint8_t boundary[sizeof(struct tp_insn)] = {0xff};
-    if (b->cfg.hash && b->program->facts.prologue)
+    if (b->cfg.hash && b->program->facts.initial_heap)
         b->cfg.hash(b->cfg.hash_ctx, boundary, sizeof boundary);
 }
 
@@ -306,7 +307,7 @@ int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t ev
         int rc = close_window(b, err);
         if (rc)
             return rc;
-        end_prologue(b);
+        end_initial_heap(b);
         b->started = true;
     }
     if (event == 0 || event < b->event)

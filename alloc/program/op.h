@@ -4,7 +4,7 @@
  *         --> enum tp_event_op           traces: what formats read and write, and messages
  *         --> latency kind, rank         results: where it is timed and counted
  *
- * A new operation needs a row here, a player in alloc/engine/play_loop.c and a lowering in
+ * A new operation needs a row here, a replayer in alloc/engine/replay_loop.c and a lowering in
  * traces/lower/lower.c. Known weakness: its meaning is documented again in info.schema.json, the
  * help topics and traces/README.md. */
 #ifndef TP_OP_H

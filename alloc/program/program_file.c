@@ -114,7 +114,7 @@ static int copy_window(void *copy, const struct tp_window *w, struct tp_err *err
                                   .first_time = w->first_time,
                                   .count = w->count,
                                   .jump_count = w->jump_count,
-                                  .prologue = w->prologue};
+                                  .initial_heap = w->initial_heap};
     return tp_program_append(copy, &kept, w->insns, w->jumps, TP_PROGRAM_MEMORY, err);
 }
 
@@ -161,7 +161,7 @@ int tp_program_load(struct tp_program *p, struct tp_err *err)
 {
     const struct tp_program_facts *f = &p->facts;
     uint64_t most = TP_PROGRAM_MEMORY / sizeof(struct tp_insn);
-    if (!p->backing || f->prologue > most || f->instructions > most - f->prologue)
+    if (!p->backing || f->initial_heap > most || f->instructions > most - f->initial_heap)
         return TP_OK;
     struct tp_program *copy = NULL;
     int rc = plain_copy(p, &copy, err);
@@ -255,36 +255,36 @@ static bool window_fits(const struct tp_kept_window *w, struct tp_kept_window *s
                         const struct tp_program_facts *f)
 {
     if (w->count < 1 || w->count > TP_WINDOW_MAX || w->jump_count >= w->count ||
-        w->prologue > seen->prologue || w->reserved != 0 || w->offset != seen->offset)
+        w->initial_heap > seen->initial_heap || w->reserved != 0 || w->offset != seen->offset)
         return false;
-    uint64_t before = w->prologue ? 0 : seen->first_insn;
+    uint64_t before = w->initial_heap ? 0 : seen->first_insn;
     if (w->first_insn != before || w->first_event > f->events || w->first_time > f->duration_ns)
         return false;
-    if (w->prologue && (w->first_event || w->first_time || w->jump_count))
+    if (w->initial_heap && (w->first_event || w->first_time || w->jump_count))
         return false;
-    if (!w->prologue && (!w->first_event || w->first_event < seen->first_event))
+    if (!w->initial_heap && (!w->first_event || w->first_event < seen->first_event))
         return false;
     seen->offset += tp_kept_window_bytes(w);
-    seen->prologue = w->prologue;
-    seen->first_insn += w->prologue ? 0 : w->count;
+    seen->initial_heap = w->initial_heap;
+    seen->first_insn += w->initial_heap ? 0 : w->count;
     seen->first_event = w->first_event;
     return true;
 }
 
 static const char *index_wrong(const struct tp_program *p)
 {
-    struct tp_kept_window seen = {.prologue = 1};
-    uint64_t prologue = 0, time = 0;
+    struct tp_kept_window seen = {.initial_heap = 1};
+    uint64_t initial_heap = 0, time = 0;
     for (uint64_t i = 0; i < p->facts.windows; i++) {
         const struct tp_kept_window *w = &p->windows[i];
         if (!window_fits(w, &seen, &p->facts) || w->first_time < time ||
             seen.offset > p->data_bytes)
             return "the index of windows is wrong";
         time = w->first_time;
-        prologue += w->prologue ? w->count : 0;
+        initial_heap += w->initial_heap ? w->count : 0;
     }
     if (seen.offset != p->data_bytes || seen.first_insn != p->facts.instructions ||
-        prologue != p->facts.prologue)
+        initial_heap != p->facts.initial_heap)
         return "the index of windows does not cover the program";
     return NULL;
 }
@@ -304,7 +304,7 @@ static const char *names_wrong(struct tp_program *p)
 
 static const char *heap_wrong(const struct tp_program *p)
 {
-    if (p->heap.block_count != (p->heap.segment_count ? p->facts.prologue : 0))
+    if (p->heap.block_count != (p->heap.segment_count ? p->facts.initial_heap : 0))
         return "its recorded placement does not match its initial heap";
     return tp_heap_wrong(&p->heap, p->facts.streams, p->facts.devices);
 }

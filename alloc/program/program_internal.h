@@ -19,8 +19,8 @@ struct tp_kept_window {
     uint64_t offset; /* where the window's bytes begin among those of all windows */
     uint64_t first_event, first_insn, first_time;
     uint32_t count, jump_count;
-    uint32_t prologue; /* 0 or 1 */
-    uint32_t reserved; /* 0 */
+    uint32_t initial_heap; /* 0 or 1 */
+    uint32_t reserved;     /* 0 */
 };
 static_assert(sizeof(struct tp_kept_window) == 48, "written to the file without padding");
 static_assert(sizeof(struct tp_jump) == 16, "written to the file without padding");
@@ -55,7 +55,7 @@ struct tp_program {
     uint64_t data_bytes; /* bytes of all windows */
     int fd;              /* file of the windows; -1: they are in memory */
     /* Of an imported program: its arrays, and the bytes of all its windows. Both are of
-     * alloc/base/own.h, because the process may play its own malloc; the arrays of a program that
+     * alloc/base/own.h, because the process may replay its own malloc; the arrays of a program that
      * was built are malloc's. NULL: built, or not loaded. */
     void *tail, *loaded;
     bool sealed;                      /* the file is complete up to its footer */

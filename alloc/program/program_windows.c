@@ -132,7 +132,7 @@ int tp_program_keep_heap(struct tp_program *p, const struct tp_heap *heap, struc
 uint64_t tp_window_event(const struct tp_window *w, uint32_t index)
 {
     assert(index < w->count);
-    if (w->prologue)
+    if (w->initial_heap)
         return 0;
     uint32_t low = 0, high = w->jump_count; /* all jumps before `low` are at or before `index` */
     while (low < high) {
@@ -257,10 +257,10 @@ const char *tp_program_facts_wrong(const struct tp_program_facts *f, uint64_t mo
         return "the kind is wrong";
     if (!indices_fit(f))
         return "a number of indices is out of range";
-    if (f->instructions > most || f->prologue > most - f->instructions || all != f->instructions ||
-        operations != f->operations)
+    if (f->instructions > most || f->initial_heap > most - f->instructions ||
+        all != f->instructions || operations != f->operations)
         return "the number of instructions is wrong";
-    if (f->objects != f->prologue + tp_program_ops(f, TP_IS_NEW) || f->slots > f->objects ||
+    if (f->objects != f->initial_heap + tp_program_ops(f, TP_IS_NEW) || f->slots > f->objects ||
         f->live_at_end > f->slots || f->live_at_end_bytes > TP_MAX_LIVE_BYTES)
         return "the number of objects is wrong";
     return NULL;
@@ -270,8 +270,8 @@ const char *tp_demand_wrong(const struct tp_demand *demand, const struct tp_prog
 {
     for (uint32_t i = 0; i < f->devices; i++) {
         const struct tp_demand *d = &demand[i];
-        if (d->bytes > TP_MAX_LIVE_BYTES || d->prologue_bytes > d->bytes || d->event > f->events ||
-            d->time_ns > f->duration_ns)
+        if (d->bytes > TP_MAX_LIVE_BYTES || d->initial_heap_bytes > d->bytes ||
+            d->event > f->events || d->time_ns > f->duration_ns)
             return "the peak is out of range";
         if (d->event ? d->insn >= f->instructions : d->insn != UINT64_MAX)
             return "the peak is at no instruction";
@@ -289,24 +289,25 @@ static int heap_is_wrong(const struct tp_backed_cfg *cfg, const char *wrong, str
 static int compare_heap(struct tp_cursor *c, const struct tp_backed_cfg *cfg, struct tp_err *err)
 {
     struct tp_heap_place at = {0};
-    struct tp_window w = {.prologue = true};
+    struct tp_window w = {.initial_heap = true};
     const char *wrong = NULL;
     int got = 1;
-    while (!wrong && w.prologue && (got = tp_cursor_next(c, &w, err)) == 1)
-        for (uint32_t i = 0; !wrong && w.prologue && i < w.count; i++)
+    while (!wrong && w.initial_heap && (got = tp_cursor_next(c, &w, err)) == 1)
+        for (uint32_t i = 0; !wrong && w.initial_heap && i < w.count; i++)
             wrong = tp_heap_differs(cfg->heap, &at, &w.insns[i]);
     if (got < 0)
         return -got;
     return wrong ? heap_is_wrong(cfg, wrong, err) : TP_OK;
 }
 
-/* Reads the prologue once, because heap and prologue come from different parts of a file. */
+/* Reads the initial_heap once, because heap and initial_heap come from different parts of a file.
+ */
 static int take_heap(struct tp_program *p, const struct tp_backed_cfg *cfg, struct tp_err *err)
 {
     const struct tp_heap *heap = cfg->heap;
     struct tp_cursor *c = NULL;
     const char *wrong = tp_heap_wrong(heap, p->facts.streams, p->facts.devices);
-    if (!wrong && heap->block_count != p->facts.prologue)
+    if (!wrong && heap->block_count != p->facts.initial_heap)
         wrong = "it has more or fewer blocks than were live";
     if (wrong)
         return heap_is_wrong(cfg, wrong, err);
@@ -383,7 +384,7 @@ int tp_program_read(const struct tp_program *p, uint64_t i, void *block, struct 
     const struct tp_insn *insns = block;
     for (uint32_t at = 0; at < w->count; at++) {
         const char *wrong = tp_insn_wrong(&insns[at], &limits);
-        if (!wrong && w->prologue && insns[at].op != TP_ALLOC)
+        if (!wrong && w->initial_heap && insns[at].op != TP_ALLOC)
             wrong = "the initial heap holds only allocations";
         if (wrong)
             return damaged(i, at, wrong, err);
@@ -465,7 +466,7 @@ int tp_cursor_next(struct tp_cursor *c, struct tp_window *out, struct tp_err *er
         .first_event = w->first_event,
         .first_insn = w->first_insn,
         .first_time = w->first_time,
-        .prologue = w->prologue != 0,
+        .initial_heap = w->initial_heap != 0,
     };
     c->next++;
     return 1;

@@ -76,7 +76,7 @@ static int fault_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
 const struct tp_source_ops tp_source_fault = {
     .name = "fault",
     .summary = "fails chosen calls",
-    .flags = TP_SRC_DECORATOR,
+    .flags = TP_SRC_WRAPPER,
     .state_size = sizeof(struct fault),
     .opts_size = sizeof(struct fault_opts),
     .options = fault_rows,

@@ -5,9 +5,9 @@
  * refuses to unmap, the surplus stays mapped, but untouched, until the range goes. Mappings are
  * MAP_NORESERVE. A get that would exceed the memory available at the start, in this machine and in
  * the control groups of this process (memory_left.h), is refused as out of memory, because the
- * kernel would grant it and kill the process later. Streams have no pending work, so every fence
- * has passed. A space is a mapping without access, and its mapped units are those that may be used;
- * an unmapped unit gives its memory back to the kernel.
+ * kernel would allocation it and kill the process later. Streams have no pending work, so every
+ * fence has passed. A space is a mapping without access, and its mapped units are those that may be
+ * used; an unmapped unit gives its memory back to the kernel.
  *
  * Known weakness: the point at which memory runs out depends on what else runs on the machine. */
 #include "alloc/source.h"

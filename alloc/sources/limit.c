@@ -98,7 +98,7 @@ static uint64_t limit_capacity(void *state)
 const struct tp_source_ops tp_source_limit = {
     .name = "limit",
     .summary = "a device of a given capacity",
-    .flags = TP_SRC_DECORATOR,
+    .flags = TP_SRC_WRAPPER,
     .state_size = sizeof(struct limit),
     .opts_size = sizeof(struct limit_opts),
     .options = limit_rows,

@@ -171,7 +171,7 @@ static int meter_put_async(void *state, tp_addr addr, uint16_t stream)
 const struct tp_source_ops tp_source_meter = {
     .name = "meter",
     .summary = "counts calls and bytes",
-    .flags = TP_SRC_DECORATOR,
+    .flags = TP_SRC_WRAPPER,
     .state_size = sizeof(struct meter),
     .init = meter_init,
     .get = meter_get,

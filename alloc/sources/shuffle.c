@@ -175,7 +175,7 @@ static int shuffle_unmap(void *state, tp_addr base, uint64_t from, uint64_t size
 const struct tp_source_ops tp_source_shuffle = {
     .name = "shuffle",
     .summary = "randomizes the order of addresses",
-    .flags = TP_SRC_DECORATOR,
+    .flags = TP_SRC_WRAPPER,
     .state_size = sizeof(struct shuffle),
     .opts_size = sizeof(struct shuffle_opts),
     .options = shuffle_rows,

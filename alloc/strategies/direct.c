@@ -46,7 +46,7 @@ static int direct_alloc(void *state, void *thread, const struct tp_req *rq, stru
     if (!rc)
         rc = held_get(st->env, &st->held, rq->size, rq->align, out);
     if (!rc)
-        carved_add(&st->carved, out->granted);
+        carved_add(&st->carved, out->allocated);
     return rc;
 }
 

@@ -1,12 +1,12 @@
-/* The strategy `lib`: any malloc library, played as people use it.
+/* The strategy `lib`: any malloc library, replayed as people use it.
  *
  *     tapool --- starts, with LD_PRELOAD=libX.so ---> tapool __child: malloc is libX's from the
  *                                                     first instruction on
  *
  * Preloading, not dlopen, so that the library's thread-local storage, constructors and hooks are
- * what they are in production. Whoever plays this strategy preloads the library (TP_CAP_PRELOAD);
+ * what they are in production. Whoever replays this strategy preloads the library (TP_CAP_PRELOAD);
  * this file checks that it answers, and calls malloc, realloc, free and posix_memalign as any
- * program does. Granted bytes come from the library's malloc_usable_size, and are not known where
+ * program does. Allocated bytes come from the library's malloc_usable_size, and are not known where
  * it has none.
  *
  * Known weakness: what the library does behind these calls, such as a thread that returns memory,

@@ -1,11 +1,11 @@
 /* The strategy `system`: the C library's malloc.
  *
  * The yardstick of speed on host. A real allocator: it takes no source, promises nothing about
- * wrong frees, and its heap cannot be made fresh, so it is played in a process of its own. Granted
- * bytes of a block come from malloc_usable_size, outside the timed calls. Reserved bytes come from
- * mallinfo2, minus the bytes that tapool itself used at the start; memory that was free in the heap
- * at that time counts, because it serves the program. The figures are only informative, because
- * tapool's own memory is part of them.
+ * wrong frees, and its heap cannot be made fresh, so it is replayed in a process of its own.
+ * Allocated bytes of a block come from malloc_usable_size, outside the timed calls. Reserved bytes
+ * come from mallinfo2, minus the bytes that tapool itself used at the start; memory that was free
+ * in the heap at that time counts, because it serves the program. The figures are only informative,
+ * because tapool's own memory is part of them.
  *
  * Another library may replace the C library's malloc (LD_PRELOAD, a sanitizer). It is named in
  * reports, and its reserved bytes are not known, because mallinfo2 then reports a heap that nobody

@@ -191,7 +191,7 @@ static void read_options(const struct tp_member *in, struct tp_baseline_cell *c)
 {
     const struct tp_member all = tp_member_get(in, "options", true);
     struct tp_member m = {0};
-    tp_member_object(&all, OPTIONS_MAX, "has more members than any policy has options");
+    tp_member_object(&all, OPTIONS_MAX, "has more members than any strategy has options");
     while (tp_member_next(&all, &m)) {
         const struct tp_member once = tp_member_get(&all, m.item->string, true);
         char *value = tp_member_text(&once);
@@ -311,8 +311,8 @@ static void check_schema(const struct tp_member *root)
             tp_hint(r->err,
                     tp_fail(r->err, TP_EINPUT, "%s: the schema is '%s', this tapool reads '%s'",
                             r->file, schema, TP_BASELINE_SCHEMA),
-                    "the tapool that wrote it can read it; '--update' into another file "
-                    "makes a new one");
+                    "make it again in another file: 'tapool check TRACE -s STRATEGY --baseline "
+                    "FILE --update'");
     free(schema);
 }
 

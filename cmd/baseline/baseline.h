@@ -3,11 +3,11 @@
  * its own, and the reader refuses whatever it does not understand: a value that the reader skipped
  * would be a hole in the gate.
  *
- *     tapool.baseline/1
+ *     tapool.baseline/2
  *      |- tolerances          for all cells: {"peak_reserved": 0, "instructions": "2%"}
  *      `- cells               sorted by trace, strategy, source
  *          |- trace, strategy, source                 the key
- *          |- spec, trace_path, touch                 how it is played again
+ *          |- spec, trace_path, touch                 how it is replayed again
  *          |- events, program_hash, options           what must be the same
  *          |- metrics, nondeterministic, tolerances   class E
  *          |- instructions                            class D, with its fingerprint
@@ -21,7 +21,7 @@
 #include "cmd/ui/text.h"
 
 #define TP_BASELINE_NAME   "tapool-baseline.json"
-#define TP_BASELINE_SCHEMA "tapool.baseline/1"
+#define TP_BASELINE_SCHEMA "tapool.baseline/2"
 
 enum { TP_BASELINE_BYTES = 8 << 20, TP_BASELINE_PATH = 4096, TP_BASELINE_PROCESSES = 5 };
 

@@ -49,8 +49,8 @@ static const struct {
               {".c6", "#8a6100", "#dbae3d"},
               {".c7", "#6b5876", "#b8a3c6"}};
 
-/* Of the dashes of the policies there is a number that has no divisor in common with that of their
- * colours, so that the two together do not come again soon. */
+/* Of the dashes of the strategies there is a number that has no divisor in common with that of
+ * their colours, so that the two together do not come again soon. */
 static const char *const dashes[] = {NULL, "7 3", "2 2", "10 3 2 3", "4 2", "12 4", "6 2 1 2"};
 enum { DASHES = sizeof dashes / sizeof *dashes };
 
@@ -297,13 +297,13 @@ static struct line_look look_of(const struct tp_chart *c, uint32_t line)
     static const struct line_look fixed[] = {
         [TP_CHART_REQUESTED] = {"ink", NULL, "line requested"},
         [TP_CHART_RECORDED] = {"muted", "1 3", "line"},
-        [TP_CHART_POLICY] = {"", NULL, "line"},
+        [TP_CHART_STRATEGY] = {"", NULL, "line"},
     };
     struct line_look look = fixed[c->lines[line].kind];
     uint32_t nth = 0;
     for (uint32_t i = 0; i < line; i++)
-        nth += c->lines[i].kind == TP_CHART_POLICY;
-    if (c->lines[line].kind == TP_CHART_POLICY) {
+        nth += c->lines[i].kind == TP_CHART_STRATEGY;
+    if (c->lines[line].kind == TP_CHART_STRATEGY) {
         snprintf(look.color, sizeof look.color, "c%u", nth % LINE_COLORS);
         look.dash = dashes[nth % DASHES];
     }

@@ -37,7 +37,7 @@ enum {
 enum tp_chart_kind {
     TP_CHART_REQUESTED, /* by the program: filled below */
     TP_CHART_RECORDED,  /* by the allocator that was recorded */
-    TP_CHART_POLICY
+    TP_CHART_STRATEGY
 };
 
 /* Memory at a value of a setting. */

@@ -1,4 +1,4 @@
-/* The chart of the heaps of a trace: what each policy held when the program needed most.
+/* The chart of the heaps of a trace: what each strategy held when the program needed most.
  *
  *     title
  *     the moment, and what was asked for
@@ -20,7 +20,7 @@
 
 enum { TP_HEAPS = 8 }; /* of a chart */
 
-/* The heap of one policy. */
+/* The heap of one strategy. */
 struct tp_heap_drawn {
     const struct tp_result *of;
     struct tp_heap_lines lines;
@@ -29,7 +29,7 @@ struct tp_heap_drawn {
 
 struct tp_heap_chart {
     struct tp_heap_drawn heaps[TP_HEAPS];
-    size_t count, left_out; /* policies */
+    size_t count, left_out; /* strategies */
     bool kinds[TP_WALK_COUNT];
     struct tp_str title, about, description;
     struct tp_str undrawn; /* a note; "": none */

@@ -21,7 +21,8 @@ struct chart_making {
     uint16_t device;
     const struct tp_info *info; /* of the program; NULL: not looked through so far */
     bool over_events;           /* also where the trace has times */
-    const struct tp_result *of[TP_CHART_LINES]; /* the first result of a line; NULL: no policy's */
+    const struct tp_result
+        *of[TP_CHART_LINES]; /* the first result of a line; NULL: no strategy's */
 };
 
 static const struct tp_device_run *device_of(const struct chart_making *g,
@@ -112,7 +113,7 @@ static int add_recorded(struct chart_making *g, struct tp_err *err)
     return status;
 }
 
-/* The line of another policy that is the same everywhere; NULL: there is none. */
+/* The line of another strategy that is the same everywhere; NULL: there is none. */
 static struct tp_str *same_line(struct chart_making *g, const struct tp_result *r,
                                 const struct tp_stretch *at)
 {
@@ -124,7 +125,7 @@ static struct tp_str *same_line(struct chart_making *g, const struct tp_result *
     return NULL;
 }
 
-static void add_policy(struct chart_making *g, const struct tp_result *r)
+static void add_strategy(struct chart_making *g, const struct tp_result *r)
 {
     const struct tp_device_run *d = device_of(g, r);
     const struct tp_text name = tp_result_name(r);
@@ -136,7 +137,7 @@ static void add_policy(struct chart_making *g, const struct tp_result *r)
     if (!to && g->m->chart.line_count == TP_CHART_LINES)
         to = &g->m->crowded;
     else if (!to)
-        to = add_line(g, TP_CHART_POLICY, r);
+        to = add_line(g, TP_CHART_STRATEGY, r);
     tp_str_item(to, ", ", "%s", name.s);
     describe(g, name.s, d->peak_reserved, d->peak_reserved_event);
 }
@@ -148,7 +149,7 @@ static void add_policy(struct chart_making *g, const struct tp_result *r)
 static void add_mark(struct chart_making *g, uint32_t line, uint64_t event, uint64_t size)
 {
     uint32_t column = tp_columns_find(&g->m->columns, event);
-    if (g->m->lines[line].kind == TP_CHART_POLICY)
+    if (g->m->lines[line].kind == TP_CHART_STRATEGY)
         g->m->lines[line].shown = column + 1;
     const char *name = tp_str_text(&g->m->names[line]);
     const struct tp_text when =
@@ -222,7 +223,7 @@ static void begin_texts(struct chart_making *g)
         tp_str_add(&m->title, ", %s %u", tp_part_name(r->trace, "device", "memory space"),
                    g->device);
     tp_str_add(&m->about, "%s in %s. Beside each name its peak.",
-               g->count ? "Reserved by each policy, and requested by the program,"
+               g->count ? "Reserved by each strategy, and requested by the program,"
                         : "Requested by the program",
                tp_plural(r->facts->events, "event").s);
     tp_str_add(&m->description, "%s", tp_str_text(&m->about));
@@ -307,7 +308,7 @@ static int fill(struct chart_making *g, uint32_t columns, struct tp_err *err)
     if (!status)
         status = add_recorded(g, err);
     for (size_t i = 0; !status && i < g->count; i++)
-        add_policy(g, &g->results[i]);
+        add_strategy(g, &g->results[i]);
     if (!status) {
         add_marks(g);
         add_capacity(g);

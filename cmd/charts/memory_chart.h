@@ -1,10 +1,10 @@
-/* The chart of memory over a trace: what the program requested, and what each policy reserved, on
+/* The chart of memory over a trace: what the program requested, and what each strategy reserved, on
  * one axis. Besides, where they are known, what the recorded allocator reserved, the capacity, and
  * the first request that failed.
  *
  *     results of a trace, a device --> tp_memory_chart_make --> tp_chart_write(&m->chart, out)
  *
- * Policies with the same line share it. What cannot be drawn is named below the chart. */
+ * Strategies with the same line share it. What cannot be drawn is named below the chart. */
 #ifndef TP_MEMORY_CHART_H
 #define TP_MEMORY_CHART_H
 

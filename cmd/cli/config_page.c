@@ -287,7 +287,7 @@ static void begin(struct config_sheet *sheet, const struct tp_config *config, bo
     char path[WORD * 8];
     tp_clean_text(config->path, path, sizeof path);
     sheet->root = tp_json_object(&sheet->json, NULL, NULL);
-    tp_json_text(&sheet->json, sheet->root, "schema", "tapool.config/1");
+    tp_json_text(&sheet->json, sheet->root, "schema", "tapool.config/2");
     tp_json_tool(&sheet->json, sheet->root);
     tp_json_text(&sheet->json, sheet->root, "file", config->path ? path : NULL);
     sheet->commands = tp_json_array(&sheet->json, sheet->root, "commands");

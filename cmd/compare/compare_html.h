@@ -37,7 +37,7 @@ extern const struct tp_exporter tp_compare_text;
 extern const struct tp_exporters tp_compare_exporters;
 enum { TP_EXPORT_INDEXES(tp_compare, TP_COMPARE_EXPORTS) };
 
-/* The document tapool.compare/1. */
+/* The document tapool.compare/2. */
 struct cJSON *tp_compare_tree(struct tp_json *j, const void *of);
 
 /* ---- compare_page_data.c ---- */
@@ -50,7 +50,7 @@ bool tp_compare_page_has_rounds(const struct tp_compare_page *p, size_t table, s
 /* Whether a row of the table has memory over time. */
 bool tp_compare_page_has_curves(const struct tp_compare_table *t);
 
-/* Writes the data of the page: tapool.compare/1 with what only its charts need. */
+/* Writes the data of the page: tapool.compare/2 with what only its charts need. */
 int tp_compare_page_data(const void *of, FILE *out, struct tp_err *err);
 
 #endif

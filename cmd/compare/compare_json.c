@@ -1,4 +1,4 @@
-/* Writes tapool.compare/1. Within a major version names never change, they are only added. */
+/* Writes tapool.compare/2. Within a major version names never change, they are only added. */
 #include "cmd/compare/compare.h"
 #include "cmd/compare/compare_html.h"
 
@@ -132,7 +132,7 @@ cJSON *tp_compare_tree(struct tp_json *j, const void *of)
 {
     const struct tp_compare *c = ((const struct tp_compare_page *)of)->found;
     cJSON *root = tp_json_object(j, NULL, NULL);
-    tp_json_text(j, root, "schema", "tapool.compare/1");
+    tp_json_text(j, root, "schema", "tapool.compare/2");
     tp_json_tool(j, root);
     tp_json_machine(j, root);
     tp_json_text(j, root, "mode", c->live ? "live" : "stored");

@@ -1,7 +1,8 @@
 /* Compares live. Each trace is read once and prepared for the child processes. Memory and counts
  * are exact, so one replay per strategy measures them. Times come from rounds, in which the
- * strategies are played in random order, each in a process of its own. A job (replay_job.h) checks
- * the options before, and gives the lines above the table, which are those of `tapool replay`. */
+ * strategies are replayed in random order, each in a process of its own. A job (replay_job.h)
+ * checks the options before, and gives the lines above the table, which are those of `tapool
+ * replay`. */
 #include "cmd/compare/compare.h"
 
 #include "alloc/base/clock.h"
@@ -43,7 +44,7 @@ struct tp_compare_live {
     char capacity[32];
 };
 
-/* ---- what is played ---- */
+/* ---- what is replayed ---- */
 
 /* Sets the text of a side: the user's, or else the name of a default strategy with its options. */
 static int name_side(struct contest *k, size_t i, const struct tp_compare_opts *o,
@@ -106,7 +107,7 @@ static int make_job(struct contest *k, const struct tp_compare_opts *o, struct t
     return TP_OK;
 }
 
-/* ---- playing ---- */
+/* ---- replaying ---- */
 
 static const char *passes_of(const struct contest *k)
 {
@@ -135,7 +136,7 @@ static void say_failed(const struct tp_err *why, struct tp_progress_line *line)
         tp_error_print(why);
 }
 
-/* Whether the contest goes on without a side that could not be played, of which `left` are there:
+/* Whether the contest goes on without a side that could not be replayed, of which `left` are there:
  * if it is one that fails by itself, such as a library that dies, and others are left to compare.
  * The error of the first such side ends the command, or that which leaves too few. */
 static bool goes_on_without(const struct contest *k, size_t i, size_t left, struct tp_compare *c,
@@ -204,7 +205,7 @@ static int measure_memory(const struct tp_compare_live *live, struct contest *k,
     return status;
 }
 
-/* Those who are left while rounds are played. */
+/* Those who are left while rounds are replayed. */
 struct dropping {
     const struct contest *k;
     struct tp_compare *c;
@@ -236,8 +237,8 @@ static void name_threads(struct contest *k, uint64_t option)
         snprintf(k->threads, sizeof k->threads, "%u", threads);
 }
 
-static int play_contest(const struct tp_compare_live *live, struct contest *k,
-                        const struct tp_compare_opts *o, struct tp_compare *c, struct tp_err *err)
+static int replay_contest(const struct tp_compare_live *live, struct contest *k,
+                          const struct tp_compare_opts *o, struct tp_compare *c, struct tp_err *err)
 {
     struct tp_progress_line line = {0};
     struct dropping dropping = {.k = k, .c = c, .line = &line};
@@ -260,7 +261,7 @@ static int play_contest(const struct tp_compare_live *live, struct contest *k,
     tp_progress_at(&line, k->trace.name, 0);
     dropping.left = k->job.spec_count;
     if (!status)
-        status = tp_rounds_play(&cfg, k->sides, k->job.spec_count, &k->rounds, err);
+        status = tp_rounds_replay(&cfg, k->sides, k->job.spec_count, &k->rounds, err);
     for (size_t i = k->job.spec_count; !status && i-- > 0;)
         if (k->rounds.dropped[i]) {
             tp_rounds_remove(&k->rounds, i);
@@ -331,7 +332,7 @@ static int fill_head(struct contest *k, uint32_t threads, struct tp_compare_tabl
     return TP_OK;
 }
 
-/* The runs whose warnings are shown are those of the untimed passes, which one thread plays. */
+/* The runs whose warnings are shown are those of the untimed passes, which one thread replays. */
 static void note_crowd(struct tp_compare *c, const struct tp_result *head)
 {
     char text[TP_WARNING_TEXT];
@@ -409,7 +410,7 @@ static void choose_arguments(struct tp_compare_live *live, const struct tp_compa
     live->more[n] = NULL;
 }
 
-/* Finds all that can be wrong before the first round is played. */
+/* Finds all that can be wrong before the first round is replayed. */
 static int prepare(struct tp_compare_live *live, const struct tp_compare_opts *o,
                    char *const *words, size_t count, struct tp_err *err)
 {
@@ -449,7 +450,7 @@ int tp_compare_measure(const struct tp_compare_opts *o, char *const *words, size
     for (size_t i = 1; !status && i < count; i++)
         c->core = core_of(&live->contests[i]) < 0 ? -1 : c->core;
     for (size_t i = 0; !status && i < count; i++) {
-        status = play_contest(live, &live->contests[i], o, c, err);
+        status = replay_contest(live, &live->contests[i], o, c, err);
         name_trace(&live->contests[i], status, err);
         if (!status)
             status = check_scopes(&live->contests[i], err);

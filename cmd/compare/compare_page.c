@@ -81,7 +81,7 @@ static void print_rounds_left(const void *of, struct tp_page *page)
 
 static const struct tp_html_section trace_sections[] = {
     {.id = "answer",
-     .title = "Which policy",
+     .title = "Which strategy",
      .pick = print_pick,
      .print = print_table,
      .write = write_rows_left},
@@ -91,15 +91,15 @@ static const struct tp_html_section trace_sections[] = {
      .there = has_changes},
     {.id = "values",
      .title = "The values themselves",
-     .view = "Each figure of each policy, from 0, with its 95 % interval where it has one",
+     .view = "Each figure of each strategy, from 0, with its 95 % interval where it has one",
      .there = has_columns},
     {.id = "memory",
      .title = "Memory over time",
-     .view = "Memory over time: what the program requested, and what each policy reserved",
+     .view = "Memory over time: what the program requested, and what each strategy reserved",
      .there = has_memory},
     {.id = "rounds",
      .title = "Round by round",
-     .view = "The time of each policy in each round: a drift or an outlier is seen here",
+     .view = "The time of each strategy in each round: a drift or an outlier is seen here",
      .print = print_rounds_left,
      .there = has_rounds},
 };

@@ -1,4 +1,4 @@
-/* The data of a comparison's page: tapool.compare/1 with what only charts need.
+/* The data of a comparison's page: tapool.compare/2 with what only charts need.
  *
  *     { ..., "page": { "marks": {NAME: words}, "heads": [ {METRIC: words}, ... of each table ],
  *                      "runs": [ {"table": 0, "row": 0, "strategy": {"label": NAME},

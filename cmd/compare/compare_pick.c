@@ -29,7 +29,7 @@ static bool has_failed(const struct tp_compare_row *r)
 
 /* ---- who is faster ---- */
 
-/* The metric by which speed is judged: what passed for the user, if threads played. */
+/* The metric by which speed is judged: what passed for the user, if threads replayed. */
 static const struct tp_metric *time_of(const struct tp_compare_table *t)
 {
     const struct tp_metric *wall = tp_metric_find("wall_ns_per_op", NULL);
@@ -101,11 +101,11 @@ static struct tp_choice choice_of(const struct tp_compare_row *r, bool resident,
                               .aged = r->run->aged,
                               .small = is_warned(r, "small-trace"),
                               .cold = r->cold,
-                              .fits_in = value_of(r, "fits_in"),
+                              .min_capacity = value_of(r, "min_capacity"),
                               .peak = value_of(r, resident ? "total_resident" : "peak_reserved"),
                               .calls_first =
                                   value_of(r, "source_calls.get") + value_of(r, "source_calls.put"),
-                              .calls_later = value_of(r, "source_calls.next_pass"),
+                              .calls_later = value_of(r, "source_calls.warm_calls"),
                               .ns = value_of(r, time->name),
                               .low = NAN,
                               .high = NAN};
@@ -130,7 +130,7 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
     struct tp_pick pick;
     *text = '\0';
     t = t->whole ? t->whole : t;         /* what is not shown may be the best */
-    if (t->count < 2 || t->rows[0].file) /* with several files the rows are the same policies */
+    if (t->count < 2 || t->rows[0].file) /* with several files the rows are the same strategies */
         return NULL;
     struct races *races = calloc(1, sizeof *races);
     if (!races)
@@ -151,7 +151,7 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
                                        .goal = (enum tp_goal)c->goal,
                                        .share = tp_pick_share(&t->head),
                                        .had = find_had(t),
-                                       .policy_time = !strcmp(t->run->scope, "policy"),
+                                       .strategy_time = !strcmp(t->run->scope, "strategy"),
                                        .wall = !tp_metric_is_ns_per_op(time_of(t)),
                                        .operations = operations,
                                        .capacity = capacity == TP_NONE ? NAN : (double)capacity,

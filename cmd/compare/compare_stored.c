@@ -28,7 +28,7 @@ static int add_row(struct tp_compare_table *t, const struct tp_stored *from,
         return tp_fail(err, TP_ENOMEM, "out of memory");
     row->from = from;
     row->run = run;
-    row->cold = run->played_once;
+    row->cold = run->replayed_once;
     return TP_OK;
 }
 
@@ -201,7 +201,7 @@ static void note_differences(struct tp_compare *c, const struct tp_compare_row *
                         b->from->path + c->common, text);
     tp_stored_settings_differ(a->run, b->run, false, text, sizeof text);
     if (*text)
-        tp_compare_note(c, "%.40s and %.40s were not played alike: %s", a->from->path + c->common,
+        tp_compare_note(c, "%.40s and %.40s were not replayed alike: %s", a->from->path + c->common,
                         b->from->path + c->common, text);
     note_options(c, a->label, &a->run->options, &b->run->options);
     note_options(c, a->label, &a->run->source_options, &b->run->source_options);

@@ -182,18 +182,18 @@ int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bo
                                        "blocked",       "alloc.p99",      NULL};
     static const char *const real[] = {"total_resident", "wall_ns_per_op", "ns_per_op", "waited",
                                        "blocked",        "alloc.p99",      NULL};
-    static const char *const device[] = {"peak_reserved", "fits_in", "source_calls.get",
+    static const char *const device[] = {"peak_reserved", "min_capacity", "source_calls.get",
                                          "ns_per_op", NULL};
     static const char *const picks[] = {"peak_reserved",
                                         "total_resident",
-                                        "fits_in",
+                                        "min_capacity",
                                         "source_calls.get",
                                         "source_calls.put",
                                         "reuse",
                                         "failed_allocations",
                                         "ns_per_op",
                                         "wall_ns_per_op",
-                                        "source_calls.next_pass",
+                                        "source_calls.warm_calls",
                                         NULL};
     for (size_t i = 0; i < names->count; i++) {
         const struct tp_metric *m = tp_metric_find(names->items[i], err);
@@ -257,9 +257,9 @@ static void fill_stored(const struct tp_compare *c, const struct tp_compare_row 
     fill_interval(c, values, cell->count, cell);
     /* Only TP_STAT_VALUES_MAX values of a long series are used here. The interval that the result
      * stores is made of all, so it is better. */
-    if (isfinite(r->run->low_ns_per_op) && r->run->repeat_count > TP_STAT_VALUES_MAX) {
-        cell->low = r->run->low_ns_per_op;
-        cell->high = r->run->high_ns_per_op;
+    if (isfinite(r->run->ci95_low_ns_per_op) && r->run->repeat_count > TP_STAT_VALUES_MAX) {
+        cell->low = r->run->ci95_low_ns_per_op;
+        cell->high = r->run->ci95_high_ns_per_op;
     }
 }
 

@@ -148,9 +148,9 @@ static void print_stored_head(const struct tp_compare_table *t, struct tp_page *
 {
     int note = tp_page_beside(t->name, "");
     tp_page_side(page, t->name, note);
-    tp_page_at(page, note, "%s, played on %s", tp_stored_events(t->run).s, t->run->source);
-    if (!strcmp(t->run->scope, "policy"))
-        tp_page_more(page, note, ": times are the policy's own work, none of the %s's is in them",
+    tp_page_at(page, note, "%s, replayed on %s", tp_stored_events(t->run).s, t->run->source);
+    if (!strcmp(t->run->scope, "strategy"))
+        tp_page_more(page, note, ": times are the strategy's own work, none of the %s's is in them",
                      tp_compare_callee(t->run));
     tp_page_line(page);
 }

@@ -44,8 +44,8 @@ const char *tp_compare_callee(const struct tp_record *run)
 
 struct tp_column tp_compare_heading(const struct tp_metric *m, const struct tp_compare_table *t)
 {
-    if (!strcmp(t->run->scope, "policy") && tp_metric_is_ns_per_op(m))
-        return (struct tp_column){.head = {"policy time", "ns per call"}, .to = TP_TO_MARKDOWN};
+    if (!strcmp(t->run->scope, "strategy") && tp_metric_is_ns_per_op(m))
+        return (struct tp_column){.head = {"strategy time", "ns per call"}, .to = TP_TO_MARKDOWN};
     if (!strcmp(m->name, "peak_reserved") && !strncmp(t->run->source, "host", 4))
         return (struct tp_column){.head = {"address", "space"}, .to = TP_TO_MARKDOWN};
     return tp_metric_heading(m, tp_compare_callee(t->run));
@@ -59,7 +59,7 @@ bool tp_compare_flattered(const struct tp_compare_row *r)
     double share = tp_record_total(r->run, reuse);
     if (isnan(share)) /* an older tapool did not write the weights of several devices */
         share = tp_record_value(r->run, reuse, 0);
-    return !strcmp(r->run->scope, "policy") && share < TP_FEW_REUSED;
+    return !strcmp(r->run->scope, "strategy") && share < TP_FEW_REUSED;
 }
 
 static bool is_flattered(const struct tp_compare_row *r, const struct tp_metric *m)
@@ -276,7 +276,7 @@ static bool has_blocked(const struct tp_compare_row *r, const struct tp_metric *
     return is_known(r, m, "blocked");
 }
 
-/* Whether several threads played, and nothing sets them against one. */
+/* Whether several threads replayed, and nothing sets them against one. */
 static bool lacks_speedup(const struct tp_compare_row *r, const struct tp_metric *m)
 {
     return !strcmp(m->name, "speedup") && isnan(cell_of(r, m)->value) &&

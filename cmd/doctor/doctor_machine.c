@@ -182,7 +182,7 @@ static void check_group(struct tp_doctor *d)
     tp_doctor_add(d, "cgroup", TP_VERDICT_LIMIT,
                   throttled ? "a process that has used up its time is stopped for a while: the "
                               "slowest calls and the drift between replays come from that"
-                            : "host traces whose peak comes near it end this process: play them "
+                            : "host traces whose peak comes near it end this process: replay them "
                               "with --source virtual",
                   "%s, %s", bytes, time);
 }
@@ -197,7 +197,7 @@ static void check_memory(struct tp_doctor *d)
     d->memory_available_bytes = known ? available : TP_NONE;
     bool low = known && available < LOW_MEMORY;
     tp_doctor_add(d, "memory", tp_limit_if(low),
-                  "a host trace that needs more is refused; --source virtual plays it without "
+                  "a host trace that needs more is refused; --source virtual replays it without "
                   "memory behind it",
                   "%s, %s available, pages of %s", tp_bytes(d->machine.memory_bytes, false).s,
                   known ? tp_bytes(available, false).s : "?",
@@ -233,10 +233,11 @@ static void check_overcommit(struct tp_doctor *d)
         return;
     }
     d->overcommit_memory = (uint64_t)(text[0] - '0');
-    tp_doctor_add(d, "overcommit", tp_limit_if(text[0] == '2'),
-                  "the kernel counts what is reserved but never used: a policy that reserves ahead "
-                  "may be refused; sysctl vm.overcommit_memory=0",
-                  "vm.overcommit_memory is %c (%s)", text[0], modes[text[0] - '0']);
+    tp_doctor_add(
+        d, "overcommit", tp_limit_if(text[0] == '2'),
+        "the kernel counts what is reserved but never used: a strategy that reserves ahead "
+        "may be refused; sysctl vm.overcommit_memory=0",
+        "vm.overcommit_memory is %c (%s)", text[0], modes[text[0] - '0']);
 }
 
 static void check_huge_pages(struct tp_doctor *d)

@@ -76,10 +76,10 @@ static void check_sources(struct tp_doctor *d)
 {
     char text[2][128] = {"", ""};
     for (size_t i = 0; tp_sources[i]; i++) {
-        char *list = text[(tp_sources[i]->flags & TP_SRC_DECORATOR) != 0];
+        char *list = text[(tp_sources[i]->flags & TP_SRC_WRAPPER) != 0];
         tp_append(list, sizeof text[0], "%s%s", *list ? ", " : "", tp_sources[i]->name);
     }
-    tp_doctor_add(d, "sources", TP_VERDICT_OK, NULL, "%s; decorators %s", text[0], text[1]);
+    tp_doctor_add(d, "sources", TP_VERDICT_OK, NULL, "%s; wrappers %s", text[0], text[1]);
 }
 
 static int count_samples(const char *path)
@@ -118,18 +118,20 @@ static void check_spool(struct tp_doctor *d)
     const char *path = given && *given ? given : "/tmp";
     struct statvfs fs;
     if (access(path, W_OK | X_OK) || statvfs(path, &fs)) {
-        tp_doctor_add(d, "temporary", TP_VERDICT_MISSING,
-                      "traces above 1.4 million instructions are kept there while they are played: "
-                      "set TMPDIR",
-                      "%s: %s", path, strerror(errno));
+        tp_doctor_add(
+            d, "temporary", TP_VERDICT_MISSING,
+            "traces above 1.4 million instructions are kept there while they are replayed: "
+            "set TMPDIR",
+            "%s: %s", path, strerror(errno));
         return;
     }
     uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
     d->temporary_free_bytes = free_bytes;
-    tp_doctor_add(d, "temporary", tp_limit_if(free_bytes < LOW_SPOOL),
-                  "traces above 1.4 million instructions are kept there while they are played: set "
-                  "TMPDIR to a folder with room",
-                  "%s, %s free", path, tp_bytes(free_bytes, false).s);
+    tp_doctor_add(
+        d, "temporary", tp_limit_if(free_bytes < LOW_SPOOL),
+        "traces above 1.4 million instructions are kept there while they are replayed: set "
+        "TMPDIR to a folder with room",
+        "%s, %s free", path, tp_bytes(free_bytes, false).s);
 }
 
 static void check_terminal(struct tp_doctor *d)

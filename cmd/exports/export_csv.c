@@ -45,7 +45,7 @@ static const struct csv_column last[] = {
     {OF_RUN, "warnings", NULL},
     {OF_RUN, "strategy.options", NULL},
     {OF_RUN, "source.options", NULL},
-    {OF_RUN, "source.decorators", NULL},
+    {OF_RUN, "source.wrappers", NULL},
     {OF_RUN, "trace.kind", NULL},
     {OF_RUN, "trace.format", NULL},
     {OF_RUN, "trace.program_hash", NULL},
@@ -97,8 +97,8 @@ static void collect_columns(struct columns *out)
     add_columns(last, LAST, out);
 }
 
-/* Makes the name of a column from its path: "memory.at_peak_demand.idle_bytes" becomes
- * at_peak_demand_idle_bytes, because the first word only names a group of the document. */
+/* Makes the name of a column from its path: "memory.at_trace_peak.free_bytes" becomes
+ * at_trace_peak_free_bytes, because the first word only names a group of the document. */
 static void add_name(const struct csv_column *c, struct tp_table *t)
 {
     static const char *const silent[] = {"memory.", "throughput.", "latency."};
@@ -221,7 +221,7 @@ static const char about[] =
     "RFC 4180 with LF line ends, UTF-8. A row is a result on one device;\n"
     "values of the whole run, such as times, are repeated in the row of\n"
     "each device. Columns are named by their path in the JSON result\n"
-    "without memory, throughput and latency: at_peak_demand_idle_bytes,\n"
+    "without memory, throughput and latency: at_trace_peak_free_bytes,\n"
     "ns_per_op, alloc_p99_ns. Empty means unknown, or of a pass that\n"
     "--passes leaves out. ';' separates several values in a cell, ','\n"
     "separates options. Left out: curves, buckets, phases and single\n"

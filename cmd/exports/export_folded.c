@@ -6,7 +6,7 @@
  *
  * What the program holds is the same for every strategy, so a trace is written once. Known
  * weakness: a flame graph merges equal stacks, and two traces of one name are one. */
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "cmd/results/figures.h"
 #include "cmd/results/replay_exports.h"
 
@@ -16,7 +16,7 @@ static int check(const void *of, struct tp_err *err)
     int status = TP_OK;
     for (size_t i = 0; !status && i < r->planned;
          i += tp_results_of_trace(&r->results[i], r->planned - i))
-        status = tp_holders_sayable(r->results[i].trace, err);
+        status = tp_sites_sayable(r->results[i].trace, err);
     return status;
 }
 
@@ -30,10 +30,10 @@ static int write_folded(const void *of, FILE *out, struct tp_err *err)
     for (size_t i = 0; !status && i < r->count;
          i += tp_results_of_trace(&r->results[i], r->count - i)) {
         const struct tp_result *result = &r->results[i];
-        status = tp_holders_known(result->captured, result->trace, err);
+        status = tp_sites_known(result->captured, result->trace, err);
         if (!status)
-            tp_holders_folded(result->captured->holders, several ? result->trace->meta.name : NULL,
-                              out);
+            tp_sites_folded(result->captured->sites, several ? result->trace->meta.name : NULL,
+                            out);
     }
     return status;
 }

@@ -34,7 +34,7 @@ static void write_head(const struct tp_result *results, size_t count, FILE *out)
         tp_put(out, TP_TO_MARKDOWN, ": %s", names);
     }
     fprintf(out, "%s, program %.12s\n\n",
-            tp_result_is_virtual(r) ? " (times are the policy's own work)" : "",
+            tp_result_is_virtual(r) ? " (times are the strategy's own work)" : "",
             tp_hash_text(r->facts).s);
 }
 

@@ -2,7 +2,7 @@
  * ui.perfetto.dev and chrome://tracing show.
  *
  *     process 1  sqlite: arena on host      one for each trace and strategy
- *         memory     requested, granted, reserved, idle (bytes)
+ *         memory     requested, allocated, reserved, idle (bytes)
  *         phases     the phases between the marks of the trace
  *
  * Times are the recorded ones, in microseconds. In a trace without times each event takes one
@@ -64,14 +64,14 @@ static void write_label(struct perfetto_writer *w, const char *what, size_t proc
 static void write_counters(struct perfetto_writer *w, size_t process, const char *name, uint64_t ns,
                            const uint64_t *bytes)
 {
-    uint64_t granted = bytes[TP_CURVE_GRANTED], reserved = bytes[TP_CURVE_RESERVED];
+    uint64_t allocated = bytes[TP_CURVE_ALLOCATED], reserved = bytes[TP_CURVE_RESERVED];
     begin_event(w, 'C', process, TRACK_MEMORY, ns);
     fprintf(w->out,
-            ",\"name\":\"%s\",\"args\":{\"requested\":%llu,\"granted\":%llu,\"reserved\":%llu,"
+            ",\"name\":\"%s\",\"args\":{\"requested\":%llu,\"allocated\":%llu,\"reserved\":%llu,"
             "\"idle\":%llu}}",
-            name, (unsigned long long)bytes[TP_CURVE_REQUESTED], (unsigned long long)granted,
+            name, (unsigned long long)bytes[TP_CURVE_REQUESTED], (unsigned long long)allocated,
             (unsigned long long)reserved,
-            (unsigned long long)(reserved > granted ? reserved - granted : 0));
+            (unsigned long long)(reserved > allocated ? reserved - allocated : 0));
 }
 
 static void write_curve(struct perfetto_writer *w, size_t process, const struct tp_result *r,

@@ -1,5 +1,5 @@
-/* --format svg-heap: what each policy held when the program needed most, as a picture, a chart for
- * each trace and device below the one before, in an SVG file that stands by itself, as those of
+/* --format svg-heap: what each strategy held when the program needed most, as a picture, a chart
+ * for each trace and device below the one before, in an SVG file that stands by itself, as those of
  * --format svg do.
  *
  * The more heaps there are the coarser they are drawn, so that a picture stays at some 100 KB. */

@@ -19,8 +19,8 @@ int tp_export_warnings(const struct tp_result *r, FILE *out);
 enum { TP_EXPORT_PART = 128 };
 void tp_export_part(const struct tp_report *r, size_t index, char out[TP_EXPORT_PART]);
 
-/* How many results have files: before anything is played all that are planned, and then those that
- * are there, which an interrupt may have left fewer. */
+/* How many results have files: before anything is replayed all that are planned, and then those
+ * that are there, which an interrupt may have left fewer. */
 static inline size_t tp_export_results(const struct tp_report *r)
 {
     return r->count ? r->count : r->planned;

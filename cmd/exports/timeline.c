@@ -60,7 +60,7 @@ int tp_phase_list_find(const struct tp_trace *t, size_t most, struct tp_phase_li
         status = tp_cursor_open(t->program, &cursor, err);
     while (!status && !s.full && s.marks < f->ops[TP_MARK] &&
            (got = tp_cursor_next(cursor, &w, err)) == 1)
-        status = w.prologue ? TP_OK : list_window(&s, &w, err);
+        status = w.initial_heap ? TP_OK : list_window(&s, &w, err);
     tp_cursor_close(cursor);
     return got < 0 ? -got : status;
 }

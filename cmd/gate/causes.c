@@ -34,7 +34,7 @@ static const struct speech {
     } worse, better;
 } speeches[] = {
     {"peak_reserved", {"holds", "more memory", NULL}, {"holds", "less memory", NULL}},
-    {"fits_in", {"needs", "more memory", NULL}, {"needs", "less memory", NULL}},
+    {"min_capacity", {"needs", "more memory", NULL}, {"needs", "less memory", NULL}},
     {"end_reserved", {"keeps", "more memory", NULL}, {"keeps", "less memory", NULL}},
     {"source_calls.get",
      {"makes", "more calls to the", "more call to the"},

@@ -45,7 +45,7 @@ static int name_base(struct tp_gate_cell *cell, const char *library, struct tp_e
     } else {
         status = tp_hint(err,
                          tp_fail(err, TP_EUSAGE,
-                                 "--base-lib is about malloc libraries, and cell '%s' plays none",
+                                 "--base-lib is about malloc libraries, and cell '%s' replays none",
                                  cell->strategy),
                          "-s NAME=lib:PATH selects the cells of one");
     }

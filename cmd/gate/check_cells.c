@@ -54,7 +54,7 @@ static bool lacks_a_trace(const struct tp_check *k)
 static int hint_trace(int status, struct tp_err *err)
 {
     return tp_hint(err, status,
-                   "two libraries need no baseline: name the traces that they are to play");
+                   "two libraries need no baseline: name the traces that they are to replay");
 }
 
 static int fail_without(const struct tp_check *k, struct tp_err *err)
@@ -541,7 +541,7 @@ int tp_check_select(struct tp_check *k, struct tp_err *err)
     for (size_t i = 0; !status && apart && i < k->gate.cell_count; i++) {
         struct tp_gate_cell *c = &k->gate.cells[i];
         if (c->held && strcmp(c->held->spec, c->spec) != 0)
-            c->held = NULL; /* one of this label plays something else */
+            c->held = NULL; /* one of this label replays something else */
     }
     for (size_t i = 0; !status && !o->update && i < k->gate.cell_count; i++)
         status = tp_check_hash(k, &k->gate.cells[i], err);

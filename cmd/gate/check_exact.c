@@ -1,5 +1,5 @@
 /* Class E: memory and counts are a pure function of program, strategy, options and source, so they
- * are compared with the committed values without any statistics. Each cell is played in two
+ * are compared with the committed values without any statistics. Each cell is replayed in two
  * processes with stacks and heaps at different addresses: a value that differs between the two was
  * never exact. The second replay also runs the checks of --verify where they are cheap: a strategy
  * that breaks an invariant ends the check, whatever its figures are. */
@@ -31,7 +31,7 @@ const struct tp_strategy *tp_check_strategy(const struct tp_gate_cell *c)
     return tp_find_strategy(name, NULL);
 }
 
-/* Whether the check goes on without a cell that failed: one that plays somebody else's code. */
+/* Whether the check goes on without a cell that failed: one that replays somebody else's code. */
 static bool goes_on_without(const struct tp_check *k, const struct tp_gate_cell *c, int status)
 {
     const struct tp_strategy *s = tp_check_strategy(c);
@@ -103,12 +103,12 @@ int tp_check_name(const struct tp_gate_cell *c, int status, struct tp_err *err)
     return tp_prefix(err, status, "%s", cell);
 }
 
-/* Whether to measure fits_in, which needs a virtual device. A held cell decides by whether it has
- * the value; for new cells and --update the default of replay holds. */
+/* Whether to measure min_capacity, which needs a virtual device. A held cell decides by whether it
+ * has the value; for new cells and --update the default of replay holds. */
 static bool wants_fits(const struct tp_check *k, const struct tp_gate_cell *c)
 {
     const struct tp_prepared *t = &k->traces[c->prepared];
-    const struct tp_metric *fits = tp_metric_find("fits_in", NULL);
+    const struct tp_metric *fits = tp_metric_find("min_capacity", NULL);
     if (strncmp(c->source, "virtual", 7) != 0)
         return false;
     if (c->held && !k->o->update)
@@ -116,7 +116,7 @@ static bool wants_fits(const struct tp_check *k, const struct tp_gate_cell *c)
     return tp_fits_by_default(t->kind, t->events);
 }
 
-/* The measured tapool must have played the same program. If it lowers the same file to another
+/* The measured tapool must have replayed the same program. If it lowers the same file to another
  * program, none of its values can be compared. */
 static int check_answer(const struct tp_check *k, const struct tp_gate_cell *c,
                         const struct tp_record *r, struct tp_err *err)
@@ -143,8 +143,8 @@ static bool wants_verify(const struct tp_check *k, const struct tp_gate_cell *c,
                                                   tp_record_value(first, peak, 0) <= VERIFY_BYTES));
 }
 
-static int play(const struct tp_check *k, size_t cell, unsigned nth, bool verify,
-                struct tp_stored *out, struct tp_err *err)
+static int replay(const struct tp_check *k, size_t cell, unsigned nth, bool verify,
+                  struct tp_stored *out, struct tp_err *err)
 {
     const struct tp_gate_cell *c = &k->gate.cells[cell];
     char passes[32];
@@ -161,16 +161,16 @@ static int play(const struct tp_check *k, size_t cell, unsigned nth, bool verify
     return check_answer(k, c, &out->runs[0], err);
 }
 
-int tp_check_play_twice(const struct tp_check *k, size_t cell, struct tp_stored out[2],
-                        bool *verified, struct tp_err *err)
+int tp_check_replay_twice(const struct tp_check *k, size_t cell, struct tp_stored out[2],
+                          bool *verified, struct tp_err *err)
 {
     out[0] = out[1] = (struct tp_stored){0};
     *verified = false;
-    int status = play(k, cell, 0, false, &out[0], err);
+    int status = replay(k, cell, 0, false, &out[0], err);
     if (status)
         return status;
     *verified = wants_verify(k, &k->gate.cells[cell], &out[0].runs[0]);
-    return play(k, cell, 1, *verified, &out[1], err);
+    return replay(k, cell, 1, *verified, &out[1], err);
 }
 
 /* Counts over all cells of what was verified and what could not be compared. */
@@ -193,14 +193,14 @@ static void note_unheld(struct gaps *gaps, size_t cell, size_t values)
     tp_check_gap(&gaps->unheld, cell, reason);
 }
 
-/* Plays a cell twice; adds its findings, and its gaps to the counts. */
+/* Replays a cell twice; adds its findings, and its gaps to the counts. */
 static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
 {
     struct gaps *gaps = ctx;
     struct tp_stored runs[2];
     const struct tp_gate_cell *c = &k->gate.cells[cell];
     bool verified;
-    int status = tp_check_play_twice(k, cell, runs, &verified, err);
+    int status = tp_check_replay_twice(k, cell, runs, &verified, err);
     if (!status) {
         gaps->verified += verified;
         bool varies = !(c->held && c->held->value_count) && !runs[0].runs[0].exact;

@@ -42,7 +42,7 @@ enum { TP_CHECK_LOOKS = 2 }; /* decisions on a test: after its first set of pair
 
 extern const struct tp_opt tp_check_rows[];
 
-/* Whether real threads play for the times of cells. */
+/* Whether real threads replay for the times of cells. */
 static inline bool tp_check_by_threads(const struct tp_check_opts *o)
 {
     return o->threads != 1;
@@ -100,7 +100,7 @@ int tp_check_open_baseline(struct tp_check *k, struct tp_err *err);
 int tp_check_select(struct tp_check *k, struct tp_err *err);
 
 /* With --base-lib: names for each cell the same strategy with the other library. TP_EUSAGE: a cell
- * plays none. */
+ * replays none. */
 int tp_check_base_libraries(struct tp_check *k, struct tp_err *err);
 void tp_check_release(struct tp_check *k);
 
@@ -140,8 +140,8 @@ struct tp_measure tp_check_measure(const struct tp_check *k, size_t cell,
  * differ between the two, because exact values must not depend on them. Sets `verified` if the
  * second replay ran with the checks of --verify. Each element of `out` has one run; the caller
  * releases both, also after errors. */
-int tp_check_play_twice(const struct tp_check *k, size_t cell, struct tp_stored out[2],
-                        bool *verified, struct tp_err *err);
+int tp_check_replay_twice(const struct tp_check *k, size_t cell, struct tp_stored out[2],
+                          bool *verified, struct tp_err *err);
 
 /* Compares two replays of a cell with the baseline. Adds one finding for each value held and one
  * for each option that changed. If memory is no longer exact, one finding says so for all values.
@@ -183,7 +183,7 @@ struct tp_noisy_test {
     const struct tp_metric *metric;
     bool insensitive; /* not tested: the time is mostly tapool's own share in this cell */
     struct tp_difference difference;
-    unsigned sets; /* 1, or 2 if a second set was played and both together decided */
+    unsigned sets; /* 1, or 2 if a second set was replayed and both together decided */
 };
 struct tp_noisy_tests {
     struct tp_noisy_test *items; /* owned */
@@ -220,14 +220,15 @@ uint64_t tp_check_seed(uint64_t seed, uint64_t of);
  * to TP_ROUNDS_MAX is enough. */
 unsigned tp_check_pairs_needed(size_t tests, double alpha);
 
-/* The largest number of class N tests that one cell can have, played by one thread or `several`. */
+/* The largest number of class N tests that one cell can have, replayed by one thread or `several`.
+ */
 size_t tp_check_tests_max(bool several);
 
 /* The two sides of the comparison of times for a cell: 0 is the base, 1 the build that is checked.
  */
 void tp_check_sides(const struct tp_check *k, size_t cell, struct tp_side sides[2]);
 
-/* Plays rounds of a cell with the build that is checked, without a base. `seconds` is the mean
+/* Replays rounds of a cell with the build that is checked, without a base. `seconds` is the mean
  * duration of a round. */
 int tp_check_alone(const struct tp_check *k, size_t cell, unsigned rounds, uint64_t seed,
                    struct tp_rounds *out, double *seconds, struct tp_err *err);
@@ -245,7 +246,7 @@ struct tp_check_gaps {
 };
 void tp_check_gap(struct tp_check_gaps *gaps, size_t cell, const char *reason);
 
-/* Adds a cell that the base build did not play; `why` is the error of tp_measure. */
+/* Adds a cell that the base build did not replay; `why` is the error of tp_measure. */
 void tp_check_gap_base(struct tp_check_gaps *gaps, size_t cell, const struct tp_err *why);
 
 /* Writes the reason for the gaps to `class`. It begins with the name of a cell if the class was

@@ -2,9 +2,9 @@
  * against those of the other library in the same job. A stored value would not do, because it
  * changes with the kernel and the C library.
  *
- *     mapped memory, its calls    a function of library and trace, played twice: any change counts
- *     resident memory             the kernel's count of pages, in interleaved pairs: a test of the
- *                                 pairs must show a difference above the metric's tolerance
+ *     mapped memory, its calls    a function of library and trace, replayed twice: any change
+ * counts resident memory             the kernel's count of pages, in interleaved pairs: a test of
+ * the pairs must show a difference above the metric's tolerance
  *
  * What is mapped is not compared where two replays of one library differ. They can, where addresses
  * differ from process to process, or where a library decides by the clock. */
@@ -18,15 +18,15 @@
 enum { REPLAYS = 2, PAIRS = 10 };
 
 /* Both replays of both libraries; side 0 is the base. */
-struct played {
+struct both_sides {
     struct tp_stored replays[2][REPLAYS];
 };
 
-static int play(const struct tp_check *k, size_t cell, const struct tp_side *side,
-                struct tp_stored *out, struct tp_err *err)
+static int replay(const struct tp_check *k, size_t cell, const struct tp_side *side,
+                  struct tp_stored *out, struct tp_err *err)
 {
     struct tp_measure m = tp_check_measure(k, cell, side);
-    m.binary = k->o->bin; /* the libraries differ, and not what plays them */
+    m.binary = k->o->bin; /* the libraries differ, and not what replays them */
     m.passes = "usage,mapped";
     int status = tp_measure(&m, out, err);
     tp_progress_did(k->progress);
@@ -61,7 +61,7 @@ static bool is_told(const double values[REPLAYS])
 }
 
 static int compare(struct tp_check *k, size_t cell, const struct tp_metric *m,
-                   const struct played *p, size_t *values, struct tp_err *err)
+                   const struct both_sides *p, size_t *values, struct tp_err *err)
 {
     double sides[2][REPLAYS];
     for (int side = 0; side < 2; side++)
@@ -86,12 +86,12 @@ static int compare(struct tp_check *k, size_t cell, const struct tp_metric *m,
 
 static int check_mapped(struct tp_check *k, size_t cell, size_t *values, struct tp_err *err)
 {
-    struct played p = {0};
+    struct both_sides p = {0};
     struct tp_side sides[2];
     int status = TP_OK;
     tp_check_sides(k, cell, sides);
     for (int i = 0; !status && i < 2 * REPLAYS; i++)
-        status = play(k, cell, &sides[i % 2], &p.replays[i % 2][i / 2], err);
+        status = replay(k, cell, &sides[i % 2], &p.replays[i % 2][i / 2], err);
     for (size_t m = 0; !status && m < tp_metric_count; m++)
         if (is_mapped(&tp_metrics[m]))
             status = compare(k, cell, &tp_metrics[m], &p, values, err);
@@ -102,7 +102,7 @@ static int check_mapped(struct tp_check *k, size_t cell, size_t *values, struct 
 
 /* ---- resident memory ---- */
 
-/* What a cell has to be decided about, after all cells were played. */
+/* What a cell has to be decided about, after all cells were replayed. */
 struct library {
     struct tp_noisy_tests tests;
     struct tp_class_check *metric_class;
@@ -123,7 +123,7 @@ static int add_test(struct tp_noisy_tests *t, size_t cell, const struct tp_metri
     return tp_noisy_add(t, &test, err);
 }
 
-/* Plays both libraries in pairs, in turn. The recorded threads play, so no core is theirs. */
+/* Replays both libraries in pairs, in turn. The recorded threads replay, so no core is theirs. */
 static int check_resident(struct tp_check *k, size_t cell, struct library *l, struct tp_err *err)
 {
     const struct tp_gate_cell *c = &k->gate.cells[cell];
@@ -142,7 +142,7 @@ static int check_resident(struct tp_check *k, size_t cell, struct library *l, st
     struct tp_rounds r = {0};
     tp_check_sides(k, cell, sides);
     sides[0].binary = sides[1].binary = k->o->bin;
-    int status = tp_rounds_play(&cfg, sides, 2, &r, err);
+    int status = tp_rounds_replay(&cfg, sides, 2, &r, err);
     if (status)
         tp_check_name(c, status, err);
     for (size_t m = 0; !status && m < tp_metric_count; m++)

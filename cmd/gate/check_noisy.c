@@ -1,6 +1,6 @@
 /* Class N: times, compared with the base build or another strategy in interleaved pairs. Stored
  * times cannot decide: a machine drifts so much within ten seconds that they would raise false
- * alarms. This file plays the sets of pairs and reports the tests of all cells; their statistics
+ * alarms. This file replays the sets of pairs and reports the tests of all cells; their statistics
  * are in noisy_tests.c. */
 #include "cmd/gate/check_job.h"
 
@@ -35,9 +35,9 @@ static struct tp_text threads_of(const struct tp_check_opts *o)
                                            : tp_text_of("%llu", (unsigned long long)o->threads);
 }
 
-/* Plays one set of rounds; `alone` leaves the base out. Errors do not name the cell. */
-static int play(const struct tp_check *k, size_t cell, bool alone, unsigned rounds, uint64_t seed,
-                struct tp_rounds *out, struct tp_err *err)
+/* Replays one set of rounds; `alone` leaves the base out. Errors do not name the cell. */
+static int replay(const struct tp_check *k, size_t cell, bool alone, unsigned rounds, uint64_t seed,
+                  struct tp_rounds *out, struct tp_err *err)
 {
     const struct tp_gate_cell *c = &k->gate.cells[cell];
     const struct tp_text threads = threads_of(k->o);
@@ -55,14 +55,14 @@ static int play(const struct tp_check *k, size_t cell, bool alone, unsigned roun
                                       .progress = k->progress};
     struct tp_side sides[2];
     tp_check_sides(k, cell, sides);
-    return tp_rounds_play(&cfg, sides + alone, alone ? 1 : 2, out, err);
+    return tp_rounds_replay(&cfg, sides + alone, alone ? 1 : 2, out, err);
 }
 
 int tp_check_alone(const struct tp_check *k, size_t cell, unsigned rounds, uint64_t seed,
                    struct tp_rounds *out, double *seconds, struct tp_err *err)
 {
     uint64_t from = tp_wall_ns();
-    int status = play(k, cell, true, rounds, seed, out, err);
+    int status = replay(k, cell, true, rounds, seed, out, err);
     *seconds = (double)(tp_wall_ns() - from) / 1e9 / (rounds + 1);
     return status ? tp_check_name(&k->gate.cells[cell], status, err) : TP_OK;
 }
@@ -71,23 +71,24 @@ int tp_check_alone(const struct tp_check *k, size_t cell, unsigned rounds, uint6
 
 struct noisy {
     struct tp_noisy_tests tests;
-    struct tp_rounds *rounds; /* of each cell, both sets where a second one was played */
+    struct tp_rounds *rounds; /* of each cell, both sets where a second one was replayed */
     struct tp_stat_rule rule;
-    struct tp_check_gaps gaps; /* cells that the base build cannot play */
+    struct tp_check_gaps gaps; /* cells that the base build cannot replay */
 };
 
 /* Whether the base build (side 0) refused the cell because it does not know something in it. If the
- * build that is checked refused the cell, that is an error: it has already played it for memory. */
+ * build that is checked refused the cell, that is an error: it has already replayed it for memory.
+ */
 static bool is_gap(const struct tp_check *k, int status, const struct tp_rounds *r)
 {
     return status == TP_EUSAGE && k->o->base_bin && r->failed == 0;
 }
 
-static int play_first(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
+static int replay_first(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
 {
     struct noisy *n = ctx;
     uint64_t seed = tp_check_seed(k->gate.seed, cell);
-    int status = play(k, cell, false, k->gate.pairs, seed, &n->rounds[cell], err);
+    int status = replay(k, cell, false, k->gate.pairs, seed, &n->rounds[cell], err);
     if (is_gap(k, status, &n->rounds[cell])) {
         tp_check_gap_base(&n->gaps, cell, err);
         return TP_OK;
@@ -96,16 +97,16 @@ static int play_first(struct tp_check *k, size_t cell, void *ctx, struct tp_err 
                   : tp_noisy_collect(&n->tests, cell, &n->rounds[cell], seed, err);
 }
 
-/* Plays a second set of a cell in which a slowdown cannot be excluded, and decides on both sets
+/* Replays a second set of a cell in which a slowdown cannot be excluded, and decides on both sets
  * together. This is done once only. */
-static int play_again(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
+static int replay_again(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
 {
     struct noisy *n = ctx;
     struct tp_rounds fresh = {0};
     uint64_t seed = tp_check_seed(k->gate.seed, FRESH + cell);
     if (!tp_noisy_is_open(&n->tests, cell))
         return TP_OK;
-    int status = play(k, cell, false, k->gate.pairs, seed, &fresh, err);
+    int status = replay(k, cell, false, k->gate.pairs, seed, &fresh, err);
     if (status)
         tp_check_name(&k->gate.cells[cell], status, err);
     else
@@ -196,14 +197,14 @@ static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *er
     if (!metric_class->checked && n->tests.count) {
         snprintf(metric_class->reason, sizeof metric_class->reason,
                  "what was timed is mostly tapool's own share in every %s",
-                 n->gaps.cells ? "cell that the base can play" : "cell");
+                 n->gaps.cells ? "cell that the base can replay" : "cell");
         snprintf(metric_class->how, sizeof metric_class->how, "instructions decide there");
         metric_class->unknown_only = false;
     }
     return status;
 }
 
-/* Runs before anything is played, because with too few pairs no test could fail. */
+/* Runs before anything is replayed, because with too few pairs no test could fail. */
 int tp_check_enough(const struct tp_check *k, struct tp_err *err)
 {
     size_t tests = k->gate.cell_count * tp_check_tests_max(tp_check_by_threads(k->o));
@@ -231,12 +232,12 @@ int tp_check_noisy(struct tp_check *k, struct tp_err *err)
     if (!n.rounds)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     size_t replays = tp_rounds_replays(k->gate.pairs, 2);
-    int status = tp_check_each(k, tp_class_words[TP_CLASS_NOISY], replays, play_first, &n, err);
+    int status = tp_check_each(k, tp_class_words[TP_CLASS_NOISY], replays, replay_first, &n, err);
     n.rule.tests = n.tests.tested;
     if (!status)
         status = tp_noisy_decide(&n.tests, &n.rule, err);
     if (!status)
-        status = tp_check_each(k, "latency, once more", replays, play_again, &n, err);
+        status = tp_check_each(k, "latency, once more", replays, replay_again, &n, err);
     if (!status)
         status = conclude(k, &n, err);
     if (!status)

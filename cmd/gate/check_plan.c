@@ -19,7 +19,7 @@ enum { LABEL = 2, TEXT = 23, PILOT_ROUNDS = 3 };
 struct plan {
     double seconds; /* sum over all cells of the duration of one timed process */
     double spread;  /* largest spread of all cells; NAN: none is known */
-    size_t pilots;  /* cells for which a pilot was played */
+    size_t pilots;  /* cells for which a pilot was replayed */
     size_t unseen;  /* cells with an unknown spread: a check could not decide on them either */
     size_t tests;
 };
@@ -64,7 +64,7 @@ static int pilot(const struct tp_check *k, size_t cell, double *seconds, double 
 }
 
 /* Whether the stored times of a cell can be used: they were taken on a machine like this one, and
- * this check does not play otherwise (--thorough, --min-time, --threads). */
+ * this check does not replay otherwise (--thorough, --min-time, --threads). */
 static bool is_usable(const struct tp_check *k, const struct tp_baseline_latency *l)
 {
     char machine[128];

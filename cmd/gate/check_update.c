@@ -182,7 +182,7 @@ static int measure_exact(struct update *u, size_t cell, struct tp_baseline_cell 
     const struct tp_gate_cell *c = &u->k->gate.cells[cell];
     uint64_t from = tp_wall_ns();
     bool verified;
-    int status = tp_check_play_twice(u->k, cell, runs, &verified, err);
+    int status = tp_check_replay_twice(u->k, cell, runs, &verified, err);
     u->replay_ns = (tp_wall_ns() - from) / 2;
     if (!status)
         status = keep_run(u, c, &runs[0].runs[0], out, err);

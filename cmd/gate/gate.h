@@ -172,7 +172,7 @@ void tp_gate_print_remarks(const struct tp_gate *g, struct tp_page *page);
 
 TP_CHECK_EXPORTS(TP_EXPORT_DECLARE, tp_check)
 extern const struct tp_exporter tp_check_text;
-struct cJSON *tp_check_tree(struct tp_json *j, const void *of); /* tapool.check/1 */
+struct cJSON *tp_check_tree(struct tp_json *j, const void *of); /* tapool.check/2 */
 extern const struct tp_exporters tp_check_exporters;
 enum { TP_EXPORT_INDEXES(tp_check, TP_CHECK_EXPORTS) };
 

@@ -1,4 +1,4 @@
-/* tapool.check/1: all findings of a gate as JSON, described by cmd/gate/check.schema.json. Within a
+/* tapool.check/2: all findings of a gate as JSON, described by cmd/gate/check.schema.json. Within a
  * major version members are only added, never renamed or removed. */
 #include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
@@ -152,7 +152,7 @@ static void write_rule(struct tp_json *j, cJSON *root, const struct tp_gate *g)
 cJSON *tp_gate_tree(struct tp_json *j, const struct tp_gate *g, const size_t *place, size_t most)
 {
     cJSON *root = tp_json_object(j, NULL, NULL);
-    tp_json_text(j, root, "schema", "tapool.check/1");
+    tp_json_text(j, root, "schema", "tapool.check/2");
     tp_json_tool(j, root);
     tp_json_machine(j, root);
     tp_json_text(j, root, "verdict", tp_gate_verdict(g).s);

@@ -61,9 +61,8 @@ static bool cells_failed(const struct tp_gate *g)
 
 static struct junit_tally count_classes(const struct tp_gate *g)
 {
-    struct junit_tally t = {.tests = TP_CLASS_REPORT + 1,
-                            .failures = cells_failed(g),
-                            .errors = tp_gate_is_unfinished(g)};
+    struct junit_tally t = {
+        .tests = TP_CLASS_REPORT + 1, .failures = cells_failed(g), .errors = tp_gate_is_aborted(g)};
     for (size_t i = 0; i < g->cell_count; i++) {
         t.tests += g->cells[i].failed != NULL;
         t.errors += g->cells[i].failed != NULL;
@@ -140,8 +139,8 @@ static void write_classes(const struct tp_gate *g, FILE *out)
     fputs("    <testcase classname=\"tapool.classes\" name=\"cells\" time=\"0\">", out);
     if (cells_failed(g))
         tp_put(out, TP_TO_XML, "<failure type=\"cells\" message=\"%s\"/>", why);
-    else if (tp_gate_is_unfinished(g))
-        tp_put(out, TP_TO_XML, "<error type=\"unfinished\" message=\"%s\"/>", why);
+    else if (tp_gate_is_aborted(g))
+        tp_put(out, TP_TO_XML, "<error type=\"aborted\" message=\"%s\"/>", why);
     fputs("</testcase>\n", out);
     for (size_t i = 0; i < g->cell_count; i++)
         if (g->cells[i].failed)

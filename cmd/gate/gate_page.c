@@ -1,5 +1,5 @@
 /* The page of `tapool check`, for people who open the artifact of a job that failed: the verdict,
- * what caused it, what was compared and what was not, and how to go on. The data is tapool.check/1
+ * what caused it, what was compared and what was not, and how to go on. The data is tapool.check/2
  * with what only its chart needs:
  *
  *     { ..., "page": { "texts": [
@@ -56,7 +56,7 @@ static const char *meaning_of(const struct tp_gate *g)
 {
     if (g->counts[TP_REGRESSION])
         return "Something got worse than it may.";
-    if (tp_gate_is_unfinished(g))
+    if (tp_gate_is_aborted(g))
         return "The check did not get to its end: this is what it had found until then.";
     if (g->exit_code == 5)
         return "The times varied so much that a slowdown cannot be excluded.";

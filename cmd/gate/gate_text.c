@@ -334,7 +334,7 @@ bool tp_cells_unmet(const struct tp_gate *g)
     return g->all_cells && g->cell_count < g->cells_total;
 }
 
-bool tp_gate_is_unfinished(const struct tp_gate *g)
+bool tp_gate_is_aborted(const struct tp_gate *g)
 {
     return g->exit_code != 0 && g->exit_code != 1 && g->exit_code != 5;
 }
@@ -356,9 +356,9 @@ struct tp_gate_line tp_gate_unmet(const struct tp_gate *g)
                     tp_digits(100 * g->sensitivity).s,
                     g->sharpness.cells ? "times vary too much to detect so small a slowdown"
                                        : "no times were compared");
-    if (tp_gate_is_unfinished(g) && g->error[0])
+    if (tp_gate_is_aborted(g) && g->error[0])
         tp_clean_text(g->error, line.s, sizeof line.s);
-    else if (tp_gate_is_unfinished(g))
+    else if (tp_gate_is_aborted(g))
         tp_gate_add(&line, "%s", "an error or a signal ended the check: stderr says which");
     if (g->exit_code != 1)
         return line;
@@ -481,7 +481,7 @@ static const char *verdict_word(const struct tp_gate *g)
         return "PASS";
     if (g->exit_code == 5)
         return "INCONCLUSIVE";
-    return tp_gate_is_unfinished(g) && !g->counts[TP_REGRESSION] ? "UNFINISHED" : "FAIL";
+    return tp_gate_is_aborted(g) && !g->counts[TP_REGRESSION] ? "ABORTED" : "FAIL";
 }
 
 struct tp_gate_line tp_gate_verdict(const struct tp_gate *g)

@@ -89,7 +89,7 @@ bool tp_finding_is_timed(const struct tp_finding *f);
 
 /* Whether an error or a signal ended the check early, or the findings could not be written where
  * they were asked for. */
-bool tp_gate_is_unfinished(const struct tp_gate *g);
+bool tp_gate_is_aborted(const struct tp_gate *g);
 
 /* Whether --require asks for a class that was not checked in every cell. Cells that are new to the
  * base build do not count if they are the only ones left out. */
@@ -112,7 +112,7 @@ struct tp_gate_line tp_gate_set_by(const struct tp_gate *g);
 
 /* The verdict: "FAIL: 2 regressions, 1 better, 99 unchanged, 0 inconclusive; 6 of 6 cells; minimum
  * detectable slowdown 6%". The
- * first word is PASS, FAIL, INCONCLUSIVE, or UNFINISHED if an error or a signal ended the check
+ * first word is PASS, FAIL, INCONCLUSIVE, or ABORTED if an error or a signal ended the check
  * before a regression was found. "(2 of 6 cells, memory and counts only)" follows it if that is all
  * that was checked. The grammar is fixed and every form writes the whole line, because
  * scripts read it; on the screen no other line begins with one of these words. */

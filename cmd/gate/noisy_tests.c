@@ -51,7 +51,7 @@ static bool is_visible(const struct tp_rounds *r)
 {
     for (size_t side = 0; side < r->sides; side++) {
         double net = median_named(r, side, "ns_per_op");
-        double engine = median_named(r, side, "engine_ns_per_op");
+        double engine = median_named(r, side, "replay_overhead_ns_per_op");
         if (net >= SENSITIVE_SHARE * (net + engine))
             return true;
     }

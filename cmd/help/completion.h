@@ -17,7 +17,7 @@ enum tp_list {
     TP_LIST_TRACE, /* a file, or a sample */
     TP_LIST_STRATEGY,
     TP_LIST_SOURCE,
-    TP_LIST_DECORATOR, /* after the '+' of a source */
+    TP_LIST_WRAPPER, /* after the '+' of a source */
     TP_LIST_FORMAT,
     TP_LIST_PROFILE,
     TP_LIST_METRIC, /* metrics that can be compared */

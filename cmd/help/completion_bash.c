@@ -129,7 +129,7 @@ static const char fixed[] =
     "        ;;\n"
     "    source/*+*)\n"
     "        head=${value%+*}+\n"
-    "        _tapool_list decorator\n"
+    "        _tapool_list wrapper\n"
     "        ;;\n"
     "    =*) words=${kind#=} ;;\n"
     "    *) _tapool_list \"$kind\" ;;\n"

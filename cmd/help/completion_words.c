@@ -13,12 +13,10 @@
 enum { SAMPLES_MAX = 256, SAMPLE_TEXT = 64 };
 
 const char *const tp_list_names[TP_LIST_COUNT] = {
-    [TP_LIST_NONE] = "none",     [TP_LIST_FILE] = "file",
-    [TP_LIST_TRACE] = "trace",   [TP_LIST_STRATEGY] = "strategy",
-    [TP_LIST_SOURCE] = "source", [TP_LIST_DECORATOR] = "decorator",
-    [TP_LIST_FORMAT] = "format", [TP_LIST_PROFILE] = "profile",
-    [TP_LIST_METRIC] = "metric", [TP_LIST_COMMAND] = "command",
-    [TP_LIST_TOPIC] = "topic",
+    [TP_LIST_NONE] = "none",         [TP_LIST_FILE] = "file",       [TP_LIST_TRACE] = "trace",
+    [TP_LIST_STRATEGY] = "strategy", [TP_LIST_SOURCE] = "source",   [TP_LIST_WRAPPER] = "wrapper",
+    [TP_LIST_FORMAT] = "format",     [TP_LIST_PROFILE] = "profile", [TP_LIST_METRIC] = "metric",
+    [TP_LIST_COMMAND] = "command",   [TP_LIST_TOPIC] = "topic",
 };
 
 bool tp_is_listed(const struct tp_command *cmd)
@@ -85,10 +83,10 @@ static void print_samples(struct words *w)
             add(w, "sample:", s.names[i]);
 }
 
-static void print_sources(struct words *w, bool decorators)
+static void print_sources(struct words *w, bool wrappers)
 {
     for (size_t i = 0; tp_sources[i]; i++)
-        if (((tp_sources[i]->flags & TP_SRC_DECORATOR) != 0) == decorators)
+        if (((tp_sources[i]->flags & TP_SRC_WRAPPER) != 0) == wrappers)
             add(w, "", tp_sources[i]->name);
 }
 
@@ -127,8 +125,8 @@ void tp_list_print(enum tp_list list, FILE *out)
     struct words w = {out, 0};
     if (list == TP_LIST_TRACE)
         print_samples(&w);
-    else if (list == TP_LIST_SOURCE || list == TP_LIST_DECORATOR)
-        print_sources(&w, list == TP_LIST_DECORATOR);
+    else if (list == TP_LIST_SOURCE || list == TP_LIST_WRAPPER)
+        print_sources(&w, list == TP_LIST_WRAPPER);
     else if (list == TP_LIST_COMMAND)
         print_commands(&w);
     else if (list == TP_LIST_TOPIC)

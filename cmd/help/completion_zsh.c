@@ -9,7 +9,7 @@ static void print_list(enum tp_list list, FILE *out)
 {
     fprintf(out, "_tapool_%s() {\n", tp_list_names[list]);
     if (list == TP_LIST_SOURCE) {
-        fputs("    compset -P '*+' && { _tapool_decorator; return; }\n", out);
+        fputs("    compset -P '*+' && { _tapool_wrapper; return; }\n", out);
     } else if (list == TP_LIST_STRATEGY) {
         fputs("    compset -P '*:*' && return\n    compset -P '*='\n", out);
     }

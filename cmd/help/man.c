@@ -98,7 +98,7 @@ static void print_synopsis(FILE *out)
 static void print_description(FILE *out)
 {
     tp_man_section(out, "DESCRIPTION");
-    tp_man_text(out, "tapool replays recorded allocations against allocator policies: which one "
+    tp_man_text(out, "tapool replays recorded allocations against allocator strategies: which one "
                      "needs how much memory for this program, how fragmented it gets, and what a "
                      "call costs. Traces come from host programs (mtrace, valgrind, malloc "
                      "interposers) and from GPUs (PyTorch snapshots, RMM and Umpire logs); a GPU "
@@ -141,12 +141,12 @@ static void print_strategies(FILE *out)
 static void print_sources(FILE *out)
 {
     tp_man_section(out, "SOURCES");
-    tp_man_text(out, "Where strategies get their memory. Decorators follow behind '+', such as "
+    tp_man_text(out, "Where strategies get their memory. Wrappers follow behind '+', such as "
                      "virtual+limit:capacity=1GiB.");
     for (size_t i = 0; tp_sources[i]; i++) {
         const struct tp_source_ops *s = tp_sources[i];
         char name[64];
-        snprintf(name, sizeof name, "%s%s", s->flags & TP_SRC_DECORATOR ? "+" : "", s->name);
+        snprintf(name, sizeof name, "%s%s", s->flags & TP_SRC_WRAPPER ? "+" : "", s->name);
         tp_man_entry(out, name, NULL);
         tp_man_text(out, "%s", s->summary);
         print_spec_options(out, s->options);
@@ -227,11 +227,11 @@ static void print_configuration(FILE *out)
 static void print_examples(FILE *out)
 {
     static const struct tp_fact rows[] = {
-        {"tapool replay sample:sqlite", "the usual policies on a shipped trace, one table"},
-        {"tapool replay my.json -s arena -v", "one policy, in every detail"},
+        {"tapool replay sample:sqlite", "the usual strategies on a shipped trace, one table"},
+        {"tapool replay my.json -s arena -v", "one strategy, in every detail"},
         {"tapool replay snapshot.pickle --capacity 8GiB", "would it have fitted, and with which?"},
         {"tapool info snapshot.pickle", "what is in a trace"},
-        {"tapool convert rmm.csv -o rmm.tpt", "small and quick to play"},
+        {"tapool convert rmm.csv -o rmm.tpt", "small and quick to replay"},
         {"tapool gen web-server --threads 4 -o web.tpt", "a synthetic trace"},
         {"tapool compare sample:web -s system -s arena", "which is better, measured in turn"},
         {"tapool check", "hold the result against tapool-baseline.json"},
@@ -242,7 +242,7 @@ static void print_examples(FILE *out)
 
 void tp_man_tapool(FILE *out)
 {
-    tp_man_begin(out, "tapool", "1", "replay recorded allocations against allocator policies");
+    tp_man_begin(out, "tapool", "1", "replay recorded allocations against allocator strategies");
     print_synopsis(out);
     print_description(out);
     print_commands(out);

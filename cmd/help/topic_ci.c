@@ -74,7 +74,7 @@ static const char results_text[] =
     "      A PASS counts the figures that could have failed: ns_per_op, and\n"
     "      percentiles that were slower by the effect.\n"
     "  insensitive   Most of a cell's time is replay overhead: class D decides.\n"
-    "  UNFINISHED   An error or a signal ended the check (exit 2, 3, 4, 128 + signal)\n"
+    "  ABORTED   An error or a signal ended the check (exit 2, 3, 4, 128 + signal)\n"
     "      before it found a regression; after one the result is FAIL. Figures so far\n"
     "      are shown.\n";
 
@@ -110,7 +110,7 @@ static const char exports_text[] =
 
 static const struct tp_topic_section sections[] = {
     {"classes", "how memory, instructions and latency are tested", NULL, .texts = {classes_text}},
-    {"results", "PASS, FAIL, inconclusive and other results", "inconclusive unfinished insensitive",
+    {"results", "PASS, FAIL, inconclusive and other results", "inconclusive aborted insensitive",
      .texts = {results_text}},
     {"baseline", "how to change the baseline", "update", .texts = {baseline_text}},
     {"limits", "time limit, minimum detectable slowdown", "sensitivity timeout",

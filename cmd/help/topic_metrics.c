@@ -9,7 +9,7 @@
 
 enum { WIDTH = 80, NAME = 2, MEANING = 26 };
 
-/* Prints the meaning of a figure next to the last part of its name, such as "next_pass". */
+/* Prints the meaning of a figure next to the last part of its name, such as "warm_calls". */
 static void print_meaning(struct tp_page *page, const struct tp_metric *f)
 {
     const char *dot = strrchr(f->name, '.'), *name = dot ? dot + 1 : f->name;
@@ -41,7 +41,7 @@ static void print_sources(const struct tp_topic_section *section, FILE *out)
     tp_page_init(&page, out, 0);
     for (size_t i = 0; tp_sources[i]; i++) {
         char name[32];
-        bool wrapper = tp_sources[i]->flags & TP_SRC_DECORATOR;
+        bool wrapper = tp_sources[i]->flags & TP_SRC_WRAPPER;
         snprintf(name, sizeof name, "%s%s", wrapper ? "+" : "", tp_sources[i]->name);
         tp_page_row(&page, wrapper ? NAME : NAME + 1, name, MEANING, "%s", tp_sources[i]->summary);
     }

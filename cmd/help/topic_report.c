@@ -153,7 +153,7 @@ static const char oom_text[] =
     "  demand          Requested bytes leave no room; no strategy can help.\n"
     "  fragmentation   Enough was free, but rounded up, cached for other sizes, or\n"
     "                  not contiguous; another strategy may serve the request.\n"
-    "  policy          The strategy refused by a rule of its own; the device was not\n"
+    "  strategy          The strategy refused by a rule of its own; the device was not\n"
     "                  full.\n"
     "\n"
     "  min capacity    smallest device without OOM. A strategy returns free memory\n"

@@ -28,7 +28,7 @@ void tp_info_live(const struct tp_info_report *r, struct tp_page *page);
 void tp_info_objects(const struct tp_info_report *r, struct tp_page *page);
 void tp_info_end(const struct tp_info_report *r, struct tp_page *page);
 
-/* The document tapool.info/1, in which names never change and are only added. The caller deletes
+/* The document tapool.info/2, in which names never change and are only added. The caller deletes
  * it; it is incomplete if `j` has failed. */
 cJSON *tp_info_tree(struct tp_json *j, const struct tp_info_report *r);
 
@@ -55,7 +55,7 @@ void tp_info_pair_table(const struct tp_trace_pair *pair, struct tp_page *page);
 /* Prints which allocation sites grew, and by how much in the phases that both have. */
 void tp_info_growth_text(const struct tp_pair_growth *g, struct tp_page *page);
 
-/* The document tapool.info-pair/1, of which holds the same. */
+/* The document tapool.info-pair/2, of which holds the same. */
 cJSON *tp_info_pair_tree(struct tp_json *j, const struct tp_trace_pair *pair);
 
 /* Adds its members that tell the growth. */

@@ -2,7 +2,7 @@
 #include "cmd/info/info.h"
 #include "cmd/info/pair_growth.h"
 #include "cmd/info/site_rows.h"
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "cmd/ui/table.h"
 
 enum { SITES = 12, PHASES = 8, PHASE = 4, PHASE_MIN = 20 };

@@ -1,4 +1,4 @@
-/* Writes tapool.info/1. Members that the result of a replay has too have the same names there
+/* Writes tapool.info/2. Members that the result of a replay has too have the same names there
  * (cmd/results/report_json.h). */
 #include "cmd/info/info.h"
 #include "cmd/report/report_head.h"
@@ -282,7 +282,7 @@ cJSON *tp_info_tree(struct tp_json *j, const struct tp_info_report *r)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
     cJSON *root = tp_json_object(j, NULL, NULL);
-    tp_json_text(j, root, "schema", "tapool.info/1");
+    tp_json_text(j, root, "schema", "tapool.info/2");
     tp_json_tool(j, root);
     tp_json_trace(j, root, r->trace, r->captured);
     tp_info_captured(j, root, r);

@@ -57,7 +57,7 @@ static void write_conditions(struct tp_json *j, cJSON *root, const struct tp_tra
 cJSON *tp_info_pair_tree(struct tp_json *j, const struct tp_trace_pair *pair)
 {
     cJSON *root = tp_json_object(j, NULL, NULL);
-    tp_json_text(j, root, "schema", "tapool.info-pair/1");
+    tp_json_text(j, root, "schema", "tapool.info-pair/2");
     tp_json_tool(j, root);
     write_traces(j, root, pair);
     write_figures(j, root, pair);

@@ -20,7 +20,7 @@
 #define KIB(n)      ((uint64_t)(n) << 10)
 #define MIB(n)      ((uint64_t)(n) << 20)
 #define NO_LIMIT    UINT64_MAX
-#define OF_THE_PAST 0 /* event of the prologue, whose objects have no event of their own */
+#define OF_THE_PAST 0 /* event of the initial_heap, whose objects have no event of their own */
 
 static const uint64_t host_limits[TP_INFO_SIZES] = {64, 512, KIB(4), KIB(64), MIB(1), NO_LIMIT};
 static const uint64_t device_limits[TP_INFO_SIZES] = {512,     KIB(64),  MIB(1),
@@ -65,7 +65,7 @@ struct scan {
     uint64_t made; /* events that have an instruction */
     uint64_t last; /* the last event that has an instruction */
     uint32_t mark;
-    bool begun;  /* the prologue is over */
+    bool begun;  /* the initial_heap is over */
     bool curves; /* columns and curves are made */
 };
 
@@ -117,7 +117,7 @@ static void add_point(struct device *d, uint64_t event, uint64_t clock)
                                           .clock = clock});
 }
 
-/* The whole prologue becomes one point at event 0, because its blocks were all live before the
+/* The whole initial_heap becomes one point at event 0, because its blocks were all live before the
  * first event. */
 static void begin_curves(struct scan *s)
 {
@@ -412,7 +412,7 @@ static int scan_window(void *ctx, const struct tp_window *w, struct tp_err *err)
     struct scan *s = ctx;
     uint32_t jump = 0;
     uint64_t event = w->first_event;
-    if (!w->prologue)
+    if (!w->initial_heap)
         begin_curves(s);
     for (uint32_t i = 0; i < w->count; i++) {
         if (jump < w->jump_count && w->jumps[jump].index == i)
@@ -421,7 +421,7 @@ static int scan_window(void *ctx, const struct tp_window *w, struct tp_err *err)
         s->made += event != s->last;
         s->last = event;
         s->time += w->insns[i].gap_ns;
-        event += !w->prologue;
+        event += !w->initial_heap;
         int status = on_insn(s, &w->insns[i], err);
         if (status)
             return status;

@@ -6,7 +6,7 @@
 #include "cmd/report/curve_text.h"
 #include "cmd/report/recorded_text.h"
 #include "cmd/report/report_head.h"
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "cmd/results/figures.h"
 
 #include <stdarg.h>
@@ -210,7 +210,7 @@ static void print_recorded_oom(const struct tp_captured_device *d, const char *o
     if (d->oom_free != UINT64_MAX)
         tp_page_more(page, NOTE, ", with %s left on the device",
                      tp_bytes(d->oom_free, page->exact).s);
-    tp_failures_text(d->ooms, d->played, text, sizeof text);
+    tp_failures_text(d->ooms, d->replayed, text, sizeof text);
     tp_page_more(page, NOTE, "%s%s", *text ? "; " : "", text);
     tp_page_line(page);
 }
@@ -243,13 +243,13 @@ static void print_recorded_end(const struct tp_info_report *r, struct tp_page *p
     const struct tp_recorded *rec = &r->trace->recorded;
     for (uint32_t i = 0; rec->has_end && i < rec->count && i < DEVICES_SHOWN; i++) {
         const struct tp_recorded_device *d = &rec->devices[i];
-        if (!d->end_idle) {
+        if (!d->end_free) {
             tp_page_put(page, NOTE, "%snothing is idle in %s's segments", of_device(r, i).s,
                         rec->by);
             continue;
         }
         tp_page_at(page, NOTE, "%s%s idle in %s of %s's segments, the largest %s",
-                   of_device(r, i).s, tp_bytes(d->end_idle, page->exact).s,
+                   of_device(r, i).s, tp_bytes(d->end_free, page->exact).s,
                    tp_plural(d->end_pieces, "piece").s, rec->by,
                    tp_bytes(d->end_largest, page->exact).s);
         const struct tp_text bytes = tp_bytes(d->end_returnable, page->exact);
@@ -515,7 +515,7 @@ void tp_info_text(const struct tp_info_report *r, struct tp_page *page)
     tp_info_contents(r, page);
     if (!r->trace->meta.nothing)
         tp_info_live(r, page);
-    tp_holders_print(r->captured->holders, page);
+    tp_sites_print(r->captured->sites, page);
     tp_info_objects(r, page);
     tp_info_end(r, page);
     if (!r->trace->meta.nothing)

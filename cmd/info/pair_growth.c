@@ -2,7 +2,7 @@
 #include "cmd/info/pair_growth.h"
 
 #include "traces/event.h"
-#include "traces/places/holders.h"
+#include "traces/places/sites.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,32 +10,32 @@
 /* ---- sites at a moment ---- */
 
 static int find_sites(const struct tp_trace *t, uint64_t at, const struct tp_growth_cfg *cfg,
-                      struct tp_sites *out, struct tp_err *err)
+                      struct tp_named_sites *out, struct tp_err *err)
 {
-    const struct tp_sites_cfg sites = {.by = cfg->by,
-                                       .depth = cfg->depth > 1 ? cfg->depth : 0,
-                                       .apart = true,
-                                       .most = TP_SITES_ALL,
-                                       .stop = cfg->stop};
+    const struct tp_named_sites_cfg sites = {.by = cfg->by,
+                                             .depth = cfg->depth > 1 ? cfg->depth : 0,
+                                             .apart = true,
+                                             .most = TP_SITES_ALL,
+                                             .stop = cfg->stop};
     struct tp_held_list list;
-    int rc = tp_holders_list(t, 0, at, &list, err);
+    int rc = tp_sites_list(t, 0, at, &list, err);
     if (rc == TP_OK)
-        rc = tp_sites_of(&list, &sites, out, err);
+        rc = tp_named_sites_of(&list, &sites, out, err);
     free(list.blocks);
     return rc;
 }
 
 /* What is not known of one side would be growth of the other. */
-static int at_peak(const struct tp_trace *t, const struct tp_growth_cfg *cfg, struct tp_sites *out,
-                   struct tp_err *err)
+static int at_peak(const struct tp_trace *t, const struct tp_growth_cfg *cfg,
+                   struct tp_named_sites *out, struct tp_err *err)
 {
     int rc = cfg->by == TP_BY_PLACE || tp_program_facts(t->program)->devices > 1
-                 ? tp_holders_sayable(t, err)
+                 ? tp_sites_sayable(t, err)
                  : TP_OK;
     if (rc == TP_OK)
         rc = find_sites(t, TP_AT_PEAK, cfg, out, err);
     if (rc == TP_OK && !out->known && out->bytes > out->initial_bytes)
-        rc = tp_holders_known(&(struct tp_captured){.count = 0}, t, err);
+        rc = tp_sites_known(&(struct tp_captured){.count = 0}, t, err);
     return rc;
 }
 
@@ -128,7 +128,7 @@ static const struct tp_site_row *most_apart(const struct tp_site_rows *r)
 static int look_at_phase(const struct tp_trace_pair *pair, const struct tp_growth_cfg *cfg,
                          struct tp_phase_growth *p, struct tp_err *err)
 {
-    struct tp_sites sites[2] = {{.count = 0}, {.count = 0}};
+    struct tp_named_sites sites[2] = {{.count = 0}, {.count = 0}};
     struct tp_site_rows rows = {.count = 0};
     int rc = TP_OK;
     for (int side = 0; rc == TP_OK && side < 2; side++)

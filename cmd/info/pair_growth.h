@@ -7,7 +7,7 @@
 #ifndef TP_PAIR_GROWTH_H
 #define TP_PAIR_GROWTH_H
 
-#include "cmd/info/sites.h"
+#include "cmd/info/named_sites.h"
 #include "cmd/info/trace_pair.h"
 
 enum { TP_PHASE_LOOKED_AT = 5 };
@@ -24,8 +24,8 @@ struct tp_phase_growth {
 };
 
 struct tp_pair_growth {
-    enum tp_holders_by by;
-    struct tp_sites sites[2];
+    enum tp_sites_by by;
+    struct tp_named_sites sites[2];
     struct tp_site_rows rows;
     struct tp_phase_growth *phases; /* owned; the most growth first, then by name */
     size_t phase_count, phase_room;
@@ -33,8 +33,8 @@ struct tp_pair_growth {
 };
 
 struct tp_growth_cfg {
-    enum tp_holders_by by;
-    unsigned depth; /* as in struct tp_holders_cfg */
+    enum tp_sites_by by;
+    unsigned depth; /* as in struct tp_sites_cfg */
     int (*stop)(struct tp_err *err);
 };
 

@@ -1,7 +1,7 @@
 /* See site_rows.h. */
 #include "cmd/info/site_rows.h"
 
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "cmd/ui/table.h"
 
 enum { NAME = 5, NAME_MIN = 8 }; /* the column of names, and its least width */
@@ -73,7 +73,7 @@ static void add_numbers(struct tp_table *t, const uint64_t bytes[2], const uint6
 }
 
 static void add_name(const struct tp_site_row *row, const struct tp_site_rows *r,
-                     enum tp_holders_by by, struct tp_str *out)
+                     enum tp_sites_by by, struct tp_str *out)
 {
     bool initial = row->kind == TP_SITE_INITIAL || row->kind == TP_SITE_INITIAL_OTHER;
     if (initial)
@@ -203,10 +203,10 @@ static void write_row(struct tp_json *j, cJSON *o, const struct tp_site_row *row
 }
 
 void tp_json_site_rows(struct tp_json *j, cJSON *in, const char *name, const struct tp_site_rows *r,
-                       enum tp_holders_by by)
+                       enum tp_sites_by by)
 {
     cJSON *o = tp_json_object(j, in, name);
-    tp_json_text(j, o, "by", tp_holders_by_words[by]);
+    tp_json_text(j, o, "by", tp_sites_by_words[by]);
     tp_json_bool(j, o, "estimated", r->estimated);
     tp_json_two(j, o, "bytes", r->bytes);
     tp_json_two(j, o, "blocks", r->blocks);

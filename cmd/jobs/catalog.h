@@ -1,4 +1,4 @@
-/* What can be played, read and written: the tables of strategies, sources, formats and profiles.
+/* What can be replayed, read and written: the tables of strategies, sources, formats and profiles.
  * All are NULL-terminated; cmd/registry.c fills them. */
 #ifndef TP_CATALOG_H
 #define TP_CATALOG_H
@@ -16,16 +16,16 @@ extern const struct tp_trace_writer *const tp_trace_writers[];
 extern const struct tp_profile *const tp_profiles[];
 extern const struct tp_trace_writer tp_writer_tpt; /* the one that keeps everything */
 
-/* The strategies that are played without -s, for host and for device traces. `lib` stands for every
- * library that is found. */
+/* The strategies that are replayed without -s, for host and for device traces. `lib` stands for
+ * every library that is found. */
 enum { TP_DEFAULT_MAX = 16 };
 extern const struct tp_strategy *const tp_default_host[];
 extern const struct tp_strategy *const tp_default_device[];
 
-/* The strategy that does what a recorded allocator did: played first on its recordings, on
+/* The strategy that does what a recorded allocator did: replayed first on its recordings, on
  * simulated memory, with the recorded settings unless others are given. `by`: its name in struct
  * tp_recorded. */
-struct tp_recorded_policy {
+struct tp_recorded_strategy {
     const char *by;
     const struct tp_strategy *strategy;
     const char *option; /* takes the settings as they are recorded */
@@ -49,13 +49,14 @@ struct tp_recorded_policy {
     /* What the settings among what a trace says mean for limits of memory; NULL: not known. */
     struct tp_limit_rules (*limits)(const char *said, const char *device);
 };
-extern const struct tp_recorded_policy *const tp_recorded_policies[];
-const struct tp_recorded_policy *tp_find_recorded_policy(const char *by); /* NULL: there is none */
+extern const struct tp_recorded_strategy *const tp_recorded_strategies[];
+const struct tp_recorded_strategy *
+tp_find_recorded_strategy(const char *by); /* NULL: there is none */
 
 /* Find an entry by its name in any case. NULL: unknown; err is TP_EUSAGE with the nearest name as
  * hint. */
 const struct tp_strategy *tp_find_strategy(const char *name, struct tp_err *err);
-const struct tp_source_ops *tp_find_source(const char *name, bool decorator, struct tp_err *err);
+const struct tp_source_ops *tp_find_source(const char *name, bool wrapper, struct tp_err *err);
 const struct tp_profile *tp_find_profile(const char *name, struct tp_err *err);
 
 /* The folders that are searched for shipped samples, in order. `list` is NULL-terminated and may

@@ -34,18 +34,18 @@ const struct tp_strategy *tp_find_strategy(const char *name, struct tp_err *err)
     return NULL;
 }
 
-const struct tp_source_ops *tp_find_source(const char *name, bool decorator, struct tp_err *err)
+const struct tp_source_ops *tp_find_source(const char *name, bool wrapper, struct tp_err *err)
 {
     const char *names[NAMES_MAX] = {0};
     size_t count = 0;
     for (size_t i = 0; tp_sources[i] && count < NAMES_MAX - 1; i++) {
-        if (((tp_sources[i]->flags & TP_SRC_DECORATOR) != 0) != decorator)
+        if (((tp_sources[i]->flags & TP_SRC_WRAPPER) != 0) != wrapper)
             continue;
         names[count++] = tp_sources[i]->name;
         if (!strcasecmp(name, tp_sources[i]->name))
             return tp_sources[i];
     }
-    tp_unknown_name(err, decorator ? "source wrapper" : "source", name, names,
+    tp_unknown_name(err, wrapper ? "source wrapper" : "source", name, names,
                     "tapool help metrics sources");
     return NULL;
 }
@@ -62,11 +62,11 @@ const struct tp_profile *tp_find_profile(const char *name, struct tp_err *err)
     return NULL;
 }
 
-const struct tp_recorded_policy *tp_find_recorded_policy(const char *by)
+const struct tp_recorded_strategy *tp_find_recorded_strategy(const char *by)
 {
-    for (size_t i = 0; by && tp_recorded_policies[i]; i++)
-        if (!strcmp(by, tp_recorded_policies[i]->by))
-            return tp_recorded_policies[i];
+    for (size_t i = 0; by && tp_recorded_strategies[i]; i++)
+        if (!strcmp(by, tp_recorded_strategies[i]->by))
+            return tp_recorded_strategies[i];
     return NULL;
 }
 

@@ -2,7 +2,7 @@
  * a shared job that holds the request and receives the result. fork without exec is not enough,
  * because the child's heap would be a copy of the parent's, with the holes that reading the trace
  * has left in it. The program is passed as plain instructions, because decoding another form would
- * use the heap that is measured. The child reads the request once, before the library is played,
+ * use the heap that is measured. The child reads the request once, before the library is replayed,
  * and the parent believes only what replay_answer.h lets pass. */
 #include "cmd/jobs/child.h"
 
@@ -40,7 +40,7 @@ struct child_job {
     uint32_t touch, passes, min_replays, repeat, threads, cores;
     uint64_t min_time_ns, seed, latency_operations;
     struct tp_touched touched;
-    bool stop_on_oom, drop_prologue, has_touched, threads_if_possible, huge_pages, progress;
+    bool stop_on_oom, drop_initial_heap, has_touched, threads_if_possible, huge_pages, progress;
 };
 #define ASKING_NS  UINT64_C(5000000000) /* the longest time to ask a library for its version */
 #define RUN_OFFSET TP_REPLAY_RUN_AT(sizeof(struct child_job))
@@ -99,7 +99,7 @@ static void fill_job(struct child_job *job, const struct tp_replay_cfg *cfg)
     job->min_time_ns = cfg->min_time_ns;
     job->seed = cfg->seed;
     job->stop_on_oom = cfg->stop_on_oom;
-    job->drop_prologue = cfg->drop_prologue;
+    job->drop_initial_heap = cfg->drop_initial_heap;
     job->huge_pages = cfg->huge_pages;
     job->progress = cfg->progress != NULL;
     job->has_touched = cfg->touched != NULL;
@@ -272,11 +272,11 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     return status;
 }
 
-/* Starts a child that plays nothing, and takes what it answers of itself. */
+/* Starts a child that replays nothing, and takes what it answers of itself. */
 static int ask(const struct tp_strategy_spec *spec, int said,
                const volatile sig_atomic_t *interrupted, struct tp_run *run, struct tp_err *err)
 {
-    static const struct tp_program_facts nothing = {.devices = 0}; /* is played */
+    static const struct tp_program_facts nothing = {.devices = 0}; /* is replayed */
     const struct tp_child_wait wait = {.interrupted = interrupted, .timeout_ns = ASKING_NS};
     struct started c;
     int status = open_started(&c, spec, &nothing, err);
@@ -394,7 +394,8 @@ int tp_child_settings(const struct tp_strategy_spec *spec, const volatile sig_at
 /* What a fork of this process ends with, see watch(). */
 enum { FORKED = 113 };
 
-/* A library that forks would leave two processes that play the same job. The copy ends at once. */
+/* A library that forks would leave two processes that replay the same job. The copy ends at once.
+ */
 static void end_copy(void)
 {
     _exit(FORKED);
@@ -459,7 +460,7 @@ static int answer(const struct child_job *job, struct tp_replay_answer *shared,
                                 .cores = job->cores,
                                 .latency_operations = job->latency_operations,
                                 .stop_on_oom = job->stop_on_oom,
-                                .drop_prologue = job->drop_prologue,
+                                .drop_initial_heap = job->drop_initial_heap,
                                 .huge_pages = job->huge_pages,
                                 .follower = &shared->mapped,
                                 .seed = job->seed,
@@ -511,7 +512,7 @@ static int answer_library(const struct child_job *job, struct tp_run *run, struc
     return status;
 }
 
-/* Plays the program that the parent handed over. */
+/* Replays the program that the parent handed over. */
 static int answer_replay(const struct child_job *job, struct tp_replay_answer *shared,
                          struct tp_run *run, size_t run_size, struct tp_err *err)
 {
@@ -525,7 +526,7 @@ static int answer_replay(const struct child_job *job, struct tp_replay_answer *s
     return status;
 }
 
-/* Answers with memory of this process's own. The request is a copy as well: what is played may
+/* Answers with memory of this process's own. The request is a copy as well: what is replayed may
  * write over the shared one. */
 static void answer_job(struct child_job *shared, size_t size, bool asked)
 {

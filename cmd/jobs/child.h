@@ -17,14 +17,14 @@
 int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                     struct tp_run *out, struct tp_err *err);
 
-/* Asks a fresh process in which the strategy is played for the library that serves it, as
+/* Asks a fresh process in which the strategy is replayed for the library that serves it, as
  * "libjemalloc.so.2 5.3.0". Errors are those of a replay: it does not load, has no malloc, ...
  * TP_ESTOP: `interrupted` was not 0. */
 int tp_child_library(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
                      char *out, size_t size, struct tp_err *err);
 
-/* The RSS in bytes of a fresh process in which the strategy is to be played, after its first malloc
- * and before anything else; TP_NONE: the kernel does not say. Errors as above. */
+/* The RSS in bytes of a fresh process in which the strategy is to be replayed, after its first
+ * malloc and before anything else; TP_NONE: the kernel does not say. Errors as above. */
 int tp_child_rss(const struct tp_strategy_spec *spec, const volatile sig_atomic_t *interrupted,
                  uint64_t *out, struct tp_err *err);
 
@@ -34,7 +34,7 @@ int tp_child_settings(const struct tp_strategy_spec *spec, const volatile sig_at
                       struct tp_err *err);
 
 /* The child's part of all. Calls nothing that allocates before the job is mapped, so that a
- * library's heap begins with what is played. TP_EUSAGE: this process was not started by them.
+ * library's heap begins with what is replayed. TP_EUSAGE: this process was not started by them.
  * All other errors go to the parent, which reports them. */
 int tp_child_serve(struct tp_err *err);
 

@@ -9,14 +9,14 @@
 
 #define CHECK_NS UINT64_C(300000000000) /* a check takes seconds where every step is slow */
 
-struct played_case {
+struct replayed_case {
     const struct tp_conformance_case *c;
     const struct tp_conformance_result *r;
 };
 
-static int play(void *ctx, struct tp_err *err)
+static int replay(void *ctx, struct tp_err *err)
 {
-    const struct played_case *p = ctx;
+    const struct replayed_case *p = ctx;
     return p->r->check->run(p->c, p->r->on, err);
 }
 
@@ -44,30 +44,30 @@ static int judge(const struct tp_forked_end *v, struct tp_err *err, struct tp_co
     return r->why.status ? TP_OK : v->answer.status;
 }
 
-static int play_one(const struct tp_conformance_case *c, const volatile sig_atomic_t *interrupted,
-                    struct tp_conformance_result *r, struct tp_err *err)
+static int replay_one(const struct tp_conformance_case *c, const volatile sig_atomic_t *interrupted,
+                      struct tp_conformance_result *r, struct tp_err *err)
 {
     const struct tp_child_wait wait = {.interrupted = interrupted, .timeout_ns = CHECK_NS};
     struct tp_forked_end end;
-    int status = tp_forked_run(play, &(struct played_case){c, r}, &wait, &end, err);
+    int status = tp_forked_run(replay, &(struct replayed_case){c, r}, &wait, &end, err);
     return status ? status : judge(&end, err, r);
 }
 
 int tp_conformance_run(const struct tp_conformance_case *c, tp_conformance_fn *each, void *ctx,
-                       const volatile sig_atomic_t *interrupted, unsigned *played,
+                       const volatile sig_atomic_t *interrupted, unsigned *replayed,
                        struct tp_err *err)
 {
     int status = TP_OK;
-    *played = 0;
+    *replayed = 0;
     for (const struct tp_conformance_check *check = tp_conformance_checks; check->name; check++)
         for (const struct tp_conformance_place *on = tp_conformance_places; on->name; on++) {
             struct tp_conformance_result r = {.check = check, .on = on};
-            if (status || !tp_conformance_plays(check, c, on))
+            if (status || !tp_conformance_replays(check, c, on))
                 continue;
-            status = play_one(c, interrupted, &r, err);
+            status = replay_one(c, interrupted, &r, err);
             if (!status)
                 each(ctx, &r);
-            *played += !status;
+            *replayed += !status;
         }
     return status;
 }

@@ -1,5 +1,5 @@
-/* Plays the conformance suite on a strategy, each check in a fork of this process: a strategy that
- * crashes fails one check and not the others. */
+/* Replays the conformance suite on a strategy, each check in a fork of this process: a strategy
+ * that crashes fails one check and not the others. */
 #ifndef TP_CONFORMANCE_RUN_H
 #define TP_CONFORMANCE_RUN_H
 
@@ -18,10 +18,10 @@ struct tp_conformance_result {
 /* Called after each check. */
 typedef void tp_conformance_fn(void *ctx, const struct tp_conformance_result *result);
 
-/* Plays all checks that make sense for the strategy, and counts them in `played`. Errors are those
- * of tapool itself. */
+/* Replays all checks that make sense for the strategy, and counts them in `replayed`. Errors are
+ * those of tapool itself. */
 int tp_conformance_run(const struct tp_conformance_case *c, tp_conformance_fn *each, void *ctx,
-                       const volatile sig_atomic_t *interrupted, unsigned *played,
+                       const volatile sig_atomic_t *interrupted, unsigned *replayed,
                        struct tp_err *err);
 
 #endif

@@ -15,10 +15,10 @@ struct tp_followed {
 };
 
 struct tp_follow {
-    struct tp_mapped *shared;    /* with the child, which says when to count */
-    struct tp_mapped counted;    /* what this process has found: what it plays cannot write there */
-    int statm;                   /* of the child; -1: not open */
-    uint64_t now;                /* bytes that were mapped after the last call */
+    struct tp_mapped *shared; /* with the child, which says when to count */
+    struct tp_mapped counted; /* what this process has found: what it replays cannot write there */
+    int statm;                /* of the child; -1: not open */
+    uint64_t now;             /* bytes that were mapped after the last call */
     struct tp_followed *threads; /* owned */
     size_t count, room;          /* of `threads` */
     bool begun;

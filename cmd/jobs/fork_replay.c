@@ -1,11 +1,11 @@
-/* See fork_replay.h. The process plays into its own copy of the run, and answers with that. */
+/* See fork_replay.h. The process replays into its own copy of the run, and answers with that. */
 #include "cmd/jobs/fork_replay.h"
 
 #include "cmd/jobs/replay_answer.h"
 
 #define RUN_AT TP_REPLAY_RUN_AT(sizeof(struct tp_replay_answer))
 
-static void play(void *ctx, void *shared)
+static void replay(void *ctx, void *shared)
 {
     const struct tp_fork *f = ctx;
     struct tp_replay_cfg cfg = *f->cfg;
@@ -25,7 +25,7 @@ int tp_fork_start(struct tp_fork *f, const struct tp_replay_cfg *cfg, const char
     int status = tp_forked_open(&f->child, RUN_AT + f->run_size, err);
     if (status)
         return status;
-    status = tp_forked_start(&f->child, play, f, err);
+    status = tp_forked_start(&f->child, replay, f, err);
     if (status)
         tp_forked_close(&f->child);
     return status;

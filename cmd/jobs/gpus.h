@@ -1,5 +1,5 @@
 /* The GPUs of a command. The driver is loaded at most once, and only if it is asked for. Checks
- * whether the GPUs that shall play the devices of a trace are there. */
+ * whether the GPUs that shall replay the devices of a trace are there. */
 #ifndef TP_GPUS_H
 #define TP_GPUS_H
 

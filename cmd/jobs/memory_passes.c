@@ -1,13 +1,13 @@
-/* See memory_passes.h. A policy is played in a fork of this process: all that the fork writes
+/* See memory_passes.h. A strategy is replayed in a fork of this process: all that the fork writes
  * becomes its own page, so it is counted wherever it lies, and what it inherited is not. A real
- * allocator is played in a tapool that is started afresh, because its heap would be inherited.
+ * allocator is replayed in a tapool that is started afresh, because its heap would be inherited.
  *
- * The resident pass is played by the recorded threads: what a malloc keeps for each of them may be
- * many times what one thread leaves. So is the mapped pass, unless one thread is asked for: then it
- * is the same every time.
+ * The resident pass is replayed by the recorded threads: what a malloc keeps for each of them may
+ * be many times what one thread leaves. So is the mapped pass, unless one thread is asked for: then
+ * it is the same every time.
  *
- * The resident pass is played three times, and the middle of the three counts: what the kernel says
- * may differ by a few pages. Where the first one took long it stays alone. */
+ * The resident pass is replayed three times, and the middle of the three counts: what the kernel
+ * says may differ by a few pages. Where the first one took long it stays alone. */
 #include "cmd/jobs/memory_passes.h"
 
 #include "alloc/base/clock.h"
@@ -63,10 +63,10 @@ static void join(const struct tp_resident r[PASSES], struct tp_resident *out)
     out->end = spread_of(r[0].end.median, r[1].end.median, r[2].end.median);
 }
 
-/* ---- playing ---- */
+/* ---- replaying ---- */
 
-int tp_play_apart(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
-                  struct tp_run *out, struct tp_err *err)
+int tp_replay_apart(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                    struct tp_run *out, struct tp_err *err)
 {
     return tp_strategy_takes_source(cfg->strategy) ? tp_fork_replay(cfg, spec->label, out, err)
                                                    : tp_child_replay(cfg, spec, out, err);
@@ -105,8 +105,8 @@ static uint32_t recorded_threads(const struct tp_replay_cfg *cfg)
     return tp_program_facts(cfg->program)->kind == TP_KIND_HOST ? TP_CREW_MAX : 1;
 }
 
-static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
-                         struct tp_run *scratch, struct tp_resident *out, struct tp_err *err)
+static int replay_resident(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                           struct tp_run *scratch, struct tp_resident *out, struct tp_err *err)
 {
     struct tp_resident r[PASSES] = {{0}};
     struct tp_replay_cfg one = *cfg;
@@ -120,7 +120,7 @@ static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strate
         if (cfg->progress)
             cfg->progress(cfg->progress_ctx, "resident", (double)count / PASSES);
         scratch->passes = 0;
-        status = tp_play_apart(&one, spec, scratch, err);
+        status = tp_replay_apart(&one, spec, scratch, err);
         r[count++] = scratch->resident;
         if (!scratch->resident.passes || (count == 1 && tp_wall_ns() - from > LONG_NS))
             break;
@@ -133,8 +133,8 @@ static int play_resident(const struct tp_replay_cfg *cfg, const struct tp_strate
 }
 
 /* A child that cannot be followed is no error: what is mapped is then not known. */
-static int play_mapped(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
-                       struct tp_run *scratch, struct tp_mapped *out, struct tp_err *err)
+static int replay_mapped(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                         struct tp_run *scratch, struct tp_mapped *out, struct tp_err *err)
 {
     struct tp_replay_cfg one = *cfg;
     one.passes = TP_PASS_MAPPED;
@@ -143,7 +143,7 @@ static int play_mapped(const struct tp_replay_cfg *cfg, const struct tp_strategy
     if (cfg->progress)
         cfg->progress(cfg->progress_ctx, "mapped", 0);
     scratch->passes = 0;
-    int status = tp_play_apart(&one, spec, scratch, err);
+    int status = tp_replay_apart(&one, spec, scratch, err);
     *out = scratch->mapped;
     out->known &= !status;
     out->why = status && !out->why ? EIO : out->why;
@@ -156,9 +156,9 @@ int tp_memory_passes(const struct tp_replay_cfg *cfg, const struct tp_strategy_s
     struct tp_run *scratch = calloc(1, tp_run_size(tp_program_facts(cfg->program)->devices));
     int status = scratch ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status && cfg->passes & TP_PASS_RESIDENT)
-        status = play_resident(cfg, spec, scratch, &out->resident, err);
+        status = replay_resident(cfg, spec, scratch, &out->resident, err);
     if (!status && cfg->passes & TP_PASS_MAPPED)
-        status = play_mapped(cfg, spec, scratch, &out->mapped, err);
+        status = replay_mapped(cfg, spec, scratch, &out->mapped, err);
     out->passes |= cfg->passes & TP_MEMORY_PASSES;
     free(scratch);
     return status;

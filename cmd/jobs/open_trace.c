@@ -41,7 +41,7 @@ static void check_release(struct tp_meta *meta)
     char *release = meta->allocator_release;
     if (!release)
         return;
-    if (tp_find_recorded_policy("PyTorch")->knows_release(release)) {
+    if (tp_find_recorded_strategy("PyTorch")->knows_release(release)) {
         size_t major = strspn(release, "0123456789") + 1;
         release[major + strspn(release + major, "0123456789")] = '\0';
     } else {
@@ -51,9 +51,9 @@ static void check_release(struct tp_meta *meta)
 }
 
 /* What the strategy of the recorded allocator knows of it. */
-static void ask_policy(struct tp_trace *t)
+static void ask_strategy(struct tp_trace *t)
 {
-    const struct tp_recorded_policy *by = tp_find_recorded_policy(t->recorded.by);
+    const struct tp_recorded_strategy *by = tp_find_recorded_strategy(t->recorded.by);
     check_release(&t->meta);
     if (by && by->limits)
         t->limits = by->limits(t->meta.settings, t->meta.allocator_device);
@@ -85,6 +85,6 @@ int tp_open_trace(const char *path, const struct tp_open_opts *o, bool empty, st
     if (rc == TP_OK && (rc = check_choice(o, out, err)) != TP_OK)
         tp_trace_close(out);
     if (rc == TP_OK)
-        ask_policy(out);
+        ask_strategy(out);
     return rc;
 }

@@ -18,8 +18,8 @@ struct tp_loaded_plugin {
 };
 
 /* Loads the plug-in at `path`, which is not searched for, and checks all that can be checked before
- * it is played. A child process tries it first, so that one that crashes while it is loaded ends in
- * a sentence. TP_EINPUT: it cannot be used. After an error there is nothing to drop. */
+ * it is replayed. A child process tries it first, so that one that crashes while it is loaded ends
+ * in a sentence. TP_EINPUT: it cannot be used. After an error there is nothing to drop. */
 int tp_plugin_load(const char *path, struct tp_loaded_plugin **out, struct tp_err *err);
 void tp_plugin_drop(struct tp_loaded_plugin *p); /* NULL is fine */
 

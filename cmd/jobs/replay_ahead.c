@@ -73,15 +73,15 @@ static unsigned affordable(const struct tp_ahead *list, size_t count, unsigned w
     return fit < workers ? (unsigned)fit : workers;
 }
 
-void tp_ahead_play(const struct tp_ahead *list, size_t count, unsigned workers, uint64_t memory,
-                   const volatile sig_atomic_t *interrupted, tp_progress_fn *progress, void *ctx)
+void tp_ahead_replay(const struct tp_ahead *list, size_t count, unsigned workers, uint64_t memory,
+                     const volatile sig_atomic_t *interrupted, tp_progress_fn *progress, void *ctx)
 {
     workers = affordable(list, count, workers, memory);
     struct workers all = {.workers = calloc(workers, sizeof *all.workers),
                           .pids = calloc(workers, sizeof *all.pids),
                           .count = workers};
-    bool plays = workers > 1 && all.workers && all.pids;
-    for (size_t i = 0; plays && i < count + workers; i++) {
+    bool replays = workers > 1 && all.workers && all.pids;
+    for (size_t i = 0; replays && i < count + workers; i++) {
         if (i >= workers)
             finish(&all, i % workers);
         if (i < count && !(interrupted && *interrupted))

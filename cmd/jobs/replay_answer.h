@@ -4,8 +4,8 @@
  *       written all the time       nobody writes here     written with the answer
  *
  * The process keeps its run to itself until it is done. What is found changed until then, or does
- * not have the checksum of the answer, was written by what it plays. Known weakness: that can write
- * into the run while the process still has it to itself; then only its bounds are checked. */
+ * not have the checksum of the answer, was written by what it replays. Known weakness: that can
+ * write into the run while the process still has it to itself; then only its bounds are checked. */
 #ifndef TP_REPLAY_ANSWER_H
 #define TP_REPLAY_ANSWER_H
 
@@ -29,7 +29,7 @@ struct tp_replay_board {
     uint32_t before;         /* checksum of all behind the answer */
 };
 
-/* To be called before the strategy is played for the first time. */
+/* To be called before the strategy is replayed for the first time. */
 void tp_replay_board_open(struct tp_replay_board *b, void *shared, size_t run_at, size_t run_size);
 
 /* Gives the answer. `label` names the strategy, should it have written to the memory meanwhile. */
@@ -40,7 +40,7 @@ void tp_replay_board_give(const struct tp_replay_board *b, const struct tp_run *
 struct tp_replay_end {
     const void *shared;
     size_t run_at;
-    const struct tp_program_facts *facts; /* of the program that was played */
+    const struct tp_program_facts *facts; /* of the program that was replayed */
     int waited, how;                      /* what tp_child_await returned and stored */
     uint64_t timeout_ns;                  /* how long it had */
     const char *label;                    /* names the strategy in sentences */
@@ -51,7 +51,7 @@ struct tp_replay_end {
  * it took too long; these say at which event. */
 int tp_replay_answer_take(const struct tp_replay_end *e, struct tp_run *out, struct tp_err *err);
 
-/* TP_EBROKEN: what is played wrote over memory of tapool's. */
+/* TP_EBROKEN: what is replayed wrote over memory of tapool's. */
 int tp_replay_fail_written(const char *label, struct tp_err *err);
 
 /* Whether a run can be read without going out of its bounds: its counts, and its indices into what

@@ -36,7 +36,7 @@ void tp_strategy_spec_add_name(struct tp_str *s, const struct tp_strategy_spec *
  * allocator. */
 const char *tp_strategy_library(const struct tp_strategy *s, char *text, size_t size);
 
-/* The variables "NAME=VALUE" for the process that plays a real allocator; NULL: it has no option
+/* The variables "NAME=VALUE" for the process that replays a real allocator; NULL: it has no option
  * `env`. */
 const struct tp_opt_list *tp_strategy_spec_env(const struct tp_strategy_spec *spec);
 
@@ -65,7 +65,7 @@ struct tp_source_spec {
  * machine itself. */
 extern const struct tp_source_spec tp_no_source;
 
-/* The source on which a strategy is played where `source` was asked for. */
+/* The source on which a strategy is replayed where `source` was asked for. */
 static inline const struct tp_source_spec *tp_source_spec_of(const struct tp_strategy *s,
                                                              const struct tp_source_spec *source)
 {
@@ -78,10 +78,10 @@ static inline uint32_t tp_source_spec_flags(const struct tp_source_spec *spec)
     return spec->count ? spec->layers[0].ops->flags : TP_SRC_HOST;
 }
 
-/* Whether the source has the decorator `limit`. */
+/* Whether the source has the wrapper `limit`. */
 bool tp_source_spec_is_limited(const struct tp_source_spec *spec);
 
-/* Parses "NAME[:OPTION=VALUE,...][+DECORATOR[:OPTION=VALUE,...]...]". TP_EUSAGE. */
+/* Parses "NAME[:OPTION=VALUE,...][+WRAPPER[:OPTION=VALUE,...]...]". TP_EUSAGE. */
 int tp_source_spec_parse(struct tp_source_spec *spec, const char *text, struct tp_err *err);
 void tp_source_spec_release(struct tp_source_spec *spec);
 

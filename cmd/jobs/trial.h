@@ -16,7 +16,8 @@ struct tp_trial_device {
     uint64_t failed;             /* requests that were refused for good */
     uint64_t first_failed_event; /* TP_NONE: none failed */
     bool too_big;                /* at the first one the program itself needed more than there is */
-    uint64_t fits_in; /* smallest capacity without a failure; TP_NONE: not asked, or not found */
+    uint64_t
+        min_capacity; /* smallest capacity without a failure; TP_NONE: not asked, or not found */
 };
 
 struct tp_trial {
@@ -25,7 +26,7 @@ struct tp_trial {
     bool compacted; /* it is to start with a compacted heap, also where the recorded one is known */
     bool aged;      /* it started with the recorded heap: false also where it cannot */
     /* TP_OK; TP_EUSAGE: the strategy refuses the text; TP_ESTOP: interrupted; else what happened to
-     * the process that played it. `err` has the sentence. */
+     * the process that replayed it. `err` has the sentence. */
     int status;
     struct tp_err err;
     uint32_t device_count;
@@ -45,11 +46,11 @@ struct tp_trial_cfg {
     void *progress_ctx;
 };
 
-/* Plays all trials, whose `conf`, `fits` and `compacted` the caller has set. One that fails leaves
- * the others as they are: its status says so. TP_ENOMEM, TP_ESTOP. The caller releases the trials
- * in every case. */
-int tp_trials_play(const struct tp_trial_cfg *cfg, struct tp_trial *trials, size_t count,
-                   struct tp_err *err);
+/* Replays all trials, whose `conf`, `fits` and `compacted` the caller has set. One that fails
+ * leaves the others as they are: its status says so. TP_ENOMEM, TP_ESTOP. The caller releases the
+ * trials in every case. */
+int tp_trials_replay(const struct tp_trial_cfg *cfg, struct tp_trial *trials, size_t count,
+                     struct tp_err *err);
 void tp_trials_release(struct tp_trial *trials, size_t count); /* zeroed ones are fine */
 
 #endif

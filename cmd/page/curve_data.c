@@ -5,7 +5,7 @@
 
 enum { EVENTS, NS, BYTES, CALLS = BYTES + TP_CURVE_VALUES };
 
-static const char *const names[TP_CURVE_LISTS] = {"events",   "ns",   "requested", "granted",
+static const char *const names[TP_CURVE_LISTS] = {"events",   "ns",   "requested", "allocated",
                                                   "reserved", "gets", "puts"};
 
 /* ---- thinning ---- */

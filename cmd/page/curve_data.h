@@ -1,6 +1,6 @@
 /* A curve of memory over time in the data of a page, under the name NAME: an object of lists,
  *
- *     events, ns, requested, granted, reserved, gets, puts
+ *     events, ns, requested, allocated, reserved, gets, puts
  *
  * Each list is the first value and then the changes. The bytes are those from the event on until
  * the next one; `ns`, since the trace began, is empty where the times of events are not known.

@@ -1,4 +1,4 @@
-/* --format html. The data of a page is the JSON result (tapool.result/1) with what its charts are
+/* --format html. The data of a page is the JSON result (tapool.result/2) with what its charts are
  * drawn from.
  *
  *     { ..., "runs": [ { ..., "page": { "devices": [ {"curve": {...}, "program": {...},
@@ -261,7 +261,7 @@ static int write_trace(struct tp_json *j, cJSON *page, const struct tp_result *r
                        const struct tp_info *info, struct tp_err *err)
 {
     if (r->captured)
-        tp_json_holders(j, page, "held_sizes", r->captured->sizes);
+        tp_json_sites(j, page, "held_sizes", r->captured->sizes);
     tp_info_parts(j, page, "trace", &(struct tp_info_report){r->trace, info, r->captured});
     return tp_marks_data(j, page, r->trace, err);
 }
@@ -402,7 +402,7 @@ static void show_trace(struct html_export *e, size_t first, size_t count, size_t
     }
 }
 
-/* Devices are left out before policies are, and policies before traces. */
+/* Devices are left out before strategies are, and strategies before traces. */
 static int choose_rows(void *of, size_t most, struct tp_err *err)
 {
     struct html_export *e = of;

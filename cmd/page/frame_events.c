@@ -27,7 +27,7 @@ int tp_replay_frames_open(const struct tp_strategy *s, const struct tp_program_f
     return TP_OK;
 }
 
-/* The size is computed, not read: what was played could have written there. */
+/* The size is computed, not read: what was replayed could have written there. */
 void tp_replay_frames_close(struct tp_frames *f, const struct tp_program_facts *facts,
                             uint64_t most)
 {

@@ -84,7 +84,7 @@ static void write_frame(const struct frames_writer *w, struct tp_json *j, cJSON 
             tp_json_push(j, reasons, cJSON_CreateString(names[i]));
     tp_json_text(j, o, "phase", phase_of(w, frame));
     tp_json_uint(j, o, "requested", frame->requested);
-    tp_json_uint(j, o, "granted", frame->granted);
+    tp_json_uint(j, o, "allocated", frame->allocated);
     tp_json_uint(j, o, "reserved", frame->reserved);
     tp_json_uint(j, o, "page_rest", frame->page_rest);
     tp_json_uint(j, o, "ranges", frame->ranges);

@@ -5,7 +5,7 @@
  *       "devices": [ [ {                      frames by event
  *         "event": 90, "ns": 1000,            the last event before it; null: times are not known
  *         "reasons": ["demand"], "phase": "step",                          null: none
- *         "requested": 1, "granted": 1, "reserved": 3, "page_rest": 0,     bytes
+ *         "requested": 1, "allocated": 1, "reserved": 3, "page_rest": 0,     bytes
  *         "ranges": 2,                        that are held
  *         "unit": 512,                        bytes: of the sizes in its rows
  *         "bundle": 1,                        ranges share a row where number / bundle is the same

@@ -20,7 +20,7 @@ static uint64_t *answer_of(struct freed_scan *s, uint64_t event)
     return s->at < s->count && s->events[s->at] == event ? &s->born[s->at] : NULL;
 }
 
-static void play(struct freed_scan *s, const struct tp_insn *in, uint64_t event)
+static void replay(struct freed_scan *s, const struct tp_insn *in, uint64_t event)
 {
     uint64_t *answer = event ? answer_of(s, event) : NULL;
     if (tp_op_is(in->op, TP_IS_NEW) || in->op == TP_REALLOC) {
@@ -33,11 +33,11 @@ static void play(struct freed_scan *s, const struct tp_insn *in, uint64_t event)
     }
 }
 
-static int play_window(void *ctx, const struct tp_window *w, struct tp_err *err)
+static int replay_window(void *ctx, const struct tp_window *w, struct tp_err *err)
 {
     (void)err;
     for (uint32_t i = 0; i < w->count; i++)
-        play(ctx, &w->insns[i], w->prologue ? 0 : tp_window_event(w, i));
+        replay(ctx, &w->insns[i], w->initial_heap ? 0 : tp_window_event(w, i));
     return TP_OK;
 }
 
@@ -50,7 +50,7 @@ int tp_freed_events(struct tp_program *p, const uint64_t *events, size_t count, 
         return tp_fail(err, TP_ENOMEM, "out of memory for the events that free");
     for (size_t i = 0; i < count; i++)
         born[i] = UNSEEN;
-    int rc = tp_program_walk(p, play_window, &s, err);
+    int rc = tp_program_walk(p, replay_window, &s, err);
     for (size_t i = 0; i < count; i++)
         born[i] = born[i] == UNSEEN ? 0 : born[i];
     free(s.slots);

@@ -6,7 +6,7 @@
  *     <script>   the data, the library of charts, and a script for each view, which draws into the
  *                figure of its name
  *
- * Nothing is loaded from elsewhere, and the page's own policy forbids it. */
+ * Nothing is loaded from elsewhere, and the page's own strategy forbids it. */
 #ifndef TP_HTML_PAGE_H
 #define TP_HTML_PAGE_H
 
@@ -67,7 +67,7 @@ enum { TP_HTML_MOST = 2990000 };
 /* Room for all of `count` items, or for as many as could ever fit. */
 struct tp_html_room tp_html_room(size_t count);
 
-/* Writes a paragraph on what was left out, "And 7 more policies would make the page too large:
+/* Writes a paragraph on what was left out, "And 7 more strategies would make the page too large:
  * --export-json has them."; nothing for 0. `what`: their name where it is one. */
 void tp_html_left_out(size_t count, const char *what, FILE *out);
 

@@ -1,7 +1,7 @@
 /* See trace_page.h. The data of both is the command's JSON with a member `page`, whose runs are
  * traces, which the views draw:
  *
- *     { ..., "page": { "runs": [ { "requested": NAME OF THE LINE, "recorded": {...}, "holders":
+ *     { ..., "page": { "runs": [ { "requested": NAME OF THE LINE, "recorded": {...}, "sites":
  * ..., "page": { "devices": [ {"program": {...}, "recorded": {...}} ], "marks": [...], "trace":
  * {...}, "places": {...} } } ] } }
  *
@@ -14,7 +14,7 @@
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
 #include "cmd/page/trace_page.h"
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "cmd/ui/stop.h"
 
 /* Curves of more devices would make a page larger than 3 MB. */
@@ -97,14 +97,14 @@ static int write_memory(const void *of, FILE *out, struct tp_err *err)
     return tp_stills_html(write_still, r, r->info->device_count, out, err);
 }
 
-static bool has_holders(const void *of)
+static bool has_sites(const void *of)
 {
-    return report_of(of)->captured->holders != NULL;
+    return report_of(of)->captured->sites != NULL;
 }
 
-static void print_holders(const void *of, struct tp_page *page)
+static void print_sites(const void *of, struct tp_page *page)
 {
-    tp_holders_print(report_of(of)->captured->holders, page);
+    tp_sites_print(report_of(of)->captured->sites, page);
 }
 
 static void print_objects(const void *of, struct tp_page *page)
@@ -137,11 +137,11 @@ static const struct tp_html_section one_sections[] = {
      .print = print_live,
      .write = write_memory,
      .there = has_events},
-    {.id = "holders",
+    {.id = "sites",
      .title = "Who holds the memory",
      .view = "Who holds the memory, as areas: the larger one is, the more it holds",
-     .print = print_holders,
-     .there = has_holders},
+     .print = print_sites,
+     .there = has_sites},
     TP_TRACE_SECTION(print_objects, has_events),
     {.id = "settings", .title = "Every figure", .write = write_figures},
 };

@@ -27,7 +27,7 @@
     X(heap_js, TAPOOL_PAGE_ASSETS "/heap.js")                                                      \
     X(recorded_js, TAPOOL_PAGE_ASSETS "/recorded.js")                                              \
     X(trade_js, TAPOOL_PAGE_ASSETS "/trade.js")                                                    \
-    X(holders_js, TAPOOL_PAGE_ASSETS "/holders.js")                                                \
+    X(sites_js, TAPOOL_PAGE_ASSETS "/sites.js")                                                    \
     X(fragmentation_js, TAPOOL_PAGE_ASSETS "/fragmentation.js")                                    \
     X(calls_js, TAPOOL_PAGE_ASSETS "/calls.js")                                                    \
     X(latency_js, TAPOOL_PAGE_ASSETS "/latency.js")                                                \

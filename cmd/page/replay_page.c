@@ -8,7 +8,7 @@
 #include "cmd/page/trace_page.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "cmd/results/captured.h"
 #include "cmd/results/figures.h"
 #include "cmd/results/result.h"
@@ -48,11 +48,11 @@ static bool bar_of(const struct tp_result *r, uint32_t device, struct where_bar 
 {
     const struct tp_at_peak *at = &r->run->devices[device].at_peak;
     *b = (struct where_bar){.result = r, .device = device, .at = at};
-    if (r->run->flags & TP_RUN_POOL || at->requested == TP_NONE || at->granted == TP_NONE ||
+    if (r->run->flags & TP_RUN_POOL || at->requested == TP_NONE || at->allocated == TP_NONE ||
         at->reserved == TP_NONE || !at->reserved)
         return false;
     b->bytes[REQUESTED] = at->requested;
-    b->bytes[ROUNDING] = at->granted - at->requested;
+    b->bytes[ROUNDING] = at->allocated - at->requested;
     if (at->cached == TP_NONE) {
         b->bytes[UNKNOWN] = at->idle;
         return true;
@@ -213,7 +213,7 @@ static int write_still(const void *of, uint16_t device, uint32_t columns, FILE *
     return TP_OK;
 }
 
-/* The most that was resident. Its course is the view's: in the still picture of all policies it
+/* The most that was resident. Its course is the view's: in the still picture of all strategies it
  * would hide what they reserved. */
 static void write_resident(const struct page_part *p, FILE *out)
 {
@@ -250,28 +250,28 @@ static bool has_frames(const void *of)
     return any;
 }
 
-static const struct tp_holders *holders_of(const struct page_part *p)
+static const struct tp_sites *sites_of(const struct page_part *p)
 {
     const struct tp_captured *c = p->results->captured;
     if (!c)
         return NULL;
-    return c->holders ? c->holders : c->sizes;
+    return c->sites ? c->sites : c->sizes;
 }
 
-static bool has_holders(const void *of)
+static bool has_sites(const void *of)
 {
-    return holders_of(of) || has_frames(of);
+    return sites_of(of) || has_frames(of);
 }
 
-static void print_holders(const void *of, struct tp_page *page)
+static void print_sites(const void *of, struct tp_page *page)
 {
-    tp_holders_print(holders_of(of), page);
-    if (holders_of(of) && has_frames(of))
+    tp_sites_print(sites_of(of), page);
+    if (sites_of(of) && has_frames(of))
         tp_page_put(page, 0,
                     "The areas follow the map of the heap; the table stays at that moment.");
 }
 
-/* Whether what a policy held is known over time. */
+/* Whether what a strategy held is known over time. */
 static bool has_curves(const void *of)
 {
     const struct page_part *p = of;
@@ -308,7 +308,7 @@ struct one_result {
     const struct tp_result *result;
 };
 
-/* What replay -v says of a policy alone. */
+/* What replay -v says of a strategy alone. */
 static void print_in_full(const void *of, struct tp_page *page)
 {
     const struct one_result *one = of;
@@ -353,48 +353,51 @@ static void print_trace(const void *of, struct tp_page *page)
 
 static const struct tp_html_section sections[] = {
     {.id = "answer",
-     .title = "Which policy",
+     .title = "Which strategy",
      .pick = print_pick,
      .print = print_answer,
      .write = write_left},
     {.id = "where",
      .title = "Where the memory went",
-     .lead = "What each policy had reserved when the program needed most. Idle memory could serve "
-             "another request only as far as one of its pieces is large enough.",
+     .lead =
+         "What each strategy had reserved when the program needed most. Idle memory could serve "
+         "another request only as far as one of its pieces is large enough.",
      .write = write_where,
      .there = has_where},
     {.id = "memory",
      .title = "Memory over time",
-     .view = "Memory over time: what the program requested, and what each policy reserved",
+     .view = "Memory over time: what the program requested, and what each strategy reserved",
      .write = write_memory},
     {.id = "heap",
      .title = "The map of the heap",
-     .view = "What a policy held at a moment: each range a row, its blocks and its idle holes",
+     .view = "What a strategy held at a moment: each range a row, its blocks and its idle holes",
      .there = has_frames},
-    {.id = "holders",
+    {.id = "sites",
      .title = "Who holds the memory",
      .view = "Who holds the memory, as areas: the larger one is, the more it holds",
-     .print = print_holders,
-     .there = has_holders},
+     .print = print_sites,
+     .there = has_sites},
     {.id = "fragmentation",
      .title = "Fragmentation over time",
-     .view = "Fragmentation over time: the share of what each policy reserved that the program had "
-             "not requested",
-     .lead = "The share of the memory of a policy that the program has not requested: it is free "
+     .view =
+         "Fragmentation over time: the share of what each strategy reserved that the program had "
+         "not requested",
+     .lead = "The share of the memory of a strategy that the program has not requested: it is free "
              "(unused_reserved), or blocks are larger than what was requested "
              "(internal_fragmentation).",
      .there = has_curves},
     {.id = "calls",
      .title = "Source calls over time",
-     .view = "Source calls over time: how often each policy had asked the system or the driver for "
-             "memory, and given some back",
+     .view =
+         "Source calls over time: how often each strategy had asked the system or the driver for "
+         "memory, and given some back",
      .lead =
-         "How often a policy called the system or the driver from the first event on. Each such "
-         "call is slow; a policy that keeps its memory makes few.",
+         "How often a strategy called the system or the driver from the first event on. Each such "
+         "call is slow; a strategy that keeps its memory makes few.",
      .there = has_calls},
     {.id = "latency",
      .title = "How long calls took",
-     .view = "Cumulative distributions of the latencies of each policy, on logarithmic axes",
+     .view = "Cumulative distributions of the latencies of each strategy, on logarithmic axes",
      .there = has_latencies},
     TP_TRACE_SECTION(print_trace, NULL),
     {.id = "settings", .title = "Every setting and figure", .write = write_settings},

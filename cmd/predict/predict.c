@@ -600,19 +600,19 @@ int tp_predict_peak(const struct tp_prediction *p, const uint64_t *sizes,
     const struct tp_sample_run *base = p->recordings[p->base];
     *out = (struct tp_predict_peak){.bytes = 0};
     struct peak_walk k = {.base = base, .sizes = sizes, .peak = out};
-    struct tp_live_play how = {.change = change_live,
-                               .after = look,
-                               .ctx = &k,
-                               .last_event = UINT64_MAX,
-                               .last_insn = UINT64_MAX};
+    struct tp_live_replay how = {.change = change_live,
+                                 .after = look,
+                                 .ctx = &k,
+                                 .last_event = UINT64_MAX,
+                                 .last_insn = UINT64_MAX};
     size_t *live = NULL;
-    int rc = tp_sample_run_play(base, &how, &live, err);
+    int rc = tp_sample_run_replay(base, &how, &live, err);
     free(live);
     live = NULL;
     how.after = NULL;
     how.last_insn = k.peak_insn;
     if (rc == TP_OK)
-        rc = tp_sample_run_play(base, &how, &live, err);
+        rc = tp_sample_run_replay(base, &how, &live, err);
     if (rc == TP_OK)
         rc = list_sites(p, &k, live, err);
     free(live);

@@ -144,8 +144,9 @@ enum tp_predict_try_of {
 };
 
 struct tp_predict_try {
-    const char *conf; /* "" for the defaults; owned by the answer or the asking. NULL: not played */
-    bool compacted;   /* it began with a heap without gaps */
+    const char
+        *conf;      /* "" for the defaults; owned by the answer or the asking. NULL: not replayed */
+    bool compacted; /* it began with a heap without gaps */
     uint64_t peak_reserved; /* bytes */
     uint64_t min_capacity;  /* smallest device on which nothing fails, bytes; TP_NONE: not known */
 };

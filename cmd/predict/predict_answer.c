@@ -62,29 +62,29 @@ static struct tp_trial_cfg trials_of(const struct tp_predict_asking *q,
 }
 
 /* Replays a program once under the recorded setting. `trial` is to be released in every case. */
-static int play_once(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
-                     struct tp_program *program, struct tp_trial *trial, uint64_t capacity,
-                     struct tp_err *err)
+static int replay_once(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
+                       struct tp_program *program, struct tp_trial *trial, uint64_t capacity,
+                       struct tp_err *err)
 {
     const struct tp_trial_cfg cfg = trials_of(q, a, program, capacity);
     trial->conf = a->conf;
-    return tp_trials_play(&cfg, trial, 1, err);
+    return tp_trials_replay(&cfg, trial, 1, err);
 }
 
 /* The same of the predicted program with these sizes. */
-static int play_sizes(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
-                      const struct tp_prediction *p, const uint64_t *sizes, struct tp_trial *trial,
-                      uint64_t capacity, struct tp_err *err)
+static int replay_sizes(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
+                        const struct tp_prediction *p, const uint64_t *sizes,
+                        struct tp_trial *trial, uint64_t capacity, struct tp_err *err)
 {
     struct tp_program *program = NULL;
     int rc = tp_predict_program(p, sizes, &program, err);
     if (rc == TP_OK)
-        rc = play_once(q, a, program, trial, capacity, err);
+        rc = replay_once(q, a, program, trial, capacity, err);
     tp_program_release(program);
     return rc;
 }
 
-/* TP_NONE: it could not be played. */
+/* TP_NONE: it could not be replayed. */
 static uint64_t reserved_of(const struct tp_trial *t)
 {
     return t->status == TP_OK && t->device_count ? t->devices[0].peak_reserved : TP_NONE;
@@ -94,11 +94,11 @@ static void take_try(const struct tp_trial *t, enum tp_predict_try_of of,
                      struct tp_predict_answer *a)
 {
     if (reserved_of(t) != TP_NONE)
-        a->tries[of] =
-            (struct tp_predict_try){.conf = t->conf,
-                                    .compacted = !t->aged && tp_program_facts(a->program)->prologue,
-                                    .peak_reserved = t->devices[0].peak_reserved,
-                                    .min_capacity = t->devices[0].fits_in};
+        a->tries[of] = (struct tp_predict_try){
+            .conf = t->conf,
+            .compacted = !t->aged && tp_program_facts(a->program)->initial_heap,
+            .peak_reserved = t->devices[0].peak_reserved,
+            .min_capacity = t->devices[0].min_capacity};
 }
 
 /* The first of those that reserve least is the simplest: so the settings are listed. */
@@ -126,7 +126,7 @@ static int try_settings(const struct tp_predict_asking *q, struct tp_predict_ans
     trials[TP_PREDICT_COMPACTED] = (struct tp_trial){.conf = a->conf, .compacted = true};
     for (size_t i = TP_PREDICT_BEST; i < count; i++)
         trials[i] = (struct tp_trial){.conf = q->settings[i - TP_PREDICT_BEST], .compacted = true};
-    int rc = tp_trials_play(&cfg, trials, count, err);
+    int rc = tp_trials_replay(&cfg, trials, count, err);
     if (rc == TP_OK) {
         take_try(&trials[TP_PREDICT_RECORDED], TP_PREDICT_RECORDED, a);
         if (trials[TP_PREDICT_RECORDED].aged)
@@ -182,7 +182,7 @@ static int compare(const struct tp_predict_asking *q, struct tp_predict_answer *
     if (rc == TP_OK)
         rc = find_recorded_peak(q->real, &a->real, err);
     if (rc == TP_OK && recorded->conf) {
-        rc = play_once(q, a, q->real->trace.program, &trial, 0, err);
+        rc = replay_once(q, a, q->real->trace.program, &trial, 0, err);
         a->real.peak_reserved = reserved_of(&trial);
     }
     tp_trials_release(&trial, 1);
@@ -253,15 +253,15 @@ struct tried {
     bool initial;   /* the initial heap did; false with no event: it is larger than any device */
 };
 
-static int play_value(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
-                      uint64_t n, struct tried *out, struct tp_err *err)
+static int replay_value(const struct tp_predict_asking *q, const struct tp_predict_answer *a,
+                        uint64_t n, struct tried *out, struct tp_err *err)
 {
     struct tp_trial trial = {.status = TP_OK};
     uint64_t *sizes = NULL;
     *out = (struct tried){.event = 0};
     int rc = tp_predict_sizes(&a->prediction, n, &sizes, err);
     if (rc == TP_OK)
-        rc = play_sizes(q, a, &a->prediction, sizes, &trial, q->capacity, err);
+        rc = replay_sizes(q, a, &a->prediction, sizes, &trial, q->capacity, err);
     free(sizes);
     if (rc == TP_OK && trial.status) {
         *err = trial.err;
@@ -321,7 +321,7 @@ static int scan_down(const struct tp_predict_asking *q, struct tp_predict_answer
     int rc = TP_OK;
     for (uint64_t at = *high - 1; rc == TP_OK && at > low && !*fits;) {
         struct tried tried;
-        rc = play_value(q, a, at * a->fit.step, &tried, err);
+        rc = replay_value(q, a, at * a->fit.step, &tried, err);
         if (tried.fits) {
             *fits = at;
             break;
@@ -373,7 +373,7 @@ static int find_hole(const struct tp_predict_asking *q, struct tp_predict_answer
         struct tried tried = {.fits = true};
         const uint64_t by = i * a->fit.step;
         if (by < a->fit.fits)
-            rc = play_value(q, a, a->fit.fits - by, &tried, err);
+            rc = replay_value(q, a, a->fit.fits - by, &tried, err);
         a->fit.hole = tried.fits ? 0 : a->fit.fits - by;
     }
     return rc;
@@ -399,7 +399,7 @@ static int doubt_fit(const struct tp_predict_asking *q, struct tp_predict_answer
     return rc == TP_OK && !most.matters ? find_hole(q, a, err) : rc;
 }
 
-/* The request that fails at the next value; a value that was not played is played for it. */
+/* The request that fails at the next value; a value that was not replayed is replayed for it. */
 static int find_fit(const struct tp_predict_asking *q, struct tp_predict_answer *a,
                     struct tp_err *err)
 {
@@ -410,7 +410,7 @@ static int find_fit(const struct tp_predict_asking *q, struct tp_predict_answer 
     if (rc == TP_OK)
         rc = scan(q, a, high, err);
     if (rc == TP_OK && a->fit.fails && !a->fit.event) {
-        rc = play_value(q, a, a->fit.fails, &tried, err);
+        rc = replay_value(q, a, a->fit.fails, &tried, err);
         a->fit.event = tried.event;
         a->fit.initial = tried.initial;
     }
@@ -492,7 +492,7 @@ static int find_point(const struct tp_predict_asking *q, const struct tp_predict
     if (rc == TP_OK)
         to->requested = peak.bytes;
     if (rc == TP_OK && is_pytorch(base_of(a)))
-        rc = play_sizes(q, a, p, sizes, &trial, to->n <= a->fit.fits ? a->fit.capacity : 0, err);
+        rc = replay_sizes(q, a, p, sizes, &trial, to->n <= a->fit.fits ? a->fit.capacity : 0, err);
     if (rc == TP_OK)
         to->reserved = reserved_of(&trial);
     tp_trials_release(&trial, 1);
@@ -516,8 +516,8 @@ static int find_points(const struct tp_predict_asking *q, struct tp_predict_answ
 /* ---- the whole ---- */
 
 /* The recorded setting once more, with doubtful requests as they would be with n^2. */
-static int play_most(const struct tp_predict_asking *q, struct tp_predict_answer *a,
-                     struct tp_err *err)
+static int replay_most(const struct tp_predict_asking *q, struct tp_predict_answer *a,
+                       struct tp_err *err)
 {
     const struct tp_predict_try *recorded = &a->tries[TP_PREDICT_RECORDED];
     struct tp_trial trial = {.compacted = recorded->compacted};
@@ -526,7 +526,7 @@ static int play_most(const struct tp_predict_asking *q, struct tp_predict_answer
         return TP_OK;
     int rc = tp_predict_sizes_most(&a->prediction, q->n, &sizes, err);
     if (rc == TP_OK)
-        rc = play_sizes(q, a, &a->prediction, sizes, &trial, 0, err);
+        rc = replay_sizes(q, a, &a->prediction, sizes, &trial, 0, err);
     if (rc == TP_OK && reserved_of(&trial) != TP_NONE)
         a->most.peak_reserved = reserved_of(&trial);
     tp_trials_release(&trial, 1);
@@ -541,7 +541,7 @@ static int replay(const struct tp_predict_asking *q, struct tp_predict_answer *a
     if (rc == TP_OK && is_pytorch(base_of(a)))
         rc = try_settings(q, a, err);
     if (rc == TP_OK)
-        rc = play_most(q, a, err);
+        rc = replay_most(q, a, err);
     return rc == TP_OK && q->real ? compare(q, a, sizes, err) : rc;
 }
 

@@ -40,7 +40,7 @@ static void add_lines(struct tp_predict_chart *c)
 {
     const struct tp_predict_answer *a = c->of->answer;
     add_line(c, REQUESTED, TP_CHART_REQUESTED, "requested");
-    add_line(c, RESERVED, TP_CHART_POLICY, "reserved");
+    add_line(c, RESERVED, TP_CHART_STRATEGY, "reserved");
     c->chart.across_most = a->points[a->point_count - 1].n;
 }
 

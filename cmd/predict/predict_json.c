@@ -210,7 +210,7 @@ cJSON *tp_predict_tree(struct tp_json *j, const struct tp_predict_report *r, siz
 {
     const struct tp_predict_answer *a = r->answer;
     cJSON *root = tp_json_object(j, NULL, NULL);
-    tp_json_text(j, root, "schema", "tapool.predict/1");
+    tp_json_text(j, root, "schema", "tapool.predict/2");
     tp_json_tool(j, root);
     write_setting(j, tp_json_array(j, root, "settings"), &r->asking->target,
                   r->asking->recordings[0]->axes, r->asking->n ? SIZE_MAX : r->asking->axis);

@@ -49,17 +49,17 @@ static void count(void *ctx, size_t request, bool begins)
 
 static int walk(struct step_walk *w, void (*look)(void *, uint64_t, uint64_t), struct tp_err *err)
 {
-    const struct tp_live_play how = {.change = count,
-                                     .after = look,
-                                     .ctx = w,
-                                     .last_event = UINT64_MAX,
-                                     .last_insn = UINT64_MAX};
+    const struct tp_live_replay how = {.change = count,
+                                       .after = look,
+                                       .ctx = w,
+                                       .last_event = UINT64_MAX,
+                                       .last_insn = UINT64_MAX};
     size_t *live = NULL;
     w->err = err;
     w->live = w->at = 0;
     w->lowest = UINT64_MAX;
     w->high = false;
-    int rc = tp_sample_run_play(w->run, &how, &live, err);
+    int rc = tp_sample_run_replay(w->run, &how, &live, err);
     free(live);
     return rc == TP_OK ? w->rc : rc;
 }

@@ -132,9 +132,9 @@ static int list_window(void *ctx, const struct tp_window *w, struct tp_err *err)
     for (uint32_t i = 0; rc == TP_OK && i < w->count; i++) {
         if (!is_request(&w->insns[i]))
             continue;
-        if (w->prologue && w->insns[i].slot != r->count)
+        if (w->initial_heap && w->insns[i].slot != r->count)
             return tp_fail(err, TP_EBROKEN, "the initial heap is not in the order of its slots");
-        rc = add_request(ctx, &w->insns[i], w->prologue ? 0 : tp_window_event(w, i), err);
+        rc = add_request(ctx, &w->insns[i], w->initial_heap ? 0 : tp_window_event(w, i), err);
     }
     return rc == TP_OK ? r->stop(err) : rc;
 }
@@ -260,7 +260,7 @@ int tp_sample_run_list(struct tp_sample_run *r, struct tp_err *err)
 /* ---- what is live ---- */
 
 struct live_walk {
-    const struct tp_live_play *how;
+    const struct tp_live_replay *how;
     size_t *live;           /* by slot: request + 1; 0: none */
     uint32_t *list, *where; /* the live slots, and by slot where it is in that list */
     uint32_t count;
@@ -288,7 +288,7 @@ static void begin(struct live_walk *k, uint32_t slot)
     k->how->change(k->how->ctx, k->next - 1, true);
 }
 
-static void play(struct live_walk *k, const struct tp_insn *in)
+static void replay(struct live_walk *k, const struct tp_insn *in)
 {
     if (in->op == TP_FREE || in->op == TP_REALLOC)
         end(k, in->slot);
@@ -298,23 +298,23 @@ static void play(struct live_walk *k, const struct tp_insn *in)
         begin(k, in->slot);
 }
 
-static int play_window(void *ctx, const struct tp_window *w, struct tp_err *err)
+static int replay_window(void *ctx, const struct tp_window *w, struct tp_err *err)
 {
     struct live_walk *k = ctx;
     (void)err;
     for (uint32_t i = 0; i < w->count && k->insn <= k->how->last_insn; i++, k->insn++) {
-        uint64_t event = w->prologue ? 0 : tp_window_event(w, i);
+        uint64_t event = w->initial_heap ? 0 : tp_window_event(w, i);
         if (event > k->how->last_event)
             break;
-        play(k, &w->insns[i]);
+        replay(k, &w->insns[i]);
         if (k->how->after)
             k->how->after(k->how->ctx, k->insn, event);
     }
     return TP_OK;
 }
 
-int tp_sample_run_play(const struct tp_sample_run *r, const struct tp_live_play *how, size_t **live,
-                       struct tp_err *err)
+int tp_sample_run_replay(const struct tp_sample_run *r, const struct tp_live_replay *how,
+                         size_t **live, struct tp_err *err)
 {
     size_t slots = tp_program_facts(r->trace.program)->slots + UINT64_C(1);
     struct live_walk k = {.how = how,
@@ -322,7 +322,7 @@ int tp_sample_run_play(const struct tp_sample_run *r, const struct tp_live_play 
                           .list = calloc(slots, sizeof *k.list),
                           .where = calloc(slots, sizeof *k.where)};
     *live = k.live;
-    int rc = k.live && k.list && k.where ? tp_program_walk(r->trace.program, play_window, &k, err)
+    int rc = k.live && k.list && k.where ? tp_program_walk(r->trace.program, replay_window, &k, err)
                                          : no_memory(err);
     free(k.list);
     free(k.where);
@@ -358,14 +358,14 @@ static int live_requests(struct tp_sample_run *r, const struct tp_run_piece *pie
                          struct tp_request **out, size_t *count, struct tp_err *err)
 {
     struct warm_up warm_up = {.of = r, .last = piece->warm_up};
-    const struct tp_live_play how = {.change = count_live,
-                                     .after = find_peak_before,
-                                     .ctx = &warm_up,
-                                     .last_event = piece->after,
-                                     .last_insn = UINT64_MAX};
+    const struct tp_live_replay how = {.change = count_live,
+                                       .after = find_peak_before,
+                                       .ctx = &warm_up,
+                                       .last_event = piece->after,
+                                       .last_insn = UINT64_MAX};
     size_t slots = tp_program_facts(r->trace.program)->slots, *live = NULL;
     struct tp_request *list = *out = calloc(slots + 1, sizeof *list);
-    int rc = list ? tp_sample_run_play(r, &how, &live, err) : no_memory(err);
+    int rc = list ? tp_sample_run_replay(r, &how, &live, err) : no_memory(err);
     *count = 0;
     for (size_t slot = 0; rc == TP_OK && slot < slots; slot++)
         if (live[slot])

@@ -52,19 +52,19 @@ struct tp_axis_words tp_axis_text(const struct tp_axis_values *at, char *const a
 int tp_sample_run_list(struct tp_sample_run *r, struct tp_err *err);
 void tp_sample_run_close(struct tp_sample_run *r); /* a zeroed one is fine */
 
-/* Plays the requests of a recording: which of them are live. What a reset costs depends only on
+/* Replays the requests of a recording: which of them are live. What a reset costs depends only on
  * what it ends. */
-struct tp_live_play {
+struct tp_live_replay {
     void (*change)(void *ctx, size_t request, bool begins);  /* a request begins or ends to live */
     void (*after)(void *ctx, uint64_t insn, uint64_t event); /* each instruction; NULL: nothing */
     void *ctx;
-    uint64_t last_event, last_insn; /* of those that are played; instructions count from 0 */
+    uint64_t last_event, last_insn; /* of those that are replayed; instructions count from 0 */
 };
 
 /* *live becomes what is live at the end, by slot: request + 1, 0 where there is none. The caller
  * frees it in every case. */
-int tp_sample_run_play(const struct tp_sample_run *r, const struct tp_live_play *how, size_t **live,
-                       struct tp_err *err);
+int tp_sample_run_replay(const struct tp_sample_run *r, const struct tp_live_replay *how,
+                         size_t **live, struct tp_err *err);
 
 /* Closes the trace and forgets its requests, so that it can be opened and listed again. */
 void tp_sample_run_forget(struct tp_sample_run *r);

@@ -70,7 +70,7 @@ static size_t site_of(const struct tp_site_ledger *l, size_t recording, const st
     return q->place == TP_NO_PLACE ? l->sites - 1 : l->site[l->first[recording] + q->place];
 }
 
-/* ---- a recording, played ---- */
+/* ---- a recording, replayed ---- */
 
 struct ledger_walk {
     struct tp_site_ledger *of;
@@ -131,17 +131,17 @@ static void take_moments(void *ctx, uint64_t insn, uint64_t event)
 static int walk(struct ledger_walk *w, void (*after)(void *, uint64_t, uint64_t),
                 struct tp_err *err)
 {
-    const struct tp_live_play how = {.change = change,
-                                     .after = after,
-                                     .ctx = w,
-                                     .last_event = UINT64_MAX,
-                                     .last_insn = UINT64_MAX};
+    const struct tp_live_replay how = {.change = change,
+                                       .after = after,
+                                       .ctx = w,
+                                       .last_event = UINT64_MAX,
+                                       .last_insn = UINT64_MAX};
     size_t *live = NULL;
     w->bytes = calloc(w->of->sites, sizeof *w->bytes);
     w->blocks = calloc(w->of->sites, sizeof *w->blocks);
     w->total_at = calloc(w->of->sites, sizeof *w->total_at);
     int rc = w->bytes && w->blocks && w->total_at
-                 ? tp_sample_run_play(w->of->recordings[w->recording], &how, &live, err)
+                 ? tp_sample_run_replay(w->of->recordings[w->recording], &how, &live, err)
                  : no_memory(err);
     free(live);
     free(w->bytes);

@@ -3,14 +3,14 @@
 
 double tp_pick_need(const struct tp_pick_field *f, size_t i)
 {
-    return f->fits ? tp_pick_choice(f, i)->fits_in : tp_pick_choice(f, i)->peak;
+    return f->fits ? tp_pick_choice(f, i)->min_capacity : tp_pick_choice(f, i)->peak;
 }
 
 bool tp_pick_is_faster(const struct tp_pick_field *f, size_t x, size_t y, double *change)
 {
     const struct tp_choice *a = tp_pick_choice(f, x), *b = tp_pick_choice(f, y);
     *change = a->ns / b->ns - 1;
-    if (f->q->policy_time || a->cold != b->cold)
+    if (f->q->strategy_time || a->cold != b->cold)
         return false;
     if (f->q->faster)
         return f->q->faster(f->q->ctx, x, y, change);

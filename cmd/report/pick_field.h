@@ -1,4 +1,4 @@
-/* Internal to the Pick: the policies of a question while its steps remove some. */
+/* Internal to the Pick: the strategies of a question while its steps remove some. */
 #ifndef TP_PICK_FIELD_H
 #define TP_PICK_FIELD_H
 
@@ -11,7 +11,7 @@ struct tp_pick_field {
     size_t count;
     bool in[TP_PICK_MAX];
     size_t left_at[TP_PICK_MAX]; /* the step that removed it */
-    bool fits;                   /* `fits_in` is known for all policies that may be picked */
+    bool fits;                   /* `min_capacity` is known for all strategies that may be picked */
 };
 
 static inline const struct tp_choice *tp_pick_choice(const struct tp_pick_field *f, size_t i)

@@ -1,6 +1,6 @@
-/* See pick.h. Each step removes policies. The figure of the last step that removed any is the
- * reason why the rest is picked. The reason names a rival: a policy that is worse than the pick in
- * that figure. */
+/* See pick.h. Each step removes strategies. The figure of the last step that removed any is the
+ * reason why the rest is picked. The reason names a rival: a strategy that is worse than the pick
+ * in that figure. */
 #include "cmd/report/pick_field.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define TIME_NAME  "ns per call" /* column by which speed is judged */
-#define FAR        2.0           /* a policy that held this factor more saved calls unfairly */
+#define FAR        2.0           /* a strategy that held this factor more saved calls unfairly */
 #define MANY_CALLS 0.001         /* a smaller difference in calls per operation costs nothing */
 #define LESS       0.99          /* memory below this share of the pick's is worth a sentence */
 
@@ -33,7 +33,7 @@ static double time_of(const struct tp_pick_field *f, size_t i)
 
 typedef double figure_fn(const struct tp_pick_field *f, size_t i);
 
-/* The least value of the policies that are still in. */
+/* The least value of the strategies that are still in. */
 static double least(const struct tp_pick_field *f, figure_fn *figure)
 {
     double value = INFINITY;
@@ -101,7 +101,7 @@ static void large(const struct tp_pick_field *f, bool *out)
 static void calling(const struct tp_pick_field *f, bool *out)
 {
     double fewest = least(f, calls_of);
-    if (!f->q->policy_time || !is_known(f, calls_of))
+    if (!f->q->strategy_time || !is_known(f, calls_of))
         return;
     for (size_t i = 0; i < f->count; i++)
         out[i] = calls_of(f, i) > TP_PICK_CLOSE * fewest &&
@@ -127,13 +127,13 @@ static_assert(SMALL + 1 == TP_PICK_DECIDING, "as the help counts");
 
 static const struct step {
     void (*let_go)(const struct tp_pick_field *f, bool *out); /* sets `out`, which is all false */
-    bool not_all;      /* the step is skipped if it would remove all policies */
-    figure_fn *figure; /* finds the best of the removed policies; NULL: the step has no figure */
+    bool not_all;      /* the step is skipped if it would remove all strategies */
+    figure_fn *figure; /* finds the best of the removed strategies; NULL: the step has no figure */
     const char *rule;
 } steps[STEPS] = {
     [SERVING] =
         {not_serving, false, NULL,
-         "policies with failed allocations are out, yardsticks (direct, recorded), and those "
+         "strategies with failed allocations are out, yardsticks (direct, recorded), and those "
          "that do not report their memory"},
     [SAFE] =
         {unsafe, true, NULL,
@@ -233,7 +233,7 @@ static void say_time(const struct tp_pick_field *f, size_t pick, size_t rival, c
     say_memory(f, pick, rival, text);
 }
 
-/* The first picked policy that is faster than the rival, as not all of them need to be; f->count:
+/* The first picked strategy that is faster than the rival, as not all of them need to be; f->count:
  * none. */
 static size_t find_faster_than(const struct tp_pick_field *f, size_t rival)
 {
@@ -244,16 +244,17 @@ static size_t find_faster_than(const struct tp_pick_field *f, size_t rival)
     return f->count;
 }
 
-/* Whether a policy can be the rival in the reason: figures have removed it, and if it was for its
- * time, a picked policy is faster. The faster one may have been removed later. */
+/* Whether a strategy can be the rival in the reason: figures have removed it, and if it was for its
+ * time, a picked strategy is faster. The faster one may have been removed later. */
 static bool is_rival(const struct tp_pick_field *f, size_t i)
 {
     return i < f->count && !f->in[i] && f->left_at[i] >= SMALL &&
            (f->left_at[i] != FAST || find_faster_than(f, i) < f->count);
 }
 
-/* The rival in the reason. It is the base if possible, because that is the policy that people use.
- * Otherwise it is the best of the policies that the last step removed, by the figure of the step.
+/* The rival in the reason. It is the base if possible, because that is the strategy that people
+ * use. Otherwise it is the best of the strategies that the last step removed, by the figure of the
+ * step.
  */
 static size_t find_rival(const struct tp_pick_field *f)
 {
@@ -272,7 +273,7 @@ static size_t find_rival(const struct tp_pick_field *f)
     return rival;
 }
 
-/* The picked policy whose figures are shown: the one that needs the least memory. */
+/* The picked strategy whose figures are shown: the one that needs the least memory. */
 static size_t find_speaker(const struct tp_pick_field *f)
 {
     size_t speaker = f->count;
@@ -299,7 +300,7 @@ static void say_joint(size_t said, size_t parts, char *text)
     tp_pick_say(text, "%s", said ? joint : " ");
 }
 
-/* The policies that are out, by what they lack. */
+/* The strategies that are out, by what they lack. */
 struct pick_out {
     size_t failed, yardsticks, at[STEPS];
 };
@@ -317,8 +318,9 @@ static struct pick_out count_out(const struct tp_pick_field *f)
     return n;
 }
 
-/* Says what the picked policies have and all others lack, yardsticks aside: ": the only policy here
- * that serves every allocation and heeds the streams". `left` is the number of picked policies. */
+/* Says what the picked strategies have and all others lack, yardsticks aside: ": the only strategy
+ * here that serves every allocation and heeds the streams". `left` is the number of picked
+ * strategies. */
 static void say_only(const struct tp_pick_field *f, size_t left, char *text)
 {
     static const struct {
@@ -346,7 +348,7 @@ static void say_only(const struct tp_pick_field *f, size_t left, char *text)
     if (left == 1 && limited && n.failed + 1 == f->count)
         tp_pick_say(text, "the only one of the %zu that", f->count);
     else
-        tp_pick_say(text, "the only polic%s here that", left == 1 ? "y" : "ies");
+        tp_pick_say(text, "the only strateg%s here that", left == 1 ? "y" : "ies");
     size_t said = 0;
     if (n.failed) {
         say_joint(said++, parts, text);
@@ -364,7 +366,7 @@ static void say_only(const struct tp_pick_field *f, size_t left, char *text)
         tp_pick_say(text, ", yardsticks aside");
 }
 
-/* Says why nothing is picked: ", every policy here failed or is a yardstick". */
+/* Says why nothing is picked: ", every strategy here failed or is a yardstick". */
 static void say_none(const struct tp_pick_field *f, char *text)
 {
     bool lacks[3] = {false};
@@ -378,7 +380,7 @@ static void say_none(const struct tp_pick_field *f, char *text)
     }
     for (size_t i = 0; i < 3; i++)
         left += lacks[i];
-    tp_pick_say(text, ", every policy here ");
+    tp_pick_say(text, ", every strategy here ");
     for (size_t i = 0; i < 3; i++)
         if (lacks[i]) {
             const char *joint = ++said < left ? ", " : " or ";
@@ -386,7 +388,7 @@ static void say_none(const struct tp_pick_field *f, char *text)
         }
 }
 
-/* ---- policies for other goals ---- */
+/* ---- strategies for other goals ---- */
 
 static bool may_be_picked(const struct tp_pick_field *f, size_t i)
 {
@@ -428,7 +430,7 @@ static void say_smaller(const struct tp_pick_field *f, size_t pick, char *text)
 
 /* ---- the result ---- */
 
-/* Whether a policy other than a yardstick was excluded before figures decided. */
+/* Whether a strategy other than a yardstick was excluded before figures decided. */
 static bool is_limited_choice(const struct tp_pick_field *f)
 {
     for (size_t i = 0; i < f->count; i++)
@@ -475,7 +477,7 @@ void tp_pick(const struct tp_pick_question *q, struct tp_pick *out)
     }
     f.fits = true;
     for (size_t i = 0; i < f.count; i++)
-        f.fits &= !f.in[i] || !isnan(tp_pick_choice(&f, i)->fits_in);
+        f.fits &= !f.in[i] || !isnan(tp_pick_choice(&f, i)->min_capacity);
     if (f.q->host && eligible > 1) {
         tp_pick_on_host(&f, out);
         return;

@@ -14,13 +14,13 @@ void tp_report_table(const struct tp_report *r, size_t first, size_t count, stru
 void tp_report_missing(const struct tp_report *r, const struct tp_trace *trace,
                        struct tp_page *page);
 
-/* Prints the table of several results, the meanings of its marks, and which policies ran out of
+/* Prints the table of several results, the meanings of its marks, and which strategies ran out of
  * memory; on a text page or a Markdown page. */
 int tp_report_rows(const struct tp_report *r, const struct tp_result *results, size_t count,
                    struct tp_page *page, struct tp_err *err);
 
 /* What malloc took of the program's CPU time, at most; NAN: not known, or no trace. Where more
- * threads than cores play, their times are no forecast of the program's, and it is NAN too. */
+ * threads than cores replay, their times are no forecast of the program's, and it is NAN too. */
 double tp_pick_share(const struct tp_result *r);
 
 /* Picks one of the results of one trace (cmd/report/pick.h). */
@@ -51,11 +51,11 @@ void tp_report_failed(uint64_t initial, uint64_t of_initial, uint64_t calls, uin
 /* Prints which results of a table ran out of memory and which fit; nothing if none ran out. */
 void tp_report_oom(const struct tp_result *results, size_t count, struct tp_page *page);
 
-/* The name of what a result is played on: "virtual GPU". */
+/* The name of what a result is replayed on: "virtual GPU". */
 struct tp_text tp_report_place(const struct tp_result *r);
 
 /* Prints the head of both screens: the trace, and below it, with the name `label`, on what and how
- * it is played. */
+ * it is replayed. */
 void tp_report_head(const struct tp_result *result, const char *label, struct tp_page *page);
 
 /* Prints how much of the recording a strategy reproduces, if it was compared. */
@@ -66,7 +66,7 @@ void tp_report_fidelity(const struct tp_result *result, int column, struct tp_pa
 /* "cuda, device 0", or "cuda, 2 devices". */
 struct tp_text tp_device_label(const struct tp_result *r);
 
-/* Writes the names of the devices that play: "NVIDIA H200", "2 x NVIDIA H200". */
+/* Writes the names of the devices that replay: "NVIDIA H200", "2 x NVIDIA H200". */
 void tp_device_names(const struct tp_result *r, char *text, size_t size);
 
 /* ", 32 connections", or ", 32 connections shared by 40 streams": those that share one may wait for

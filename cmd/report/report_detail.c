@@ -3,7 +3,7 @@
 #include "alloc/packing/offline.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "cmd/report/validated.h"
 #include "cmd/results/figures.h"
 #include "cmd/results/warnings.h"
@@ -90,7 +90,7 @@ static void print_when(const struct tp_result *r, const struct tp_device_run *d,
     if (r->run->resident.threads > 1)
         tp_page_put(page, TEXT, "by one thread, except %s",
                     r->run->mapped.threads > 1 ? "resident and mapped memory" : "resident memory");
-    tp_holders_line(r->captured->holders, LABEL, page);
+    tp_sites_line(r->captured->sites, LABEL, page);
 }
 
 static void print_failures(const struct tp_result *r, const struct tp_device_run *d,
@@ -106,10 +106,10 @@ static void print_failures(const struct tp_result *r, const struct tp_device_run
 
 static void print_fits(const struct tp_device_run *d, struct tp_page *page)
 {
-    if (d->fits_in == TP_NONE || d->failed_allocations)
+    if (d->min_capacity == TP_NONE || d->failed_allocations)
         return;
     tp_page_put(page, TEXT, "fits in %s, the smallest device on which no allocation fails",
-                tp_bytes(d->fits_in, page->exact).s);
+                tp_bytes(d->min_capacity, page->exact).s);
 }
 
 static void print_packing(const struct tp_result *r, uint16_t device, struct tp_page *page)
@@ -140,7 +140,7 @@ static void print_calls(const struct tp_result *r, const struct tp_device_run *d
     tp_page_line(page);
 }
 
-/* " (9 threads)"; "": one thread plays all passes. */
+/* " (9 threads)"; "": one thread replays all passes. */
 static struct tp_text by_so_many(const struct tp_run *run)
 {
     return run->resident.threads > 1
@@ -178,7 +178,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     struct sum_line requested = {' ', at->requested, "requested by the program", ""};
     if (d->failed_allocations)
         snprintf(requested.note, sizeof requested.note, "without what failed or was skipped");
-    struct sum_line rounding = {'+', at->granted - at->requested, "rounding", ""};
+    struct sum_line rounding = {'+', at->allocated - at->requested, "rounding", ""};
     struct sum_line idle = {'+', at->idle, "idle, not handed out", ""};
     struct sum_line reserved = {'=', at->reserved, peak ? "reserved, also the peak" : "reserved",
                                 ""};
@@ -205,7 +205,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
         return;
     }
     print_sum_line(&requested, page);
-    if (at->granted != TP_NONE)
+    if (at->allocated != TP_NONE)
         print_sum_line(&rounding, page);
     if (at->reserved == TP_NONE) {
         if (tp_run_total_resident(r->run) == TP_NONE)
@@ -278,7 +278,7 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
     struct tp_speed s = tp_speed_of(r->run);
     const struct tp_throughput *t = &r->run->throughput;
     const char *none = tp_result_no_speed(r);
-    tp_page_at(page, 0, tp_result_is_virtual(r) ? "Policy time" : "Speed");
+    tp_page_at(page, 0, tp_result_is_virtual(r) ? "Strategy time" : "Speed");
     if (none) {
         tp_page_put(page, LABEL, "%s", none);
         return;
@@ -286,20 +286,20 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
     tp_page_at(page, LABEL, "%s ns per call", tp_digits(s.ns).s);
     if (t->runs.count > 1) /* a single measurement has no interval */
         tp_page_at(page, page->column + 1, "[%s, %s]", tp_digits(s.low).s, tp_digits(s.high).s);
-    if (r->run->flags & TP_RUN_PLAYED_ONCE)
+    if (r->run->flags & TP_RUN_REPLAYED_ONCE)
         tp_page_at(page, SPEED_NOTE, "%s, longer than %s: cold", tp_plural(t->replays, "replay").s,
                    tp_duration(r->min_time_ns).s);
     else
         print_replays(t, page);
     tp_page_line(page);
-    if (!(r->run->flags & TP_RUN_PLAYED_ONCE)) {
+    if (!(r->run->flags & TP_RUN_REPLAYED_ONCE)) {
         tp_page_at(page, LABEL, "%s ns per call when cold", tp_digits(s.cold).s);
         tp_page_put(page, SPEED_NOTE, "the first replay%s",
                     tp_result_is_device(r) ? ", on a fresh instance" : ", page faults included");
     }
     tp_page_at(page, LABEL, "%s ns per call taken off", tp_digits(s.engine).s);
     tp_page_put(page, SPEED_NOTE, "tapool's own share, by a %s that does nothing",
-                tp_result_is_foreign(r) ? "malloc" : "policy");
+                tp_result_is_foreign(r) ? "malloc" : "strategy");
     print_threads(r, page);
 }
 
@@ -425,17 +425,17 @@ bool tp_report_warnings(const struct tp_result *results, size_t count, int colum
     return any;
 }
 
-/* " (4 threads: one every 16.66 ns)"; "": one thread played. */
+/* " (4 threads: one every 16.66 ns)"; "": one thread replayed. */
 static struct tp_text by_threads(const struct tp_run *run)
 {
     struct tp_by_threads t = tp_threads_of(run);
     return isnan(t.wall) ? tp_text_of("%s", "")
-                         : tp_text_of(" (%s threads: one every %s ns)", tp_count(t.played).s,
+                         : tp_text_of(" (%s threads: one every %s ns)", tp_count(t.replayed).s,
                                       tp_digits(t.wall).s);
 }
 
 /* Sums up the result. If allocations failed, the failure is what counts: times and peaks of a
- * program that was only partly played mean little. */
+ * program that was only partly replayed mean little. */
 static void print_in_short(const struct tp_result *r, struct tp_page *page)
 {
     uint64_t failed = tp_run_failed(r->run), first = tp_run_first_failure(r->run);
@@ -458,7 +458,7 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
         if (!isnan(ns))
             tp_page_more(page, 0, " took %s ns per call%s%s", tp_digits(ns).s, by_threads(r->run).s,
                          held.high == TP_NONE && resident == TP_NONE ? "" : " and");
-        /* where a policy played, `held` is exact */
+        /* where a strategy replayed, `held` is exact */
         if (resident != TP_NONE && (tp_result_is_foreign(r) || held.high == TP_NONE))
             tp_page_more(page, 0, " had %s resident%s for a program that needed %s.",
                          tp_bytes(resident, page->exact).s, by_so_many(r->run).s, needed.s);

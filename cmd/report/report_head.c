@@ -1,4 +1,4 @@
-/* The heads of the screens: the trace, on what it is played, and how. */
+/* The heads of the screens: the trace, on what it is replayed, and how. */
 #include "cmd/report/report_head.h"
 
 #include "alloc/base/units.h"
@@ -94,7 +94,7 @@ static void print_repairs(const struct tp_trace *t, int column, struct tp_page *
     tp_page_put(page, column, "repaired: %s", text);
 }
 
-/* How to play what was left out. It is still in the file, unless the file was converted from
+/* How to replay what was left out. It is still in the file, unless the file was converted from
  * another one. */
 static const char *how_to_get(const struct tp_trace *t)
 {
@@ -102,9 +102,9 @@ static const char *how_to_get(const struct tp_trace *t)
         if (!strcmp(tp_formats[i]->name, t->format) && tp_formats[i]->own)
             return " (when it was converted)";
     if (!t->meta.space)
-        return "; --device all plays them";
-    return t->meta.spaces > TP_MAX_DEVICES ? "; --space NAME plays one of them"
-                                           : "; --space NAME or --space all plays them";
+        return "; --device all replays them";
+    return t->meta.spaces > TP_MAX_DEVICES ? "; --space NAME replays one of them"
+                                           : "; --space NAME or --space all replays them";
 }
 
 /* The malloc that the recorded program had, and what it is worth to it. */
@@ -174,10 +174,10 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
 {
     uint64_t before = 0, peak = 0;
     for (uint16_t d = 0; d < r->facts->devices; d++) {
-        before += tp_program_demand(r->trace->program, d)->prologue_bytes;
+        before += tp_program_demand(r->trace->program, d)->initial_heap_bytes;
         peak += tp_program_demand(r->trace->program, d)->bytes;
     }
-    if (!r->facts->prologue) {
+    if (!r->facts->initial_heap) {
         if (r->trace->initial_dropped)
             tp_page_row(page, 0, "began mid-run", note,
                         "%s blocks that were live before the first event are left out",
@@ -187,9 +187,9 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
     tp_page_row(page, 0, "began mid-run", note,
                 "%s (%s, %s of the peak) %s live before the first event. Placed first, by "
                 "address%s, not counted as calls. %s of the peak is new.",
-                tp_plural(r->facts->prologue, "block").s, tp_bytes(before, page->exact).s,
+                tp_plural(r->facts->initial_heap, "block").s, tp_bytes(before, page->exact).s,
                 tp_percent(peak ? (double)before / (double)peak : 0).s,
-                r->facts->prologue == 1 ? "was" : "were",
+                r->facts->initial_heap == 1 ? "was" : "were",
                 tp_program_heap(r->trace->program) ? " (by torch, where they lay)" : "",
                 tp_bytes(peak - before, page->exact).s);
 }
@@ -231,16 +231,16 @@ void tp_report_fidelity(const struct tp_result *r, int column, struct tp_page *p
     tp_str_drop(&reason);
 }
 
-void tp_failures_text(uint64_t ooms, uint64_t played, char *text, size_t size)
+void tp_failures_text(uint64_t ooms, uint64_t replayed, char *text, size_t size)
 {
     text[0] = '\0';
-    if (ooms == 1 && played)
-        snprintf(text, size, "the request that failed is played too");
-    else if (ooms == played)
-        snprintf(text, size, "the %s requests that failed are played too", tp_count(ooms).s);
-    else if (played)
-        snprintf(text, size, "%s of the %s requests that failed %s played too", tp_count(played).s,
-                 tp_count(ooms).s, played == 1 ? "is" : "are");
+    if (ooms == 1 && replayed)
+        snprintf(text, size, "the request that failed is replayed too");
+    else if (ooms == replayed)
+        snprintf(text, size, "the %s requests that failed are replayed too", tp_count(ooms).s);
+    else if (replayed)
+        snprintf(text, size, "%s of the %s requests that failed %s replayed too",
+                 tp_count(replayed).s, tp_count(ooms).s, replayed == 1 ? "is" : "are");
 }
 
 static void print_failures(const struct tp_result *r, int note, struct tp_page *page)
@@ -249,9 +249,9 @@ static void print_failures(const struct tp_result *r, int note, struct tp_page *
     char text[128];
     if (!all.ooms)
         return;
-    tp_failures_text(all.ooms, all.played, text, sizeof text);
-    const char *also = all.played == 1 ? ", and counts in what the program needs"
-                                       : ", and count in what the program needs";
+    tp_failures_text(all.ooms, all.replayed, text, sizeof text);
+    const char *also = all.replayed == 1 ? ", and counts in what the program needs"
+                                         : ", and count in what the program needs";
     tp_page_row(page, 0, "ran out", note, "%s when it was recorded%s%s%s",
                 tp_plural(all.ooms, "time").s, *text ? "; " : "", text, *text ? also : "");
 }
@@ -265,7 +265,7 @@ static struct tp_text count_text(const struct tp_trace *t, uint64_t count, const
 }
 
 /* Writes "1 GPU, 2 streams" for a capture of GPUs, and otherwise the threads and devices. */
-static void players_text(const struct tp_trace *t, char *text, size_t size)
+static void replayers_text(const struct tp_trace *t, char *text, size_t size)
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
     const struct tp_text threads = count_text(t, f->recorded_threads, "thread");
@@ -286,24 +286,24 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
 {
     const struct tp_program_facts *f = r->facts;
     const struct tp_meta *meta = &r->trace->meta;
-    char ops[512], players[128];
+    char ops[512], replayers[128];
     tp_ops_text(f, r->captured, ops, sizeof ops);
-    players_text(r->trace, players, sizeof players);
+    replayers_text(r->trace, replayers, sizeof replayers);
     tp_page_side(page, r->trace->file, note);
     const char *nameless = meta->capture ? "" : meta->name;
     tp_page_put(page, note, "%s%s%s", meta->capture ? meta->capture : "",
                 meta->capture && meta->program ? ": " : "",
                 meta->program ? meta->program : nameless);
     tp_page_put(page, note, "%s%s%s, %s: %s", r->trace->cut ? "the first " : "",
-                tp_plural(f->events, "event").s, tp_time_taken(f).s, players, ops);
+                tp_plural(f->events, "event").s, tp_time_taken(f).s, replayers, ops);
     print_repairs(r->trace, note, page);
     tp_remarks_print(r->trace, 0, note, page);
     print_initial(r, note, page);
     print_failures(r, note, page);
 }
 
-/* Adds the decorators other than the limit: " +shuffle". */
-static void add_decorators(const struct tp_source_spec *source, struct tp_str *s)
+/* Adds the wrappers other than the limit: " +shuffle". */
+static void add_wrappers(const struct tp_source_spec *source, struct tp_str *s)
 {
     const char *blank = " ";
     for (uint32_t i = 1; i < source->count; i++)
@@ -339,14 +339,14 @@ static void describe_virtual_gpu(const struct tp_result *r, bool exact, struct t
     uint64_t capacity = r->run->devices[0].capacity;
     bool several = r->run->device_count > 1;
     tp_str_add(s, "no GPU is used");
-    add_decorators(r->source, s);
+    add_wrappers(r->source, s);
     add_limit(r, several ? "; the simulated ones have " : "; the simulated one has ", exact, s);
     if (capacity != TP_NONE && capacity == tp_captured_capacity(r->captured))
         tp_str_add(s, ", what the recorded program could have");
     tp_str_add(s, ". Memory and call counts are exact for the simulated device%s, in ",
                several ? "s" : "");
     add_pages(r->source, exact, s);
-    tp_str_add(s, ". Times are the policy's own work on this CPU; cudaMalloc is not in them");
+    tp_str_add(s, ". Times are the strategy's own work on this CPU; cudaMalloc is not in them");
 }
 
 static void describe_device(const struct tp_result *r, bool exact, struct tp_str *s)
@@ -357,7 +357,7 @@ static void describe_device(const struct tp_result *r, bool exact, struct tp_str
     tp_str_add(s, "%s%s%s, CUDA %d.%d%s", names, driver->release[0] ? ", driver " : "",
                driver->release, driver->version / 1000, driver->version % 1000 / 10,
                tp_device_connections(r).s);
-    add_decorators(r->source, s);
+    add_wrappers(r->source, s);
     add_limit(r, ", limited to ", exact, s);
     tp_str_add(s, ". %s",
                driver->simulated
@@ -381,10 +381,11 @@ static void describe_source(const struct tp_result *r, bool exact, struct tp_str
         describe_virtual_gpu(r, exact, s);
     } else {
         tp_str_add(s, "%s", nothing ? "no memory behind it" : "this machine's memory (mmap)");
-        add_decorators(r->source, s);
+        add_wrappers(r->source, s);
         add_limit(r, ", limited to ", exact, s);
         if (nothing)
-            tp_str_add(s, ": byte and call counts are exact, times are the policy's own work only");
+            tp_str_add(s,
+                       ": byte and call counts are exact, times are the strategy's own work only");
     }
 }
 
@@ -395,16 +396,16 @@ static const char *touched_text(const struct tp_result *r)
     return worked ? NULL : touch_text[r->touch];
 }
 
-/* "played by one thread", "played by 8 threads on 2 cores, as recorded". */
-static struct tp_text played_by(const struct tp_result *r)
+/* "replayed by one thread", "replayed by 8 threads on 2 cores, as recorded". */
+static struct tp_text replayed_by(const struct tp_result *r)
 {
-    uint64_t threads = tp_threads_of(r->run).played, cores = tp_machine_cores_to_use();
+    uint64_t threads = tp_threads_of(r->run).replayed, cores = tp_machine_cores_to_use();
     if (threads == 1)
-        return tp_text_of("played by one thread");
+        return tp_text_of("replayed by one thread");
     struct tp_text on = tp_text_of("on %s", tp_plural(cores, "core").s);
     return threads == r->facts->threads
-               ? tp_text_of("played by %s threads %s, as recorded", tp_count(threads).s, on.s)
-               : tp_text_of("%s recorded threads played by %s %s",
+               ? tp_text_of("replayed by %s threads %s, as recorded", tp_count(threads).s, on.s)
+               : tp_text_of("%s recorded threads replayed by %s %s",
                             tp_count(r->facts->recorded_threads).s, tp_count(threads).s, on.s);
 }
 
@@ -412,12 +413,12 @@ static struct tp_text played_by(const struct tp_result *r)
 static void print_serial(const struct tp_result *r, int note, struct tp_page *page)
 {
     bool host = r->facts->kind == TP_KIND_HOST && !tp_result_is_virtual(r);
-    if (r->facts->recorded_threads < 2 || tp_threads_of(r->run).played > 1)
+    if (r->facts->recorded_threads < 2 || tp_threads_of(r->run).replayed > 1)
         return;
-    tp_page_put(page, note, "%s recorded threads played by 1: no lock contention in these times",
+    tp_page_put(page, note, "%s recorded threads replayed by 1: no lock contention in these times",
                 tp_count(r->facts->recorded_threads).s);
     if (host && r->facts->threads > 1)
-        tp_page_put(page, note, "(--threads recorded plays %s)", tp_count(r->facts->threads).s);
+        tp_page_put(page, note, "(--threads recorded replays %s)", tp_count(r->facts->threads).s);
 }
 
 /* Says that more threads were asked for than the trace has. */
@@ -434,11 +435,11 @@ static void print_fewer(const struct tp_result *r, int note, struct tp_page *pag
                     tp_is_recorded(r->trace, "threads") ? "has one thread" : "names no threads",
                     asked.s);
     else
-        tp_page_put(page, note, "(the trace has %s threads%s: --threads %s plays no more)",
+        tp_page_put(page, note, "(the trace has %s threads%s: --threads %s replays no more)",
                     tp_count(has).s, has < r->facts->recorded_threads ? " at a time" : "", asked.s);
 }
 
-/* "verified", or by how many threads where several play the timed passes. */
+/* "verified", or by how many threads where several replay the timed passes. */
 static struct tp_text verified_by(const struct tp_result *r)
 {
     uint32_t has = r->facts->threads, threads = r->threads < has ? r->threads : has;
@@ -457,7 +458,7 @@ static void print_source(const struct tp_result *r, const char *label, int note,
     else
         describe_source(r, page->exact, &text);
     tp_page_side(page, label, note);
-    tp_page_at(page, note, "%s; %s%s%s", tp_str_text(&text), played_by(r).s, touched ? "; " : "",
+    tp_page_at(page, note, "%s; %s%s%s", tp_str_text(&text), replayed_by(r).s, touched ? "; " : "",
                touched ? touched : "");
     tp_str_drop(&text);
     if (r->run->flags & TP_RUN_VERIFIED)

@@ -7,7 +7,7 @@
 #include "traces/trace.h"
 
 /* Writes the operations by kind, "3,063 alloc, 60 realloc, 3,047 free". For a capture the text also
- * has the events that no policy sees, so that the counts add up to the events. */
+ * has the events that no strategy sees, so that the counts add up to the events. */
 void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, char *text,
                  size_t size);
 
@@ -29,8 +29,8 @@ const char *tp_written_words(const struct tp_trace *t);
  * capture, in two columns. */
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page);
 
-/* Writes "the 3 requests that failed are played too"; "" if none failed. */
-void tp_failures_text(uint64_t ooms, uint64_t played, char *text, size_t size);
+/* Writes "the 3 requests that failed are replayed too"; "" if none failed. */
+void tp_failures_text(uint64_t ooms, uint64_t replayed, char *text, size_t size);
 
 /* Writes what was repaired, "1 double_alloc, 2 zero_size"; "" if nothing was. */
 void tp_repairs_text(const struct tp_trace *t, char *text, size_t size);

@@ -1,5 +1,5 @@
 /* Explains an out of memory: what was requested, how much was free in which pieces, and whether the
- * program needed too much or the policy kept too much. */
+ * program needed too much or the strategy kept too much. */
 #include "alloc/engine/replay.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
@@ -40,7 +40,7 @@ static uint64_t not_reserved(const struct tp_first_failure *f)
 }
 
 /* Idle bytes that can serve a request, without those that are dead or lost to rounding. All idle
- * bytes if the policy does not tell them apart. */
+ * bytes if the strategy does not tell them apart. */
 static uint64_t usable_idle(const struct tp_at_peak *at)
 {
     return at->cached == TP_NONE ? at->idle : at->cached + at->span;
@@ -102,13 +102,13 @@ static void print_class(const struct tp_result *r, const struct tp_first_failure
                        tp_bytes(all, page->exact).s);
         else
             tp_page_at(page, column,
-                       "%s in all; what the program asked for would fit, what the policy made of "
+                       "%s in all; what the program asked for would fit, what the strategy made of "
                        "it does not: fragmentation.",
                        tp_bytes(all, page->exact).s);
         break;
-    case TP_OOM_POLICY:
+    case TP_OOM_STRATEGY:
         tp_page_at(page, column,
-                   "the policy refused by its own rules (see its options), not the device.");
+                   "the strategy refused by its own rules (see its options), not the device.");
         break;
     case TP_OOM_GUARD:
         tp_page_at(page, column,
@@ -130,8 +130,8 @@ void tp_report_failure(const struct tp_result *r, const struct tp_device_run *d,
         print_free(&d->first_failure, column, page);
     print_device_free(r, d, column, page);
     print_class(r, &d->first_failure, column, page);
-    if (d->fits_in != TP_NONE)
-        tp_page_more(page, column, " Fits in %s.", tp_bytes(d->fits_in, page->exact).s);
+    if (d->min_capacity != TP_NONE)
+        tp_page_more(page, column, " Fits in %s.", tp_bytes(d->min_capacity, page->exact).s);
     tp_page_line(page);
 }
 
@@ -162,7 +162,7 @@ void tp_report_failure_count(const struct tp_result *r, const struct tp_device_r
     uint64_t skipped = alone ? r->run->skipped_operations : 0;
     uint64_t calls = d->failed_allocations - d->failed_initial;
     uint64_t asked = alone ? tp_program_ops(f, TP_ASKS) : d->allocations + calls;
-    tp_report_failed(d->failed_initial, alone ? f->prologue : TP_NONE, calls, asked, text,
+    tp_report_failed(d->failed_initial, alone ? f->initial_heap : TP_NONE, calls, asked, text,
                      sizeof text);
     tp_page_more(page, column, "%s failed", text);
     if (skipped)

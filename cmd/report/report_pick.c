@@ -20,14 +20,14 @@ static bool is_warned(const struct tp_result *r, const char *id)
     return tp_find_warning(id)->applies(r, text, sizeof text);
 }
 
-/* The time by which it is judged: where several threads played, what passed for the user. */
+/* The time by which it is judged: where several threads replayed, what passed for the user. */
 static struct tp_median time_of(const struct tp_run *run)
 {
     const struct tp_speed one = tp_speed_of(run);
     const struct tp_by_threads several = tp_threads_of(run);
     if (run->throughput.runs.count < ENOUGH)
         return (struct tp_median){NAN, NAN, NAN};
-    return several.played > 1
+    return several.replayed > 1
                ? (struct tp_median){several.wall, several.wall_low, several.wall_high}
                : (struct tp_median){one.ns, one.low, one.high};
 }
@@ -43,8 +43,8 @@ static struct tp_choice choice_of(const struct tp_result *r, bool resident)
         .unsafe = tp_result_reuses_unsafely(r),
         .aged = (r->run->flags & TP_RUN_AGED) != 0,
         .small = is_warned(r, "small-trace"),
-        .cold = (r->run->flags & TP_RUN_PLAYED_ONCE) != 0,
-        .fits_in = known(tp_run_fits_in(r->run)),
+        .cold = (r->run->flags & TP_RUN_REPLAYED_ONCE) != 0,
+        .min_capacity = known(tp_run_min_capacity(r->run)),
         .peak = known(resident ? tp_run_total_resident(r->run) : tp_run_peak_reserved(r->run)),
         .calls_first = known(tp_run_calls(r->run)),
         .calls_later = known(tp_run_next_calls(r->run)),
@@ -88,8 +88,8 @@ void tp_report_pick(const struct tp_result *results, size_t count, bool exact, s
                                        .goal = (enum tp_goal)results->goal,
                                        .share = tp_pick_share(results),
                                        .had = find_had(results, count),
-                                       .policy_time = tp_result_is_virtual(sourced),
-                                       .wall = tp_threads_of(results->run).played > 1,
+                                       .strategy_time = tp_result_is_virtual(sourced),
+                                       .wall = tp_threads_of(results->run).replayed > 1,
                                        .operations = (double)f->operations,
                                        .capacity = known(sourced->run->devices[0].capacity),
                                        .callee = tp_result_callee(sourced),

@@ -3,7 +3,7 @@
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "cmd/report/validated.h"
 #include "cmd/results/figures.h"
 #include "cmd/ui/table.h"
@@ -43,7 +43,7 @@ enum {
     SEE_SPEEDUP = 256
 };
 
-/* Three decimals below 10, because policies near 1 differ only there. */
+/* Three decimals below 10, because strategies near 1 differ only there. */
 static void add_times(struct tp_table *t, double times)
 {
     if (times < 10)
@@ -82,7 +82,7 @@ static void fill_total(const struct row *row, struct tp_table *t)
 
 static void fill_fits(const struct row *row, struct tp_table *t)
 {
-    tp_table_bytes(t, tp_run_fits_in(row->r->run), row->exact);
+    tp_table_bytes(t, tp_run_min_capacity(row->r->run), row->exact);
 }
 
 static void fill_needed(const struct row *row, struct tp_table *t)
@@ -144,7 +144,7 @@ static void fill_wall(const struct row *row, struct tp_table *t)
 }
 
 /* The time without its interval, for a narrow table in which times do not decide. */
-static void fill_policy_time(const struct row *row, struct tp_table *t)
+static void fill_strategy_time(const struct row *row, struct tp_table *t)
 {
     const char *none = no_time(row->r);
     tp_table_add(t, "%s", none ? none : tp_digits(tp_speed_of(row->r->run).ns).s);
@@ -269,7 +269,7 @@ static bool by_threads(const struct tp_result *results, size_t count)
 {
     bool any = false;
     for (size_t i = 0; i < count; i++)
-        any |= tp_threads_of(results[i].run).played > 1;
+        any |= tp_threads_of(results[i].run).replayed > 1;
     return any;
 }
 
@@ -314,15 +314,15 @@ static const struct column
     col_needed = {.column.head = {"times", "needed"}, .fill = fill_needed},
     col_fits = {.column.head = {"fits", "in"}, .fill = fill_fits, .shown = any_fits},
     col_time = {.column.head = {"ns per call", "±95 %"},
-                .other = {"policy time", "ns, ±95 %"},
+                .other = {"strategy time", "ns, ±95 %"},
                 .is_other = on_virtual,
                 .fill = fill_time,
                 .shown = is_wide,
                 .marks = SEE_TIME | SEE_INTERVAL},
-    col_policy_time = {.column.head = {"policy", "time, ns"},
-                       .fill = fill_policy_time,
-                       .shown = is_narrow,
-                       .marks = SEE_TIME},
+    col_strategy_time = {.column.head = {"strategy", "time, ns"},
+                         .fill = fill_strategy_time,
+                         .shown = is_narrow,
+                         .marks = SEE_TIME},
     col_p99 = {.column.head = {"p99", "ns"},
                .fill = fill_p99,
                .shown = shows_p99,
@@ -365,16 +365,16 @@ static const struct column
  * calls on a real device, where peaks are ranges and take more room. */
 enum { COLUMNS = 20 };
 static const struct column *const host_columns[COLUMNS] = {
-    &col_name,   &col_resident,   &col_start, &col_total,       &col_peak,
-    &col_needed, &col_fits,       &col_wall,  &col_time,        &col_speedup,
-    &col_waited, &col_blocked,    &col_p99,   &col_policy_time, &col_space,
-    &col_calls,  &col_next_calls, &col_reuse, &col_idle,        &col_idle_brief};
+    &col_name,   &col_resident,   &col_start, &col_total,         &col_peak,
+    &col_needed, &col_fits,       &col_wall,  &col_time,          &col_speedup,
+    &col_waited, &col_blocked,    &col_p99,   &col_strategy_time, &col_space,
+    &col_calls,  &col_next_calls, &col_reuse, &col_idle,          &col_idle_brief};
 static const struct column *const device_columns[COLUMNS] = {
-    &col_name,       &col_peak,  &col_needed, &col_fits,        &col_idle, &col_calls,
-    &col_next_calls, &col_reuse, &col_time,   &col_policy_time, &col_p99};
+    &col_name,       &col_peak,  &col_needed, &col_fits,          &col_idle, &col_calls,
+    &col_next_calls, &col_reuse, &col_time,   &col_strategy_time, &col_p99};
 static const struct column *const real_columns[COLUMNS] = {
-    &col_name, &col_peak,       &col_needed,      &col_time, &col_calls,     &col_reuse,
-    &col_fits, &col_idle_alone, &col_policy_time, &col_p99,  &col_next_calls};
+    &col_name, &col_peak,       &col_needed,        &col_time, &col_calls,     &col_reuse,
+    &col_fits, &col_idle_alone, &col_strategy_time, &col_p99,  &col_next_calls};
 
 /* Fills the row of what the program itself needs; "-" in columns without such a value. */
 static void add_needed_row(const struct tp_result *r, const struct column *column, bool exact,
@@ -418,12 +418,12 @@ static struct recorded recorded_of(const struct tp_result *r)
         sum.peak += d->peak_reserved;
         uint64_t had = needed - d->demand_failed;
         sum.idle.bytes += d->at_demand > had ? d->at_demand - had : 0;
-        unknown |= d->at_demand < had && d->played;
+        unknown |= d->at_demand < had && d->replayed;
         silent |= d->largest == TP_RECORDED_UNKNOWN;
         sum.idle.largest = d->largest > sum.idle.largest ? d->largest : sum.idle.largest;
         sum.takes += d->takes + d->maps; /* each of them is one call to the driver */
         sum.gives += d->gives + d->unmaps;
-        sum.ran_out |= d->played && d->at_demand < needed;
+        sum.ran_out |= d->replayed && d->at_demand < needed;
     }
     sum.idle.bytes = unknown ? TP_NONE : sum.idle.bytes;
     sum.idle.largest = unknown || silent ? TP_NONE : sum.idle.largest;
@@ -519,7 +519,7 @@ static void print_demand(const struct tp_result *r, struct tp_page *page)
 {
     const struct tp_demand *peak = tp_program_demand(r->trace->program, 0);
     if (r->facts->kind != TP_KIND_DEVICE || r->facts->devices > 1 || !peak->event) {
-        tp_holders_line(r->captured->holders, NOTE, page);
+        tp_sites_line(r->captured->sites, NOTE, page);
         return;
     }
     const char *phase = tp_captured_phase(r->captured, r->trace, 0);
@@ -529,7 +529,7 @@ static void print_demand(const struct tp_result *r, struct tp_page *page)
     if (phase)
         tp_page_more(page, 8, ", in %s", phase);
     tp_page_line(page);
-    tp_holders_line(r->captured->holders, NOTE, page);
+    tp_sites_line(r->captured->sites, NOTE, page);
 }
 
 static void print_recorded_notes(const struct tp_result *r, bool idle, struct tp_page *page)
@@ -579,7 +579,7 @@ static bool has_foreign(const struct tp_result *results, size_t count)
     return any;
 }
 
-/* Prints what the column of resident memory says. A trace that takes long is played once only. */
+/* Prints what the column of resident memory says. A trace that takes long is replayed once only. */
 static void print_resident(const struct tp_result *results, size_t count, struct tp_page *page)
 {
     struct tp_str single = {0};
@@ -625,7 +625,7 @@ static void print_served(const struct tp_result *results, size_t count, struct t
             tp_page_dim(page, NOTE, "%s", text);
 }
 
-/* Prints what threads wait for, and which policies have one lock. */
+/* Prints what threads wait for, and which strategies have one lock. */
 static void print_thread_notes(const struct tp_result *results, size_t count, unsigned see,
                                struct tp_page *page)
 {
@@ -650,7 +650,7 @@ static void print_thread_notes(const struct tp_result *results, size_t count, un
     tp_str_drop(&locked);
 }
 
-/* Whether a policy's own peak is higher than what it held at peak demand. */
+/* Whether a strategy's own peak is higher than what it held at peak demand. */
 static bool peaks_elsewhere(const struct tp_run *run)
 {
     bool apart = false;
@@ -780,7 +780,7 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     tp_pick_print(&pick, page);
     tp_report_warnings(results, count, 0, page);
     tp_strategy_spec_add_name(&one, sourced->spec);
-    tp_page_put(page, 0, "%sNumbers: tapool help report    One policy in detail:%s alone",
+    tp_page_put(page, 0, "%sNumbers: tapool help report    One strategy in detail:%s alone",
                 rep->verbose ? "" : "Details: -v    ", tp_str_text(&one));
     tp_str_drop(&one);
 }

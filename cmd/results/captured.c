@@ -135,16 +135,16 @@ static int scan_window(void *ctx, const struct tp_window *w, struct tp_err *err)
 {
     struct captured_scan *s = ctx;
     (void)err;
-    for (uint32_t i = 0; w->prologue && i < w->count; i++)
+    for (uint32_t i = 0; w->initial_heap && i < w->count; i++)
         count_live(s, &w->insns[i]);
-    for (uint32_t i = 0; !w->prologue && i < w->count; i++, s->insn++) {
+    for (uint32_t i = 0; !w->initial_heap && i < w->count; i++, s->insn++) {
         const struct tp_insn *in = &w->insns[i];
         uint64_t event = tp_window_event(w, i);
         s->time += in->gap_ns;
         const enum tp_failed_part part = tp_failed_request_next(&s->failed, in, event);
         const bool failed = part == TP_FAILED_ALLOC;
         if (failed)
-            s->out->devices[in->device].played++;
+            s->out->devices[in->device].replayed++;
         if (part == TP_FAILED_NONE)
             count_live(s, in);
         if (s->limits && in->op != TP_MARK && in->device != TP_ALL_DEVICES)
@@ -165,7 +165,7 @@ static int scan_window(void *ctx, const struct tp_window *w, struct tp_err *err)
 }
 
 /* The largest free piece that the file records at peak demand. It only counts if the file and the
- * program as it is played put peak demand at the same event. */
+ * program as it is replayed put peak demand at the same event. */
 static uint64_t largest_of(const struct tp_program *program, const struct tp_recorded *r,
                            uint32_t index)
 {
@@ -240,8 +240,8 @@ int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct t
 void tp_captured_release(struct tp_captured *c)
 {
     free(c->devices);
-    tp_holders_free(c->holders);
-    tp_holders_free(c->sizes);
+    tp_sites_free(c->sites);
+    tp_sites_free(c->sizes);
     tp_place_table_free(c->frame_places);
     *c = (struct tp_captured){0};
 }
@@ -283,7 +283,7 @@ static int curve_window(void *ctx, const struct tp_window *w, struct tp_err *err
 {
     struct curve_scan *s = ctx;
     (void)err;
-    for (uint32_t i = 0; !w->prologue && i < w->count; i++) {
+    for (uint32_t i = 0; !w->initial_heap && i < w->count; i++) {
         const struct tp_insn *in = &w->insns[i];
         s->time += in->gap_ns;
         if (in->op != TP_NOTE || in->device != s->device)
@@ -315,7 +315,7 @@ struct tp_captured_failures tp_captured_failures(const struct tp_captured *c)
     struct tp_captured_failures all = {0};
     for (uint32_t i = 0; c && c->devices && i < c->count; i++) {
         all.ooms += c->devices[i].ooms;
-        all.played += c->devices[i].played;
+        all.replayed += c->devices[i].replayed;
     }
     return all;
 }
@@ -324,7 +324,7 @@ uint64_t tp_captured_ops(const struct tp_captured *c, const struct tp_program_fa
                          enum tp_op op)
 {
     bool is_part = op == TP_ALLOC || op == TP_FREE;
-    return f->ops[op] - (is_part ? tp_captured_failures(c).played : 0);
+    return f->ops[op] - (is_part ? tp_captured_failures(c).replayed : 0);
 }
 
 uint64_t tp_captured_allocations(const struct tp_captured *c, const struct tp_program_facts *f)
@@ -334,12 +334,12 @@ uint64_t tp_captured_allocations(const struct tp_captured *c, const struct tp_pr
 
 uint64_t tp_captured_objects(const struct tp_captured *c, const struct tp_program_facts *f)
 {
-    return f->objects - tp_captured_failures(c).played;
+    return f->objects - tp_captured_failures(c).replayed;
 }
 
 uint64_t tp_captured_at_once(const struct tp_captured *c, const struct tp_program_facts *f)
 {
-    return tp_captured_failures(c).played ? c->most_live : f->slots;
+    return tp_captured_failures(c).replayed ? c->most_live : f->slots;
 }
 
 /* ---- what the device had ---- */
@@ -435,32 +435,32 @@ void tp_captured_want(struct tp_captured *c, uint64_t event)
 }
 
 void tp_captured_find(struct tp_captured *c, const struct tp_trace *t,
-                      const struct tp_holders_opts *o, bool stacks, int (*stop)(struct tp_err *err))
+                      const struct tp_sites_opts *o, bool stacks, int (*stop)(struct tp_err *err))
 {
-    const struct tp_holders_cfg cfg = {.at = o->at,
-                                       .by = (enum tp_holders_by)o->by,
-                                       .depth = o->depth > 1 ? (unsigned)o->depth : 0,
-                                       .stacks = stacks};
+    const struct tp_sites_cfg cfg = {.at = o->at,
+                                     .by = (enum tp_sites_by)o->by,
+                                     .depth = o->depth > 1 ? (unsigned)o->depth : 0,
+                                     .stacks = stacks};
     struct tp_err ignored = {0};
     if (tp_trace_places(t, c->place_events, c->place_count, c->places, &ignored) != TP_OK)
         c->place_count = 0;
     if (tp_program_facts(t->program)->devices == 1 &&
-        tp_holders_find(t, 0, &cfg, stop, &c->holders, &ignored) != TP_OK)
-        c->holders = NULL;
+        tp_sites_find(t, 0, &cfg, stop, &c->sites, &ignored) != TP_OK)
+        c->sites = NULL;
 }
 
 void tp_captured_find_sizes(struct tp_captured *c, const struct tp_trace *t,
                             int (*stop)(struct tp_err *err))
 {
-    static const struct tp_holders_cfg by_size = {.at = TP_AT_PEAK, .by = TP_BY_SIZE};
+    static const struct tp_sites_cfg by_size = {.at = TP_AT_PEAK, .by = TP_BY_SIZE};
     struct tp_err ignored = {0};
-    if (c->holders || tp_program_facts(t->program)->devices != 1)
+    if (c->sites || tp_program_facts(t->program)->devices != 1)
         return;
-    if (tp_holders_find(t, 0, &by_size, stop, &c->sizes, &ignored) != TP_OK)
+    if (tp_sites_find(t, 0, &by_size, stop, &c->sizes, &ignored) != TP_OK)
         c->sizes = NULL;
 }
 
-int tp_holders_check(const struct tp_holders_opts *o, const struct tp_trace *t, struct tp_err *err)
+int tp_sites_check(const struct tp_sites_opts *o, const struct tp_trace *t, struct tp_err *err)
 {
     uint64_t events = tp_program_facts(t->program)->events;
     if (o->at == TP_AT_PEAK || o->at <= events)
@@ -469,12 +469,12 @@ int tp_holders_check(const struct tp_holders_opts *o, const struct tp_trace *t, 
                    tp_plural(events, "event").s);
 }
 
-int tp_holders_have_stacks(uint32_t by, struct tp_err *err)
+int tp_sites_have_stacks(uint32_t by, struct tp_err *err)
 {
     if (by == TP_BY_PLACE)
         return TP_OK;
     return tp_fail(err, TP_EUSAGE, "call stacks are those of --by %s, and this is --by %s",
-                   tp_holders_by_words[TP_BY_PLACE], tp_holders_by_words[by]);
+                   tp_sites_by_words[TP_BY_PLACE], tp_sites_by_words[by]);
 }
 
 static int fail_not_known(const struct tp_trace *t, struct tp_err *err)
@@ -490,15 +490,15 @@ static int fail_not_known(const struct tp_trace *t, struct tp_err *err)
                    t->file);
 }
 
-int tp_holders_sayable(const struct tp_trace *t, struct tp_err *err)
+int tp_sites_sayable(const struct tp_trace *t, struct tp_err *err)
 {
     bool one = tp_program_facts(t->program)->devices == 1;
     return one && t->places.find ? TP_OK : fail_not_known(t, err);
 }
 
-int tp_holders_known(const struct tp_captured *c, const struct tp_trace *t, struct tp_err *err)
+int tp_sites_known(const struct tp_captured *c, const struct tp_trace *t, struct tp_err *err)
 {
-    return c->holders ? TP_OK : fail_not_known(t, err);
+    return c->sites ? TP_OK : fail_not_known(t, err);
 }
 
 const char *tp_captured_place(const struct tp_captured *c, uint64_t event)

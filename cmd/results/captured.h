@@ -4,7 +4,7 @@
 #define TP_CAPTURED_H
 
 #include "alloc/numbers/curve.h"
-#include "traces/places/holders.h"
+#include "traces/places/sites.h"
 
 /* The recorded memory of one device. Sizes are bytes. "Peak demand" is the event at which the
  * program needed most. */
@@ -18,7 +18,7 @@ struct tp_captured_device {
     uint64_t takes, gives;  /* segments got from and given back to the driver while recording */
     uint64_t maps, unmaps;  /* ranges of expandable segments mapped and unmapped while recording */
     uint64_t ooms;          /* requests that failed for want of memory in the recorded program */
-    uint64_t played;        /* failed requests that a replay makes once more */
+    uint64_t replayed;      /* failed requests that a replay makes once more */
     uint64_t oom_event;     /* event of the first failed request; 0: none failed */
     uint64_t oom_size;      /* size of the first failed request */
     uint64_t oom_reserved;  /* bytes reserved at the first failed request */
@@ -34,14 +34,14 @@ struct tp_captured {
     bool known; /* the reserved bytes are known; ooms, frees and marks always are */
     uint32_t count;
     struct tp_captured_device *devices; /* owned; NULL: a host trace without recorded memory */
-    uint64_t most_live; /* most live objects at once; set only if failed requests are played */
+    uint64_t most_live; /* most live objects at once; set only if failed requests are replayed */
     size_t place_count;
     uint64_t place_events[TP_PLACES_MAX]; /* ascending */
     char places[TP_PLACES_MAX][TP_PLACE_TEXT];
     /* owned: of the events that frames of the results show; NULL: there are none, or not known */
     struct tp_place_table *frame_places;
-    struct tp_holders *holders; /* owned; NULL: not known, or there are several devices */
-    struct tp_holders *sizes;   /* owned: by size at peak demand, for pages; NULL: not asked for */
+    struct tp_sites *sites; /* owned; NULL: not known, or there are several devices */
+    struct tp_sites *sizes; /* owned: by size at peak demand, for pages; NULL: not asked for */
 };
 
 /* Fills `out` except for the places, in one pass over the program. TP_ENOMEM, or an error of
@@ -63,12 +63,12 @@ int tp_captured_curve(const struct tp_trace *t, uint16_t device, struct tp_curve
 /* Requests that failed in the recorded program, and how many of them a replay makes once more; both
  * summed over all devices. */
 struct tp_captured_failures {
-    uint64_t ooms, played;
+    uint64_t ooms, replayed;
 };
 struct tp_captured_failures tp_captured_failures(const struct tp_captured *c);
 
-/* How often the recorded program did `op`. A failed request that is played adds an ALLOC and a FREE
- * to the program; this count leaves them out. `c` may be NULL. */
+/* How often the recorded program did `op`. A failed request that is replayed adds an ALLOC and a
+ * FREE to the program; this count leaves them out. `c` may be NULL. */
 uint64_t tp_captured_ops(const struct tp_captured *c, const struct tp_program_facts *f,
                          enum tp_op op);
 
@@ -76,7 +76,7 @@ uint64_t tp_captured_ops(const struct tp_captured *c, const struct tp_program_fa
 uint64_t tp_captured_allocations(const struct tp_captured *c, const struct tp_program_facts *f);
 
 /* The objects of the recorded program, and the most that were live at once. Both leave out failed
- * requests that are played. `c` may be NULL. */
+ * requests that are replayed. `c` may be NULL. */
 uint64_t tp_captured_objects(const struct tp_captured *c, const struct tp_program_facts *f);
 uint64_t tp_captured_at_once(const struct tp_captured *c, const struct tp_program_facts *f);
 
@@ -109,34 +109,33 @@ bool tp_captured_collects(const struct tp_captured *c);
 void tp_captured_want(struct tp_captured *c, uint64_t event);
 
 /* Who holds the memory: what the user chooses of it. */
-struct tp_holders_opts {
+struct tp_sites_opts {
     uint64_t at; /* an event; TP_OPT_KEYWORD(0), which is TP_AT_PEAK: peak demand */
     uint64_t depth;
-    uint32_t by; /* enum tp_holders_by */
+    uint32_t by; /* enum tp_sites_by */
 };
 
 /* Looks up all places that were asked for, and who holds the memory; `stacks`: also the call stacks
  * that hold it. A file that cannot be read a second time gives no places, which is no error. */
 void tp_captured_find(struct tp_captured *c, const struct tp_trace *t,
-                      const struct tp_holders_opts *o, bool stacks,
-                      int (*stop)(struct tp_err *err));
+                      const struct tp_sites_opts *o, bool stacks, int (*stop)(struct tp_err *err));
 
-/* Finds `sizes` where tp_captured_find has found no holders, and there is one device. What cannot
+/* Finds `sizes` where tp_captured_find has found no sites, and there is one device. What cannot
  * be read gives none, which is no error. */
 void tp_captured_find_sizes(struct tp_captured *c, const struct tp_trace *t,
                             int (*stop)(struct tp_err *err));
 
 /* TP_EUSAGE: the trace has no such event. */
-int tp_holders_check(const struct tp_holders_opts *o, const struct tp_trace *t, struct tp_err *err);
+int tp_sites_check(const struct tp_sites_opts *o, const struct tp_trace *t, struct tp_err *err);
 
-/* TP_EUSAGE: holders by this (enum tp_holders_by) have no call stacks. */
-int tp_holders_have_stacks(uint32_t by, struct tp_err *err);
+/* TP_EUSAGE: sites by this (enum tp_sites_by) have no call stacks. */
+int tp_sites_have_stacks(uint32_t by, struct tp_err *err);
 
 /* TP_EINPUT: nothing in the trace says who holds its memory, whatever is live at the event. */
-int tp_holders_sayable(const struct tp_trace *t, struct tp_err *err);
+int tp_sites_sayable(const struct tp_trace *t, struct tp_err *err);
 
 /* TP_EINPUT: it was asked for, and is not known. */
-int tp_holders_known(const struct tp_captured *c, const struct tp_trace *t, struct tp_err *err);
+int tp_sites_known(const struct tp_captured *c, const struct tp_trace *t, struct tp_err *err);
 
 /* The place of an event, "optimizer.py:78 step"; NULL: not known. */
 const char *tp_captured_place(const struct tp_captured *c, uint64_t event);

@@ -53,7 +53,7 @@ static double share(uint64_t part, uint64_t all)
         return value;                                                                              \
     }
 
-GETTER(fits_in, whole(has(of, TP_RUN_FITS) ? of->d->fits_in : TP_NONE))
+GETTER(min_capacity, whole(has(of, TP_RUN_FITS) ? of->d->min_capacity : TP_NONE))
 
 static const struct tp_offline *packing(const struct tp_figure_of *of)
 {
@@ -61,7 +61,7 @@ static const struct tp_offline *packing(const struct tp_figure_of *of)
 }
 
 GETTER(best_packing, whole(packing(of) ? packing(of)->best : TP_NONE))
-GETTER(least_packing, whole(packing(of) ? packing(of)->least : TP_NONE))
+GETTER(lower_bound, whole(packing(of) ? packing(of)->least : TP_NONE))
 GETTER(regret, real(packing(of) ? share(of->d->peak_reserved, packing(of)->best) : (double)NAN))
 GETTER(weight, text(has(of, TP_RUN_WEIGHT_TIME) ? "time" : "events"))
 GETTER(memory_class, text(has(of, TP_RUN_INFORMATIVE | TP_RUN_DEVICE) ? "R" : "E"))
@@ -100,11 +100,11 @@ GETTER(mapped_puts, mapped(of, of->r->run->mapped.puts))
 GETTER(has_fixed_addresses, whole(of->r->run->mapped.fixed))
 GETTER(why_not_mapped, text(tp_mapped_why(&of->r->run->mapped)))
 
-GETTER(is_played_once, whole(has(of, TP_RUN_PLAYED_ONCE)))
+GETTER(is_replayed_once, whole(has(of, TP_RUN_REPLAYED_ONCE)))
 GETTER(replays_per_run, whole(of->r->run->throughput.runs.per_value))
 
 /* Divided by all operations of the trace, including those that a full device made impossible, so
- * that the divisor is the same for every policy. */
+ * that the divisor is the same for every strategy. */
 GETTER(instructions_per_op, real(share(of->r->run->instructions, of->r->facts->operations)))
 GETTER(counter, text(of->r->run->instructions == TP_NONE ? NULL : "perf_event"))
 
@@ -115,7 +115,7 @@ static struct tp_figure_value part_of_speed(const struct tp_figure_of *of,
     return read_field(TP_FIGURE_REAL, (const char *)&speed + f->offset);
 }
 
-GETTER(threads_played, whole(tp_threads_of(of->r->run).played))
+GETTER(threads_replayed, whole(tp_threads_of(of->r->run).replayed))
 GETTER(wall_ns, real(tp_threads_of(of->r->run).wall))
 GETTER(wall_low, real(tp_threads_of(of->r->run).wall_low))
 GETTER(wall_high, real(tp_threads_of(of->r->run).wall_high))
@@ -171,7 +171,7 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
 #define COUNT_OF(of) EXACT(FAILURES), RUN("", of, COUNT)
 #define FAILED_BY(of, id) DEVICE("failed_by.", of, COUNT), FIELD(failed_by[TP_OOM_##id])
 #define AT_PEAK(of, unit_, field) \
-    DEVICE("memory.at_peak_demand.", of, unit_), FIELD(at_peak.field)
+    DEVICE("memory.at_trace_peak.", of, unit_), FIELD(at_peak.field)
 #define MEASURED(of, unit_, field) DEVICE("measured.", of, unit_), FIELD(measured.field)
 #define RANGE(of, end) DEVICE("measured.", of[end], BYTES)
 

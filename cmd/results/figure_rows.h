@@ -1,5 +1,5 @@
 /* The rows of the registry, one for each figure. Their order is that of the documents:
- * tapool.result/1, CSV, `replay -v` and `help metrics`. figure_rows.c includes this file twice with
+ * tapool.result/2, CSV, `replay -v` and `help metrics`. figure_rows.c includes this file twice with
  * its own definitions of the macros below: once for all rows, once for the rows that are compared.
  * Included anywhere else the file is empty.
  *
@@ -25,7 +25,7 @@ REPORTED(BYTES(trace_peak_requested), BENCHMARK("trace-peak-requested-B"),
 COMPARED(1, EXACT_BYTES(peak_requested),
          MEANS("most requested bytes among those that the strategy served"))
 REPORTED(DEVICE("memory.", peak_requested_event, COUNT), FIELD(peak_requested_event))
-COMPARED(2, EXACT_BYTES(peak_granted), BENCHMARK("peak-granted-B"),
+COMPARED(2, EXACT_BYTES(peak_allocated), BENCHMARK("peak-allocated-B"),
          MEANS("most allocated bytes: requested and rounding"))
 COMPARED(0, EXACT_BYTES(peak_reserved), BENCHMARK("peak-reserved-B"),
          MEANS("most reserved bytes"))
@@ -39,28 +39,28 @@ COMPARED(4, EXACT_BYTES(peak_metadata),
 COMPARED(5, EXACT_BYTES(end_reserved), BENCHMARK("end-reserved-B"),
          MEANS("reserved bytes after the last event"))
 REPORTED(BYTES(capacity), MEANS("memory of the device, if known (--capacity)"))
-COMPARED(6, EXACT(MEMORY), MEMORY_BYTES(fits_in), GET_WHOLE(fits_in),
+COMPARED(6, EXACT(MEMORY), MEMORY_BYTES(min_capacity), GET_WHOLE(min_capacity),
          BENCHMARK("fits-in-B"), TERM("min capacity"))
 COMPARED(7, EXACT(MEMORY), DEVICE("memory.", overhead, RATIO), FIELD(overhead),
          SHARE_OF("memory.trace_peak_requested_bytes"),
          MEANS("peak of (reserved + metadata) / trace_peak_requested; 1 is the minimum"))
-REPORTED(MEMORY_BYTES(least_packing), GET_WHOLE(least_packing),
+REPORTED(MEMORY_BYTES(lower_bound), GET_WHOLE(lower_bound),
          TERM("lower bound"))
 REPORTED(MEMORY_BYTES(best_packing), GET_WHOLE(best_packing),
          TERM("best packing"))
 COMPARED(57, EXACT(MEMORY), DEVICE("memory.", regret, RATIO), GET_REAL(regret),
          SHARE_OF("memory.best_packing_bytes"),
          TERM("regret"))
-LINE("at_peak_demand", "all of these, and free bytes (idle), at the event of trace_peak_requested")
+LINE("at_trace_peak", "all of these, and free bytes (idle), at the event of trace_peak_requested")
 LINE("class", "class of memory figures: E exact, R report only (real GPU or allocator)")
-COMPARED(8, UNUSED(internal_fragmentation, "at_peak_demand.granted"),
+COMPARED(8, UNUSED(internal_fragmentation, "at_trace_peak.allocated"),
          MEANS("1 - requested / allocated, at the trace peak and weighted"))
-COMPARED(9, UNUSED(internal_fragmentation_weighted, "mean_granted"))
-COMPARED(12, UNUSED(external_fragmentation, "at_peak_demand.span"))
-COMPARED(10, UNUSED(unused_reserved, "at_peak_demand.reserved"),
+COMPARED(9, UNUSED(internal_fragmentation_weighted, "mean_allocated"))
+COMPARED(12, UNUSED(external_fragmentation, "at_trace_peak.span"))
+COMPARED(10, UNUSED(unused_reserved, "at_trace_peak.reserved"),
          MEANS("1 - allocated / reserved, at the trace peak and weighted"))
 COMPARED(11, UNUSED(unused_reserved_weighted, "mean_reserved"))
-REPORTED(BYTES(mean_granted),
+REPORTED(BYTES(mean_allocated),
          MEANS("allocated bytes, weighted; mean_reserved: reserved bytes, weighted. The "
                "weighted shares refer to these."))
 REPORTED(BYTES(mean_reserved))
@@ -71,11 +71,11 @@ REPORTED(MEMORY_WORD("informative"), GET_FLAG(is_informative), COLUMN("memory_in
 REPORTED(AT_PEAK(event, COUNT, event))
 REPORTED(AT_PEAK(time_ns, NS, time_ns))
 REPORTED(AT_PEAK(requested_bytes, BYTES, requested))
-REPORTED(AT_PEAK(granted_bytes, BYTES, granted))
+REPORTED(AT_PEAK(allocated_bytes, BYTES, allocated))
 REPORTED(AT_PEAK(reserved_bytes, BYTES, reserved))
-REPORTED(AT_PEAK(idle_bytes, BYTES, idle), BENCHMARK("at-peak-demand-idle-B"))
-REPORTED(AT_PEAK(idle_pieces, COUNT, pieces))
-REPORTED(AT_PEAK(largest_piece_bytes, BYTES, largest))
+REPORTED(AT_PEAK(free_bytes, BYTES, idle), BENCHMARK("at-peak-demand-idle-B"))
+REPORTED(AT_PEAK(free_blocks, COUNT, pieces))
+REPORTED(AT_PEAK(largest_free_block_bytes, BYTES, largest))
 REPORTED(AT_PEAK(cached_bytes, BYTES, cached), NO_COLUMN)
 REPORTED(AT_PEAK(span_bytes, BYTES, span), NO_COLUMN)
 REPORTED(AT_PEAK(dead_bytes, BYTES, dead), NO_COLUMN)
@@ -98,7 +98,7 @@ COMPARED(17, CALLS(put_bytes, BYTES), FIELD(put_bytes), .follows = TP_FAMILY_MEM
 REPORTED(DEVICE("source_calls.", wait_ns, NS), GET_WHOLE(wait_ns))
 REPORTED(DEVICE("source_calls.", fallback, COUNT), GET_WHOLE(fallbacks))
 REPORTED(DEVICE("source_calls.", retry, COUNT), GET_WHOLE(retries))
-COMPARED(19, CALLS(next_pass, COUNT), FIELD(next_calls), .metric_class = TP_CLASS_REPORT,
+COMPARED(19, CALLS(warm_calls, COUNT), FIELD(next_calls), .metric_class = TP_CLASS_REPORT,
          HEAD("calls of", "the next pass"),
          TERM("warm driver calls"))
 REPORTED(DEVICE("source_calls.", allocations, COUNT), FIELD(allocations))
@@ -173,14 +173,14 @@ REPORTED(DEVICE("", failed_allocations, COUNT), FIELD(failed_allocations),
 REPORTED(DEVICE("", failed_initial_blocks, COUNT), FIELD(failed_initial))
 REPORTED(FAILED_BY(demand, DEMAND))
 REPORTED(FAILED_BY(fragmentation, FRAGMENTATION))
-REPORTED(FAILED_BY(policy, POLICY))
+REPORTED(FAILED_BY(strategy, STRATEGY))
 REPORTED(FAILED_BY(unknown, UNKNOWN))
 REPORTED(FAILED_BY(guard, GUARD))
 COMPARED(20, COUNT_OF(failed_allocations), GET_WHOLE(failed), NO_COLUMN,
          MEANS("allocations that failed; first_failed_event is the first one"))
 REPORTED(RUN("", failed_initial_blocks, COUNT), GET_WHOLE(failed_initial), NO_COLUMN)
 LINE("failed_by", "demand: requested bytes exceed the device; fragmentation: they would fit; "
-     "policy: the strategy refused by a rule of its own; unknown; guard: tapool "
+     "strategy: the strategy refused by a rule of its own; unknown; guard: tapool "
      "stopped a host replay at over 16 times the requested bytes")
 LINE("first_failure", "the first failed request, and free bytes at that event")
 LINE("phases", "peaks between the marks of the trace, by name of the mark")
@@ -196,28 +196,28 @@ COMPARED(22, COUNT_OF(skipped_trims), RUN_FIELD(skipped_trims),
 COMPARED(24, THROUGHPUT(ns_per_op, NOISY, 0.05), GET_SPEED(ns), HEAD("", "ns per call"),
          MEANS("steady time of an operation, replay overhead subtracted; null: nothing was "
                "timed, or nothing remains; low, high: 95% CI"))
-REPORTED(RUN("throughput.", low_ns_per_op, NS), GET_SPEED(low))
-REPORTED(RUN("throughput.", high_ns_per_op, NS), GET_SPEED(high))
+REPORTED(RUN("throughput.", ci95_low_ns_per_op, NS), GET_SPEED(low))
+REPORTED(RUN("throughput.", ci95_high_ns_per_op, NS), GET_SPEED(high))
 COMPARED(43, THROUGHPUT(cold_ns_per_op, REPORT, 0), GET_SPEED(cold),
          HEAD("cold,", "ns per call"),
          TERM("cold ns/op"))
-COMPARED(44, THROUGHPUT(engine_ns_per_op, REPORT, 0), GET_SPEED(engine),
+COMPARED(44, THROUGHPUT(replay_overhead_ns_per_op, REPORT, 0), GET_SPEED(engine),
          HEAD("tapool's,", "ns per call"),
          MEANS("replay overhead, measured with a strategy (or malloc) that does nothing"))
-REPORTED(RUN("throughput.", threads_played, COUNT), GET_WHOLE(threads_played),
+REPORTED(RUN("throughput.", threads_replayed, COUNT), GET_WHOLE(threads_replayed),
          MEANS("threads of the timed replays (--threads); with several, ns_per_op is the "
                "time a call took its thread, waiting for locks included"))
 COMPARED(56, THROUGHPUT_OF_THREADS(wall_ns_per_op), GET_REAL(wall_ns),
          HEAD("wall time,", "ns per call"),
          MEANS("elapsed time per call of all threads, from the first to the last call of "
                "each window, replay overhead included; low, high: 95% CI"))
-REPORTED(RUN("throughput.", low_wall_ns_per_op, NS), GET_REAL(wall_low), .of_threads = true)
-REPORTED(RUN("throughput.", high_wall_ns_per_op, NS), GET_REAL(wall_high), .of_threads = true)
+REPORTED(RUN("throughput.", ci95_low_wall_ns_per_op, NS), GET_REAL(wall_low), .of_threads = true)
+REPORTED(RUN("throughput.", ci95_high_wall_ns_per_op, NS), GET_REAL(wall_high), .of_threads = true)
 REPORTED(RUN("throughput.", window_ns, NS), GET_REAL(window_ns), .of_threads = true,
          MEANS("elapsed time of a whole window, at whose end all threads meet: the median; "
                "low, high: 95% CI"))
-REPORTED(RUN("throughput.", low_window_ns, NS), GET_REAL(window_low), .of_threads = true)
-REPORTED(RUN("throughput.", high_window_ns, NS), GET_REAL(window_high), .of_threads = true)
+REPORTED(RUN("throughput.", ci95_low_window_ns, NS), GET_REAL(window_low), .of_threads = true)
+REPORTED(RUN("throughput.", ci95_high_window_ns, NS), GET_REAL(window_high), .of_threads = true)
 COMPARED(48, OF_THREADS(calls_per_second, COUNT), .better = TP_BETTER_MORE,
          GET_WHOLE(calls_per_second), HEAD("calls", "per second"),
          MEANS("calls per second of several threads, by elapsed time"))
@@ -242,7 +242,7 @@ COMPARED(23, .name = "instructions", .path = "instructions.per_op",
          MEANS("instructions of one replay, if the machine can count (--passes count); "
                "per_op: per operation. Reading the trace and the kernel are left out."))
 REPORTED(RUN("instructions.", counter, COUNT), GET_TEXT(counter), NO_COLUMN)
-REPORTED(RUN("throughput.", played_once, COUNT), GET_FLAG(is_played_once),
+REPORTED(RUN("throughput.", replayed_once, COUNT), GET_FLAG(is_replayed_once),
          MEANS("the trace takes longer than --min-time: all times are cold"))
 REPORTED(RUN("throughput.", replays, COUNT), RUN_FIELD(throughput.replays))
 REPORTED(RUN("throughput.", replays_per_run, COUNT), GET_WHOLE(replays_per_run), NO_COLUMN)
@@ -260,7 +260,7 @@ LINE("latency", "alloc, free, realloc, sync, other: count, mean, min, p50, p90, 
 
 LINE("measured", "figures of a real GPU; ranges are [minimum, maximum] over the replays")
 LINE("pool_used", "most requested bytes of the driver's pool, by its high-water mark; its "
-     "rounding is unknown, so peak_granted is null")
+     "rounding is unknown, so peak_allocated is null")
 LINE("missing_at_peak",
      "decrease of cuMemGetInfo's free bytes; reserved_then: reserved bytes then")
 LINE("free_at_start", "free bytes of the device before the replay; free_at_failure: at the first "

@@ -75,7 +75,7 @@ struct tp_speed tp_speed_of(const struct tp_run *run)
 struct tp_by_threads tp_threads_of(const struct tp_run *run)
 {
     const struct tp_crew_run *crew = &run->throughput.crew;
-    struct tp_by_threads t = {.played = crew->threads ? crew->threads : 1,
+    struct tp_by_threads t = {.replayed = crew->threads ? crew->threads : 1,
                               .wall = NAN,
                               .wall_low = NAN,
                               .wall_high = NAN,
@@ -181,7 +181,7 @@ bool tp_trace_is_loop(const struct tp_trace *t)
     const struct tp_program_facts *f = tp_program_facts(t->program);
     double before = 0, after = (double)f->live_at_end_bytes;
     for (uint16_t d = 0; d < f->devices; d++)
-        before += (double)tp_program_demand(t->program, d)->prologue_bytes;
+        before += (double)tp_program_demand(t->program, d)->initial_heap_bytes;
     return t->meta.loop || (before > 0 && fabs(after - before) <= LOOP_APART * before);
 }
 
@@ -231,9 +231,9 @@ uint64_t tp_result_packed(const struct tp_result *r)
     return sum;
 }
 
-uint64_t tp_run_fits_in(const struct tp_run *run)
+uint64_t tp_run_min_capacity(const struct tp_run *run)
 {
-    return run->flags & TP_RUN_FITS ? TP_RUN_SUM(run, fits_in) : TP_NONE;
+    return run->flags & TP_RUN_FITS ? TP_RUN_SUM(run, min_capacity) : TP_NONE;
 }
 
 double tp_run_needed(const struct tp_run *run, uint64_t held)
@@ -278,7 +278,7 @@ bool tp_result_unseen(const struct tp_result *r)
     uint64_t reserved = 0;
     for (uint32_t i = 0; recorded->by && !recorded->has_end && i < recorded->count; i++)
         reserved += recorded->devices[i].start_reserved;
-    return reserved && !r->facts->prologue;
+    return reserved && !r->facts->initial_heap;
 }
 
 bool tp_result_is_foreign(const struct tp_result *r)
@@ -320,7 +320,7 @@ const struct tp_result *tp_first_sourced(const struct tp_result *results, size_t
 
 const char *tp_result_scope(const struct tp_result *r)
 {
-    return tp_result_is_virtual(r) ? "policy" : "policy_and_source";
+    return tp_result_is_virtual(r) ? "strategy" : "strategy_and_source";
 }
 
 const char *tp_result_base(const struct tp_result *r)
@@ -337,7 +337,7 @@ bool tp_result_reuses_unsafely(const struct tp_result *r)
 {
     const struct tp_strategy *s = r->spec->strategy;
     const struct tp_program_facts *f = r->facts;
-    bool knows = s->caps & TP_CAP_STREAMS || s->group != TP_GROUP_POLICY;
+    bool knows = s->caps & TP_CAP_STREAMS || s->group != TP_GROUP_STRATEGY;
     bool several = f->kind == TP_KIND_DEVICE && f->streams > f->devices;
     return !knows && several && tp_run_reuse(r->run) > 0;
 }
@@ -371,7 +371,7 @@ static bool are_alike(const struct tp_served *a, const struct tp_served *b)
     return a->library && b->library && a->known == b->known && !strcmp(a->library, b->library);
 }
 
-/* What is known of the memory of what a library serves, of one policy or of several. */
+/* What is known of the memory of what a library serves, of one strategy or of several. */
 static const char *what_is_known(const struct tp_served *row, bool several)
 {
     if (row->known && row->resident)

@@ -8,7 +8,7 @@
 #include "cmd/ui/text.h"
 
 /* If a smaller share of the allocations than this is served without a source call, times say little
- * about the policy itself. */
+ * about the strategy itself. */
 #define TP_FEW_REUSED 0.5
 
 /* Nanoseconds per operation without the engine's own share. NAN: nothing was timed, or the engine's
@@ -27,9 +27,9 @@ struct tp_speed tp_speed_of(const struct tp_run *run);
 
 #define TP_NEVER_ALONE_NOTE "against one thread: not known of a library that has threads of its own"
 
-/* What real threads did. All unknown where one thread played everything. */
+/* What real threads did. All unknown where one thread replayed everything. */
 struct tp_by_threads {
-    uint64_t played; /* threads; 1 where one played everything */
+    uint64_t replayed; /* threads; 1 where one replayed everything */
     /* ns that passed for each call of all threads together, engine share included: the median and
      * its 95 % interval; NAN: unknown, and the interval also of a single replay */
     double wall, wall_low, wall_high;
@@ -78,11 +78,13 @@ void tp_run_latency(const struct tp_run *run, int kind, struct tp_latency *out);
  * TP_NONE if the field of any device is TP_NONE. A sum of peaks is only a peak if there is a single
  * device. */
 uint64_t tp_run_sum(const struct tp_run *run, size_t field);
-#define TP_RUN_SUM(run, field)     tp_run_sum(run, offsetof(struct tp_device_run, field))
-#define tp_run_failed(run)         TP_RUN_SUM(run, failed_allocations)
-#define tp_run_failed_initial(run) TP_RUN_SUM(run, failed_initial) /* failed in the prologue */
-#define tp_run_trace_peak(run)     TP_RUN_SUM(run, trace_peak_requested)
-#define tp_run_next_calls(run)     TP_RUN_SUM(run, next_calls) /* calls of the next pass */
+#define TP_RUN_SUM(run, field) tp_run_sum(run, offsetof(struct tp_device_run, field))
+#define tp_run_failed(run)     TP_RUN_SUM(run, failed_allocations)
+#define tp_run_failed_initial(run)                                                                 \
+    TP_RUN_SUM(run, failed_initial) /* failed in the initial_heap                                  \
+                                     */
+#define tp_run_trace_peak(run) TP_RUN_SUM(run, trace_peak_requested)
+#define tp_run_next_calls(run) TP_RUN_SUM(run, next_calls) /* calls of the next pass */
 
 /* The event of the first failed allocation of all devices; TP_NONE: none failed. */
 uint64_t tp_run_first_failure(const struct tp_run *run);
@@ -100,14 +102,14 @@ struct tp_range tp_run_reserved(const struct tp_run *run);
 uint64_t tp_run_total_resident(const struct tp_run *run);
 
 /* Whether the memory of these results compares by what is resident: a real allocator is among them,
- * of which nothing else is known that a policy has too, and it is known of all that served. */
+ * of which nothing else is known that a strategy has too, and it is known of all that served. */
 bool tp_results_by_resident(const struct tp_result *results, size_t count);
 
 /* Bytes of the best packing, summed over the devices; packings must have been looked for. */
 uint64_t tp_result_packed(const struct tp_result *r);
 
 /* Bytes of the smallest devices on which no allocation fails; TP_NONE: not looked for. */
-uint64_t tp_run_fits_in(const struct tp_run *run);
+uint64_t tp_run_min_capacity(const struct tp_run *run);
 
 /* The share of allocations that needed no source call; NAN: not known. */
 double tp_run_reuse(const struct tp_run *run);
@@ -119,18 +121,18 @@ double tp_run_needed(const struct tp_run *run, uint64_t held);
  * its end as before its first event. */
 bool tp_trace_is_loop(const struct tp_trace *t);
 
-/* Whether a real allocator played, which takes no source: of its memory only its own statistics and
- * the kernel tell. */
+/* Whether a real allocator replayed, which takes no source: of its memory only its own statistics
+ * and the kernel tell. */
 bool tp_result_is_foreign(const struct tp_result *r);
 
-/* Whether the source is virtual, so that times hold the policy's own work only. */
+/* Whether the source is virtual, so that times hold the strategy's own work only. */
 bool tp_result_is_virtual(const struct tp_result *r);
 
-/* Whether it is played in this machine's memory, of which what is reserved is a range of addresses
- * until it is written. */
+/* Whether it is replayed in this machine's memory, of which what is reserved is a range of
+ * addresses until it is written. */
 bool tp_result_is_on_host(const struct tp_result *r);
 
-/* Whether the times look better than the policy is: the source is virtual, so its calls cost
+/* Whether the times look better than the strategy is: the source is virtual, so its calls cost
  * nothing, and most allocations need one (TP_FEW_REUSED). */
 bool tp_result_is_flattered(const struct tp_result *r);
 
@@ -140,14 +142,14 @@ uint32_t tp_devices_shown(const struct tp_report *rep, const struct tp_result *r
 /* How many of `count` results (1 or more), from the first one on, are of one trace. */
 size_t tp_results_of_trace(const struct tp_result *results, size_t count);
 
-/* The first result that is played on a source, and not by a real allocator; the first result if
+/* The first result that is replayed on a source, and not by a real allocator; the first result if
  * there is none. Its source stands for the whole table. */
 const struct tp_result *tp_first_sourced(const struct tp_result *results, size_t count);
 
-/* What the times include: "policy" or "policy_and_source". */
+/* What the times include: "strategy" or "strategy_and_source". */
 const char *tp_result_scope(const struct tp_result *r);
 
-/* The name of the source without its decorators: "host", "virtual". */
+/* The name of the source without its wrappers: "host", "virtual". */
 const char *tp_result_base(const struct tp_result *r);
 
 extern const char *const tp_touch_names[]; /* by enum tp_touch */
@@ -159,12 +161,12 @@ enum tp_touch tp_touch_named(const char *name);
  * over the passes. */
 bool tp_result_is_device(const struct tp_result *r);
 
-/* Whether the policy may hand out memory that another stream of this trace still works on: it
+/* Whether the strategy may hand out memory that another stream of this trace still works on: it
  * reuses memory and knows no streams, or it is told to ignore them. */
 bool tp_result_reuses_unsafely(const struct tp_result *r);
 
 /* The peak of the reserved bytes of one device over the passes. Both ends are equal unless a real
- * device was played. */
+ * device was replayed. */
 struct tp_range tp_device_reserved(const struct tp_run *run, const struct tp_device_run *d);
 
 /* "3.68 to 3.73 GiB", or one value if both ends read the same; "-": not known. */
@@ -197,7 +199,7 @@ struct tp_text tp_result_name(const struct tp_result *r);
 bool tp_served_note(const struct tp_served *rows, size_t count, size_t i, char *text, size_t size);
 
 /* The word for the parts of a program with several devices. It is `device`, the screen's own word
- * for one, unless all memory spaces of a file are played, which may include host memory: `space`.
+ * for one, unless all memory spaces of a file are replayed, which may include host memory: `space`.
  */
 const char *tp_part_name(const struct tp_trace *t, const char *device, const char *space);
 

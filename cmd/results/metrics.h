@@ -79,12 +79,12 @@ struct tp_metric {
     enum tp_unit unit;
     enum tp_better better;
     bool per_device;
-    bool of_threads; /* null where one thread played, as in every result that lacks it */
+    bool of_threads; /* null where one thread replayed, as in every result that lacks it */
     enum tp_family family;
     enum tp_family follows; /* a second family that the metric moves with; 0: none */
     /* How the values of several devices become one. NULL: they are added up. Otherwise the metric
      * is a share, the result is a share of sums, and this is the path of the member of a device
-     * that holds the whole: "memory.at_peak_demand.granted_bytes". */
+     * that holds the whole: "memory.at_trace_peak.allocated_bytes". */
     const char *share_of;
     /* Default tolerance: a change for the worse up to this is no regression. Absolute for class E,
      * a share of the base for other classes. */
@@ -128,7 +128,7 @@ bool tp_figure_is_member(const struct tp_metric *f, const char *object, bool per
 /* Whether the figure is the event at which the figure of the row before it was reached. */
 bool tp_figure_is_event(const struct tp_metric *f);
 
-/* The value that a figure of "memory.at_peak_demand." has in `at`, which may be another moment than
+/* The value that a figure of "memory.at_trace_peak." has in `at`, which may be another moment than
  * peak demand. */
 uint64_t tp_figure_at(const struct tp_metric *f, const struct tp_at_peak *at);
 

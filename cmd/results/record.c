@@ -93,7 +93,7 @@ static double *value_named(const struct tp_record *run, const char *name)
 void tp_record_drown(struct tp_record *run)
 {
     double *ns = value_named(run, "ns_per_op");
-    if (isnan(*ns) && !isnan(*value_named(run, "engine_ns_per_op")))
+    if (isnan(*ns) && !isnan(*value_named(run, "replay_overhead_ns_per_op")))
         *ns = 0;
 }
 

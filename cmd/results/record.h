@@ -1,5 +1,5 @@
-/* The record of a run: what was played, and the values that were measured. It is read from a stored
- * result (stored.h) or made of a run that was just played. */
+/* The record of a run: what was replayed, and the values that were measured. It is read from a
+ * stored result (stored.h) or made of a run that was just replayed. */
 #ifndef TP_RECORD_H
 #define TP_RECORD_H
 
@@ -68,14 +68,14 @@ struct tp_record {
     uint64_t failed_initial;          /* failed allocations before the first event; or TP_NONE */
     struct tp_record_options options; /* all effective options, in the order of the file */
     char *source;                     /* "host", "virtual+limit" */
-    /* Options of the source, and of its decorators with their names: "limit.capacity". */
+    /* Options of the source, and of its wrappers with their names: "limit.capacity". */
     struct tp_record_options source_options;
-    char *touch, *scope;             /* "none", "first", "all"; "policy", "policy_and_source" */
+    char *touch, *scope;             /* "none", "first", "all"; "strategy", "strategy_and_source" */
     char *settings[TP_SETTINGS];     /* in the order of tp_settings; "": null in the result; NULL */
-    bool usage, throughput, latency; /* the passes that were played */
+    bool usage, throughput, latency; /* the passes that were replayed */
     bool exact;                      /* memory is class E: no real allocator, no real device */
     bool aged;                       /* the strategy began with the recorded heap */
-    bool played_once;                /* each replay took longer than --min-time: times are cold */
+    bool replayed_once;              /* each replay took longer than --min-time: times are cold */
     uint16_t devices;
     /* values[device * tp_metric_count + metric]; NAN: not known. The value of a metric of the whole
      * run is that of device 0. Bytes above 2^53 are rounded. */
@@ -86,8 +86,8 @@ struct tp_record {
     struct tp_record_curve *curves; /* of each device; NULL: not read */
     double *repeats;                /* ns_per_op of each replay */
     size_t repeat_count;
-    double low_ns_per_op, high_ns_per_op; /* 95 % interval of ns_per_op; NAN: none */
-    struct tp_record_options warnings;    /* name: id of the warning; value: its text */
+    double ci95_low_ns_per_op, ci95_high_ns_per_op; /* 95 % interval of ns_per_op; NAN: none */
+    struct tp_record_options warnings;              /* name: id of the warning; value: its text */
 };
 
 /* The value of a metric on a device; `device` is ignored for a metric of the whole run. NAN: not
@@ -104,7 +104,7 @@ void tp_record_drown(struct tp_record *r);
 
 void tp_record_release(struct tp_record *r);
 
-/* Makes the record of a run that was just played. Its values are the same as those read from a
+/* Makes the record of a run that was just replayed. Its values are the same as those read from a
  * stored result, so that the name of a metric means the same for both. */
 
 /* Fills the names and values of the record and no other members. The caller releases it with

@@ -1,7 +1,7 @@
 /* The exports of the results of a replay. To add one: a file cmd/exports/export_NAME.c that exports
  * `const struct tp_exporter tp_replay_NAME` (cmd/ui/exporter.h), and one line here. What is written
  * is a struct tp_report. A writer takes its figures from cmd/results/figures.h or from the JSON
- * result and computes none that another writer would compute too. Before anything is played only
+ * result and computes none that another writer would compute too. Before anything is replayed only
  * the traces and strategies of the `planned` results are known to `check` and `part`. */
 #ifndef TP_REPLAY_EXPORTS_H
 #define TP_REPLAY_EXPORTS_H
@@ -29,7 +29,7 @@
 
 TP_REPLAY_EXPORTS(TP_EXPORT_DECLARE, tp_replay)
 extern const struct tp_exporter tp_replay_text;
-struct cJSON *tp_replay_tree(struct tp_json *j, const void *of); /* tapool.result/1 */
+struct cJSON *tp_replay_tree(struct tp_json *j, const void *of); /* tapool.result/2 */
 extern const struct tp_exporters tp_replay_exporters;
 enum { TP_EXPORT_INDEXES(tp_replay, TP_REPLAY_EXPORTS) };
 

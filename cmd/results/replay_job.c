@@ -14,7 +14,7 @@
 #include "cmd/jobs/child.h"
 #include "cmd/jobs/libraries.h"
 #include "cmd/results/figures.h"
-#include "cmd/results/recorded_policy.h"
+#include "cmd/results/recorded_strategy.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/stop.h"
 #include "cuda/cuda_options.h"
@@ -31,10 +31,10 @@ static bool is_device_trace(const struct tp_job *job)
     return tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
 }
 
-/* Whether a strategy does what the recorded allocator did: it is played on simulated memory. */
-static const struct tp_recorded_policy *recorded_policy(const struct tp_job *job)
+/* Whether a strategy does what the recorded allocator did: it is replayed on simulated memory. */
+static const struct tp_recorded_strategy *recorded_strategy(const struct tp_job *job)
 {
-    return tp_find_recorded_policy(job->trace.recorded.by);
+    return tp_find_recorded_strategy(job->trace.recorded.by);
 }
 
 bool tp_job_on_device(const struct tp_job *job)
@@ -42,7 +42,7 @@ bool tp_job_on_device(const struct tp_job *job)
     return tp_source_spec_flags(&job->source) & TP_SRC_DEVICE;
 }
 
-/* Whether the recorded threads can play: several of them, of host memory. */
+/* Whether the recorded threads can replay: several of them, of host memory. */
 static bool has_threads(const struct tp_job *job)
 {
     const struct tp_program_facts *f = tp_program_facts(job->trace.program);
@@ -173,7 +173,7 @@ static int add_pools(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err
 static int add_usual(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(job->trace.program);
-    const struct tp_recorded_policy *was = recorded_policy(job);
+    const struct tp_recorded_strategy *was = recorded_strategy(job);
     const struct tp_strategy *const *usual =
         was || is_device_trace(job) ? tp_default_device : tp_default_host;
     bool own = tp_source_spec_flags(&job->source) & TP_SRC_HOST &&
@@ -255,7 +255,7 @@ static int check_no_device(const struct tp_job *job, const struct tp_replay_opts
     return tp_hint(err,
                    tp_fail(err, TP_EUSAGE, "%s is about a real device: '%s' is none", option,
                            job->source.layers[0].ops->name),
-                   "'--source cuda' plays the trace on a GPU");
+                   "'--source cuda' replays the trace on a GPU");
 }
 
 static int choose_source(const struct tp_job *job, const struct tp_replay_opts *o,
@@ -276,7 +276,7 @@ static int choose_source(const struct tp_job *job, const struct tp_replay_opts *
         *out = o->occupy != TP_OCCUPY_NONE || o->map_device.count || tp_gpu_open(gpu) ? "cuda"
                                                                                       : "virtual";
     else
-        *out = recorded_policy(job) ? "virtual" : "host";
+        *out = recorded_strategy(job) ? "virtual" : "host";
     return TP_OK;
 }
 
@@ -313,14 +313,14 @@ static int check_foreign(const struct tp_job *job, const struct tp_strategy_spec
                                "'%s' is an allocator of this machine's memory: it "
                                "cannot run on source '%s'",
                                s->label, job->source.name),
-                       "--source host plays the trace in this machine's memory");
+                       "--source host replays the trace in this machine's memory");
     if (tp_source_spec_is_limited(&job->source))
         return tp_fail(err, TP_EUSAGE,
                        "'%s' takes its memory from the system itself: no capacity can limit it",
                        s->label);
     if (tp_program_facts(job->trace.program)->devices > 1)
         return tp_fail(err, TP_EUSAGE,
-                       "'%s' has one heap for the whole process: it cannot play the devices of "
+                       "'%s' has one heap for the whole process: it cannot replay the devices of "
                        "this trace apart",
                        s->label);
     return tp_child_settings(s, tp_stop_flag(), err);

@@ -1,5 +1,5 @@
-/* The options of tapool replay, and what is decided about one trace before anything is played: the
- * source, the strategies and the devices. */
+/* The options of tapool replay, and what is decided about one trace before anything is replayed:
+ * the source, the strategies and the devices. */
 #ifndef TP_REPLAY_JOB_H
 #define TP_REPLAY_JOB_H
 
@@ -18,7 +18,7 @@ struct tp_replay_opts {
     struct tp_opt_list strategies, fail_on, map_device;
     struct tp_open_opts open;
     struct tp_exports exports;
-    struct tp_holders_opts holders;
+    struct tp_sites_opts sites;
     char *source, *alloc;
     uint32_t touch, on_oom, occupy, goal;
     uint32_t passes; /* bits of enum tp_pass; 0: not given */
@@ -27,12 +27,12 @@ struct tp_replay_opts {
     double occupy_scale;
 };
 
-/* A trace and all that is needed to play it. It must live as long as its results. */
+/* A trace and all that is needed to replay it. It must live as long as its results. */
 struct tp_job {
-    /* A strategy that cannot be played is left out, unless it is the only one, and `refused` is the
-     * error of the first; otherwise it is an error of tp_job_prepare. */
+    /* A strategy that cannot be replayed is left out, unless it is the only one, and `refused` is
+     * the error of the first; otherwise it is an error of tp_job_prepare. */
     bool leaves_out;
-    struct tp_err refused; /* its status is TP_OK where all can be played */
+    struct tp_err refused; /* its status is TP_OK where all can be replayed */
     struct tp_trace trace;
     struct tp_captured captured;
     struct tp_touched touched; /* what the program wrote of its large blocks */
@@ -43,7 +43,7 @@ struct tp_job {
     struct tp_offline *bounds; /* of each device; NULL: not asked for */
 };
 
-/* Opens the trace and checks all that can be wrong now, because playing may take long. The caller
+/* Opens the trace and checks all that can be wrong now, because replaying may take long. The caller
  * releases the job in every case. */
 int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp_gpu *gpu,
                    const char *path, struct tp_err *err);
@@ -60,7 +60,7 @@ uint64_t tp_bound_time_by_default(const struct tp_program *p);
 /* The threads of a replay configuration for the value of --threads. */
 uint32_t tp_replay_threads(uint64_t option, const struct tp_job *job);
 
-/* Whether the job is played on a real device. */
+/* Whether the job is replayed on a real device. */
 bool tp_job_on_device(const struct tp_job *job);
 
 #endif

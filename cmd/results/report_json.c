@@ -1,4 +1,4 @@
-/* Writes tapool.result/1. Within a major version names never change, they are only added. */
+/* Writes tapool.result/2. Within a major version names never change, they are only added. */
 #include "cmd/results/report_json.h"
 
 #include "cmd/jobs/machine.h"
@@ -49,7 +49,7 @@ static void write_failed(struct tp_json *j, cJSON *root, const struct tp_report 
 cJSON *tp_json_head(struct tp_json *j, const struct tp_report *rep)
 {
     cJSON *root = tp_json_object(j, NULL, NULL);
-    tp_json_text(j, root, "schema", "tapool.result/1");
+    tp_json_text(j, root, "schema", "tapool.result/2");
     tp_json_tool(j, root);
     tp_json_machine(j, root);
     tp_json_clock(j, root, &rep->clock);
@@ -103,12 +103,12 @@ static void write_capture(struct tp_json *j, cJSON *t, const struct tp_trace *tr
     for (size_t i = 0; i < TP_META_NUMBERS; i++)
         if (tp_meta_number(m, i))
             tp_json_uint(j, t, tp_meta_number_names[i], tp_meta_number(m, i));
-    uint64_t before = tp_program_facts(trace->program)->prologue;
+    uint64_t before = tp_program_facts(trace->program)->initial_heap;
     if (before || trace->initial_dropped) {
         cJSON *initial = tp_json_object(j, t, "initial_heap");
         uint64_t bytes = 0;
         for (uint16_t d = 0; d < tp_program_facts(trace->program)->devices; d++)
-            bytes += tp_program_demand(trace->program, d)->prologue_bytes;
+            bytes += tp_program_demand(trace->program, d)->initial_heap_bytes;
         tp_json_uint(j, initial, "objects", before);
         tp_json_uint(j, initial, "bytes", bytes);
         tp_json_uint(j, initial, "dropped_objects", trace->initial_dropped);
@@ -123,16 +123,16 @@ static void write_recorded_device(struct tp_json *j, cJSON *o, const struct tp_c
         uint64_t value;
     } ends[] = {
         {"end_segments", end->end_segments},          {"end_large_segments", end->end_large},
-        {"end_small_segments", end->end_small},       {"end_idle_bytes", end->end_idle},
-        {"end_idle_pieces", end->end_pieces},         {"end_largest_idle_bytes", end->end_largest},
+        {"end_small_segments", end->end_small},       {"end_free_bytes", end->end_free},
+        {"end_free_blocks", end->end_pieces},         {"end_largest_free_bytes", end->end_largest},
         {"end_returnable_bytes", end->end_returnable}};
     tp_json_uint(j, o, "number", end->number);
     tp_json_uint(j, o, "start_reserved_bytes", d->start_reserved);
     tp_json_uint(j, o, "peak_reserved_bytes", d->peak_reserved);
     tp_json_uint(j, o, "peak_reserved_event", d->peak_event);
-    tp_json_uint(j, o, "at_peak_demand_reserved_bytes", d->at_demand);
-    tp_json_uint(j, o, "at_peak_demand_refused_bytes", d->demand_failed);
-    tp_json_uint(j, o, "at_peak_demand_largest_idle_bytes", d->largest);
+    tp_json_uint(j, o, "at_trace_peak_reserved_bytes", d->at_demand);
+    tp_json_uint(j, o, "at_trace_peak_refused_bytes", d->demand_failed);
+    tp_json_uint(j, o, "at_trace_peak_largest_free_bytes", d->largest);
     tp_json_uint(j, o, "end_reserved_bytes", d->end_reserved);
     tp_json_uint(j, o, "segments_taken", d->takes);
     tp_json_uint(j, o, "segments_given_back", d->gives);
@@ -155,14 +155,14 @@ void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace
     const char *place = tp_captured_place(captured, tp_program_demand(trace->program, 0)->event);
     if (place && captured->count == 1)
         tp_json_text(j, in, "peak_place", place);
-    if (captured->holders)
-        tp_json_holders(j, in, captured->holders->at == TP_AT_PEAK ? "peak_holders" : "holders",
-                        captured->holders);
+    if (captured->sites)
+        tp_json_sites(j, in, captured->sites->at == TP_AT_PEAK ? "peak_sites" : "sites",
+                      captured->sites);
     struct tp_captured_failures failures = tp_captured_failures(captured);
     if (failures.ooms) {
         cJSON *o = tp_json_object(j, in, "recorded_failures");
         tp_json_uint(j, o, "out_of_memory", failures.ooms);
-        tp_json_uint(j, o, "played", failures.played);
+        tp_json_uint(j, o, "replayed", failures.replayed);
     }
     if (!captured->known)
         return;
@@ -217,21 +217,21 @@ static void write_options(struct tp_json *j, cJSON *in, const struct tp_opt *row
     }
 }
 
-/* The options of the lowest layer, then a list of the decorators with theirs. It is a list because
- * the same decorator may occur twice. */
+/* The options of the lowest layer, then a list of the wrappers with theirs. It is a list because
+ * the same wrapper may occur twice. */
 static void write_layers(struct tp_json *j, cJSON *source, const struct tp_source_spec *spec)
 {
     const struct tp_source_layer *l = spec->layers;
     write_options(j, tp_json_object(j, source, "options"), l->ops->options, l->opts);
-    cJSON *decorators = tp_json_array(j, source, "decorators");
+    cJSON *wrappers = tp_json_array(j, source, "wrappers");
     for (uint32_t i = 1; i < spec->count; i++) {
-        cJSON *o = tp_json_item(j, decorators);
+        cJSON *o = tp_json_item(j, wrappers);
         tp_json_text(j, o, "name", l[i].ops->name);
         write_options(j, tp_json_object(j, o, "options"), l[i].ops->options, l[i].opts);
     }
 }
 
-/* The real devices that played the trace, in the order of the trace's devices. */
+/* The real devices that replayed the trace, in the order of the trace's devices. */
 static void write_device_facts(struct tp_json *j, cJSON *source, const struct tp_result *r)
 {
     const struct tp_cuda_info *driver = r->use->driver;
@@ -309,7 +309,7 @@ static void write_settings(struct tp_json *j, cJSON *run, const struct tp_report
 
 /* ---- figures ---- */
 
-#define AT_PEAK "memory.at_peak_demand."
+#define AT_PEAK "memory.at_trace_peak."
 
 static void write_figure(struct tp_json *j, cJSON *in, const char *name, const struct tp_metric *f,
                          const struct tp_figure_of *of)
@@ -358,12 +358,12 @@ static void write_phases(struct tp_json *j, cJSON *memory, const struct tp_progr
         tp_json_uint(j, o, "first_event", phase->first_event);
         tp_json_uint(j, o, "times", phase->times);
         tp_json_uint(j, o, "peak_requested_bytes", phase->peak_requested);
-        tp_json_uint(j, o, "peak_granted_bytes", phase->peak_granted);
+        tp_json_uint(j, o, "peak_allocated_bytes", phase->peak_allocated);
         tp_json_uint(j, o, "peak_reserved_bytes", phase->peak_reserved);
     }
 }
 
-/* Each point is [event, requested, granted, reserved]. */
+/* Each point is [event, requested, allocated, reserved]. */
 static void write_curve(struct tp_json *j, cJSON *memory, const struct tp_curve *c)
 {
     cJSON *curve = tp_json_array(j, memory, "curve");
@@ -423,7 +423,7 @@ static void write_memory(struct tp_json *j, cJSON *in, const struct tp_figure_of
     const struct tp_program *program = of->r->trace->program;
     cJSON *m = tp_json_object(j, in, "memory");
     write_figures(j, m, "memory.", of);
-    write_at_peak(j, m, "at_peak_demand", &of->d->at_peak);
+    write_at_peak(j, m, "at_trace_peak", &of->d->at_peak);
     write_phases(j, m, program, of->d);
     if (curve)
         write_curve(j, m, &of->d->curve);
@@ -525,7 +525,7 @@ static void write_latencies(struct tp_json *j, cJSON *o, const struct tp_figure_
             write_latency(j, latency, of, k, step_ns);
 }
 
-/* Members of a pass that was not played are left out. */
+/* Members of a pass that was not replayed are left out. */
 cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct tp_result *r)
 {
     cJSON *o = cJSON_CreateObject();
@@ -567,7 +567,7 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
     return o;
 }
 
-/* The document tapool.result/1 (result.schema.json). Its names are fixed. */
+/* The document tapool.result/2 (result.schema.json). Its names are fixed. */
 cJSON *tp_replay_tree(struct tp_json *j, const void *of)
 {
     const struct tp_report *rep = of;

@@ -7,7 +7,7 @@
 #include "cmd/results/captured.h"
 #include "cmd/results/result.h"
 #include "cmd/ui/json_out.h"
-#include "traces/places/holder_groups.h"
+#include "traces/places/site_groups.h"
 
 /* Each writes the member that it is named after into `in`. */
 void tp_json_machine(struct tp_json *j, cJSON *in);
@@ -15,7 +15,7 @@ void tp_json_clock(struct tp_json *j, cJSON *in, const struct tp_clock *clock);
 void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
                    const struct tp_captured *captured);
 
-/* Writes the members "recorded", "peak_place" and "peak_holders" or "holders", each only if it is
+/* Writes the members "recorded", "peak_place" and "peak_sites" or "sites", each only if it is
  * known. */
 void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
                       const struct tp_captured *captured);
@@ -28,6 +28,6 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
 /* Who holds the memory, as a member of JSON documents. */
 
 /* Writes a member of this name; none where `h` is NULL. */
-void tp_json_holders(struct tp_json *j, cJSON *in, const char *name, const struct tp_holders *h);
+void tp_json_sites(struct tp_json *j, cJSON *in, const char *name, const struct tp_sites *h);
 
 #endif

@@ -44,8 +44,8 @@ struct tp_result {
     uint32_t threads; /* that were asked for, as in struct tp_replay_cfg */
     uint32_t goal;    /* enum tp_goal */
     uint64_t min_time_ns;
-    const struct tp_fidelity *fidelity; /* of the strategy, as it plays; NULL: not compared */
-    struct tp_replay_cfg played;    /* for an export that plays once more; it shows no progress */
+    const struct tp_fidelity *fidelity; /* of the strategy, as it replays; NULL: not compared */
+    struct tp_replay_cfg replayed;  /* for an export that replays once more; it shows no progress */
     struct tp_run *run;             /* owned by whoever made the report */
     const struct tp_frames *frames; /* of the heap; NULL: none were taken; owned likewise */
 };

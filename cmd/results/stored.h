@@ -1,4 +1,4 @@
-/* Stored results: reads tapool.result/1, written by this or another version of tapool. Live
+/* Stored results: reads tapool.result/2, written by this or another version of tapool. Live
  * comparisons use this too, because each of their replays is a separate process that prints its
  * result as JSON. */
 #ifndef TP_STORED_H
@@ -67,8 +67,8 @@ int tp_stored_comparable(const struct tp_stored *a, const struct tp_record *x,
 void tp_stored_differences(const struct tp_stored *a, const struct tp_stored *b, bool times,
                            char *text, size_t size);
 
-/* Whether both runs were played on the same source, except for a limit of --capacity: "virtual" and
- * "virtual+limit" are the same. */
+/* Whether both runs were replayed on the same source, except for a limit of --capacity: "virtual"
+ * and "virtual+limit" are the same. */
 bool tp_stored_same_source(const struct tp_record *x, const struct tp_record *y);
 
 /* The option of a source that --capacity sets. */

@@ -37,16 +37,16 @@ int tp_stored_comparable(const struct tp_stored *a, const struct tp_record *x,
     char read[160];
     tp_stored_settings_differ(x, y, true, read, sizeof read);
     if (strcmp(x->hash, y->hash))
-        return tp_hint(err,
-                       tp_fail(err, TP_EINPUT,
-                               "%s and %s played different programs: %.12s with %s and %.12s with "
-                               "%s",
-                               one.text, other.text, x->hash, tp_stored_events(x).s, y->hash,
-                               tp_stored_events(y).s),
-                       *read
-                           ? "they were read with %s"
-                           : "the trace was changed, or read with other options, between the two%s",
-                       read);
+        return tp_hint(
+            err,
+            tp_fail(err, TP_EINPUT,
+                    "%s and %s replayed different programs: %.12s with %s and %.12s with "
+                    "%s",
+                    one.text, other.text, x->hash, tp_stored_events(x).s, y->hash,
+                    tp_stored_events(y).s),
+            *read ? "they were read with %s"
+                  : "the trace was changed, or read with other options, between the two%s",
+            read);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (strcmp(same[i].x, same[i].y))
             return fail_differs(&one, &other, same[i].what, same[i].x, same[i].y, err);
@@ -55,7 +55,7 @@ int tp_stored_comparable(const struct tp_stored *a, const struct tp_record *x,
                        other.text, x->devices, y->devices);
     if (strcmp(x->scope, y->scope))
         return tp_hint(err, fail_differs(&one, &other, "their times hold", x->scope, y->scope, err),
-                       "on a virtual source only the policy's own time is in a call: replay both "
+                       "on a virtual source only the strategy's own time is in a call: replay both "
                        "on the same --source");
     return TP_OK;
 }

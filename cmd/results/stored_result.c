@@ -1,4 +1,4 @@
-/* Reads tapool.result/1; see stored.h. The document is parsed into a tree, every member that is
+/* Reads tapool.result/2; see stored.h. The document is parsed into a tree, every member that is
  * used is checked (json_member.h), and the tree is deleted. This file reads the document as a
  * whole, notes what it lacks, and reads files.
  *
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEMA "tapool.result/1"
+#define SCHEMA "tapool.result/2"
 enum { RUNS_MAX = 100000, CHUNK = 1 << 16 };
 
 /* ---- the document ---- */
@@ -27,10 +27,10 @@ static void check_schema(const struct tp_member *root)
     if (schema && (strncmp(schema, SCHEMA, length) || (schema[length] && schema[length] != '.'))) {
         r->status = tp_fail(r->err, TP_EINPUT, "%s is '%.80s'; this tapool reads '" SCHEMA "'",
                             r->file, schema);
-        if (!strncmp(schema, SCHEMA, length - 1))
-            tp_hint(r->err, r->status, "a tapool of its own version reads it");
-        else
-            tp_hint(r->err, r->status, "'tapool replay TRACE --export-json FILE' writes one");
+        tp_hint(r->err, r->status,
+                strncmp(schema, SCHEMA, length - 1)
+                    ? "write one: 'tapool replay TRACE --export-json FILE'"
+                    : "write it again: 'tapool replay TRACE --export-json FILE'");
     }
     free(schema);
 }

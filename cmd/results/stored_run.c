@@ -1,4 +1,4 @@
-/* Reads what was played: program, policy, source, settings and warnings of a run; see
+/* Reads what was replayed: program, strategy, source, settings and warnings of a run; see
  * stored_read.h. A missing member is an error if it identifies the experiment. Any other member may
  * be missing, because an older tapool did not write it. */
 #include "cmd/results/stored_read.h"
@@ -42,7 +42,7 @@ static void read_options(const struct tp_member *in, const char *prefix,
     const struct tp_member options = tp_member_seek(in, "options");
     struct tp_member value = {0};
     list->partial |= !options.item;
-    tp_member_object(&options, OPTIONS_MAX, "has more members than any policy has options");
+    tp_member_object(&options, OPTIONS_MAX, "has more members than any strategy has options");
     while (tp_member_next(&options, &value))
         if (has_twin(value.item))
             tp_member_fail(&value, "stands there twice");
@@ -52,13 +52,13 @@ static void read_options(const struct tp_member *in, const char *prefix,
             add_option(&value, prefix, list);
 }
 
-/* Reads the decorators of the source, of which that of a real allocator, one with a library, has
- * none to tell. Without its name the options of a decorator mean nothing, so they count as not
+/* Reads the wrappers of the source, of which that of a real allocator, one with a library, has
+ * none to tell. Without its name the options of a wrapper mean nothing, so they count as not
  * known. */
-static void read_decorators(const struct tp_member *source, struct tp_record *run)
+static void read_wrappers(const struct tp_member *source, struct tp_record *run)
 {
     const struct tp_member list =
-        run->library ? tp_member_find(source, "decorators") : tp_member_seek(source, "decorators");
+        run->library ? tp_member_find(source, "wrappers") : tp_member_seek(source, "wrappers");
     struct tp_member layer = {0};
     tp_member_list(&list, OPTIONS_MAX, "has more layers than any source");
     while (tp_member_next(&list, &layer)) {
@@ -98,11 +98,11 @@ static void read_warnings(const struct tp_member *in, struct tp_record *run)
     }
 }
 
-/* ---- what was played ---- */
+/* ---- what was replayed ---- */
 
 static const char *const kinds[] = {"host", "device", NULL};
 static const char *const touches[] = {"none", "first", "all", NULL};
-static const char *const scopes[] = {"policy", "policy_and_source", NULL};
+static const char *const scopes[] = {"strategy", "strategy_and_source", NULL};
 
 #define ROW(...) TP_MEMBER_ROW(tp_record, __VA_ARGS__)
 static const struct tp_member_row trace_rows[] = {
@@ -117,7 +117,7 @@ static const struct tp_member_row trace_rows[] = {
 };
 
 /* The optional members are written only if they apply. */
-static const struct tp_member_row policy_rows[] = {
+static const struct tp_member_row strategy_rows[] = {
     {ROW(strategy, "strategy.name", TEXT, REQUIRED)},
     {ROW(label, "strategy.label", TEXT, REQUIRED)},
     {ROW(library, "strategy.library", TEXT, OPTIONAL)},
@@ -137,14 +137,14 @@ static void read_devices(const struct tp_member *in, struct tp_record *run)
     run->devices = (uint16_t)devices;
 }
 
-static void read_policy(const struct tp_member *in, struct tp_record *run)
+static void read_strategy(const struct tp_member *in, struct tp_record *run)
 {
-    tp_member_rows(in, policy_rows, sizeof policy_rows / sizeof *policy_rows, run);
+    tp_member_rows(in, strategy_rows, sizeof strategy_rows / sizeof *strategy_rows, run);
     const struct tp_member strategy = tp_member_find(in, "strategy");
     const struct tp_member source = tp_member_find(in, "source");
     read_options(&strategy, "", &run->options);
     read_options(&source, "", &run->source_options);
-    read_decorators(&source, run);
+    read_wrappers(&source, run);
 }
 
 /* ---- settings ---- */
@@ -209,7 +209,7 @@ void tp_stored_read_run(const struct tp_member *root, const struct tp_member *in
 {
     tp_member_rows(in, trace_rows, sizeof trace_rows / sizeof *trace_rows, run);
     read_devices(in, run);
-    read_policy(in, run);
+    read_strategy(in, run);
     read_settings(root, in, run);
     tp_stored_read_values(in, run);
     read_warnings(in, run);

@@ -1,6 +1,6 @@
 /* Reads what was measured: the metrics of each device and of the whole run, and the times of the
  * single replays; see stored_read.h. Each pass has an object of its own. If the object is missing,
- * the pass was not played, unless the run's settings say that it was. */
+ * the pass was not replayed, unless the run's settings say that it was. */
 #include "cmd/results/stored_read.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ void tp_stored_lack_member(const struct tp_member *m)
     tp_stored_lack(m->document, TP_LACKS_MEMBER, name);
 }
 
-bool tp_stored_says_played(const struct tp_record *run, const char *pass)
+bool tp_stored_says_replayed(const struct tp_record *run, const char *pass)
 {
     const char *list = NULL;
     for (size_t i = 0; i < TP_SETTINGS; i++)
@@ -186,7 +186,7 @@ static void read_device(const struct tp_member *device, struct tp_record *run, u
 /* ---- metrics of the whole run ---- */
 
 /* Whether a missing member is a lack of the result. It is none if the object of its pass is missing
- * because the pass was not played, or the object of its kind of call because there was no such
+ * because the pass was not replayed, or the object of its kind of call because there was no such
  * call. */
 static bool is_lacking(const struct tp_record *run, const struct tp_metric *m,
                        const struct tp_member *at, bool last)
@@ -194,7 +194,7 @@ static bool is_lacking(const struct tp_record *run, const struct tp_metric *m,
     const char *in_run = strrchr(at->path, ']');
     bool top = in_run && !strchr(in_run + 2, '.');
     if (top)
-        return tp_stored_says_played(run, tp_metric_pass(m)->name) || (last && run->usage);
+        return tp_stored_says_replayed(run, tp_metric_pass(m)->name) || (last && run->usage);
     return last;
 }
 
@@ -231,13 +231,14 @@ static void read_repeats(const struct tp_member *throughput, struct tp_record *r
     {                                                                                              \
         TP_MEMBER_ROW(tp_record, name, #name, type, EXPECTED)                                      \
     }
-static const struct tp_member_row throughput_rows[] = {
-    ROW(low_ns_per_op, REAL_OR_NULL), ROW(high_ns_per_op, REAL_OR_NULL), ROW(played_once, FLAG)};
+static const struct tp_member_row throughput_rows[] = {ROW(ci95_low_ns_per_op, REAL_OR_NULL),
+                                                       ROW(ci95_high_ns_per_op, REAL_OR_NULL),
+                                                       ROW(replayed_once, FLAG)};
 
 static void read_throughput(const struct tp_member *in, struct tp_record *run)
 {
     struct tp_member t = tp_member_find(in, "throughput");
-    run->low_ns_per_op = run->high_ns_per_op = NAN;
+    run->ci95_low_ns_per_op = run->ci95_high_ns_per_op = NAN;
     run->throughput = t.item != NULL;
     if (!t.item)
         return;
@@ -260,8 +261,8 @@ void tp_stored_read_values(const struct tp_member *in, struct tp_record *run)
     for (size_t i = 0; run->values && run->weights && i < count; i++)
         run->values[i] = run->weights[i] = NAN;
     run->usage = run->exact = find_usage(in, run);
-    bool played = run->usage || tp_stored_says_played(run, "usage");
-    for (uint16_t d = 0; played && !in->document->status && d < run->devices; d++) {
+    bool replayed = run->usage || tp_stored_says_replayed(run, "usage");
+    for (uint16_t d = 0; replayed && !in->document->status && d < run->devices; d++) {
         struct tp_member device = find_device(in, run, d);
         read_device(&device, run, d);
     }

@@ -5,7 +5,7 @@
 #include "alloc/sources/common/device_pages.h"
 #include "cmd/jobs/catalog.h"
 #include "cmd/jobs/machine.h"
-#include "cmd/results/recorded_policy.h"
+#include "cmd/results/recorded_strategy.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
 static bool hands_out_pages(const struct tp_device_run *d)
 {
     for (uint32_t i = 0; i < d->curve.count; i++)
-        if (d->curve.points[i].bytes[TP_CURVE_GRANTED] % PAGE_BLOCK_SIZE)
+        if (d->curve.points[i].bytes[TP_CURVE_ALLOCATED] % PAGE_BLOCK_SIZE)
             return false;
     return true;
 }
@@ -154,10 +154,10 @@ static bool aged_heap(const struct tp_result *r, char *text, size_t size)
 {
     uint64_t recorded = 0;
     bool known = r->captured && r->captured->known && !r->trace->initial_dropped;
-    const struct tp_recorded_policy *was = tp_find_recorded_policy(r->trace->recorded.by);
+    const struct tp_recorded_strategy *was = tp_find_recorded_strategy(r->trace->recorded.by);
     bool heap = was && tp_program_heap(r->trace->program);
-    if (!known || r->spec->strategy->group != TP_GROUP_POLICY || r->run->flags & TP_RUN_AGED ||
-        (!r->facts->prologue && !tp_result_unseen(r)))
+    if (!known || r->spec->strategy->group != TP_GROUP_STRATEGY || r->run->flags & TP_RUN_AGED ||
+        (!r->facts->initial_heap && !tp_result_unseen(r)))
         return false;
     for (uint32_t i = 0; i < r->captured->count; i++)
         recorded += r->captured->devices[i].peak_reserved;
@@ -230,7 +230,7 @@ static bool unsafe_reuse(const struct tp_result *r, char *text, size_t size)
 
 static bool shared_cores(const struct tp_result *r, char *text, size_t size)
 {
-    uint64_t threads = tp_threads_of(r->run).played, cores = tp_machine_cores_to_use();
+    uint64_t threads = tp_threads_of(r->run).replayed, cores = tp_machine_cores_to_use();
     const struct tp_text each =
         cores > 1 ? tp_text_of(" --threads %s gives each a core.", tp_count(cores).s)
                   : tp_text_of("%s", "");

@@ -104,9 +104,9 @@ int tp_callgrind_runner(struct tp_callgrind_runner *out, const struct tp_valgrin
                            "--command-line-only=yes",
                            "--tool=callgrind",
                            "--quiet",
-                           "--trace-children=yes", /* a foreign allocator plays in a child */
+                           "--trace-children=yes", /* a foreign allocator replays in a child */
                            "--collect-atstart=no",
-                           "--toggle-collect=tp_play_counted",
+                           "--toggle-collect=tp_replay_counted",
                            "--dump-line=no",
                            "--dump-instr=no",
                            "--collect-jumps=no",

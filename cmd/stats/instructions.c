@@ -102,11 +102,11 @@ static int count_in(const char *folder, const struct tp_valgrind *v, const struc
     }
     uint64_t operations = answer.count ? answer.runs[0].operations : 0;
     if (!status && operations == TP_NONE)
-        status = tp_fail(err, TP_EIO, "%s does not say how many operations it played",
+        status = tp_fail(err, TP_EIO, "%s does not say how many operations it replayed",
                          m->binary ? m->binary : "this tapool");
     if (!status && !total && operations)
         status = tp_hint(err,
-                         tp_fail(err, TP_EIO, "%s has no function 'tp_play_counted' to count in",
+                         tp_fail(err, TP_EIO, "%s has no function 'tp_replay_counted' to count in",
                                  m->binary ? m->binary : "this tapool"),
                          "was it stripped? the name must be there (install without strip)");
     *per_operation = !status && operations ? (double)total / (double)operations : (double)NAN;

@@ -1,8 +1,8 @@
 /* Instructions per operation inside the replay loop, a metric of class D.
  *
- * `tapool replay --passes count` plays the program once. Each window is played inside
- * tp_play_counted, which is never inlined, so that valgrind's callgrind can count from its entry to
- * its exit (--toggle-collect); that number is the same in every run. If the processor's counters
+ * `tapool replay --passes count` replays the program once. Each window is replayed inside
+ * tp_replay_counted, which is never inlined, so that valgrind's callgrind can count from its entry
+ * to its exit (--toggle-collect); that number is the same in every run. If the processor's counters
  * can be read (perf_event, user mode), the pass counts without valgrind. */
 #ifndef TP_INSTRUCTIONS_H
 #define TP_INSTRUCTIONS_H

@@ -229,7 +229,7 @@ static int explain(const struct launch *l, const struct tp_measure *m, int how, 
     return tp_because(err, status, own.reason);
 }
 
-static int play(struct launch *l, const struct tp_measure *m, struct tp_err *err)
+static int replay(struct launch *l, const struct tp_measure *m, struct tp_err *err)
 {
     tp_left_behind_adopt(); /* it may be ended by force before it has ended its own */
     pid_t parent = getpid(), pid = fork();
@@ -297,7 +297,7 @@ int tp_measure(const struct tp_measure *m, struct tp_stored *out, struct tp_err 
     if (!status)
         status = make_file("tapool-complaint", &l->complaint, err);
     if (!status)
-        status = play(l, m, err);
+        status = replay(l, m, err);
     if (!status)
         status = parse_answer(l, m, out, err);
     if (l->answer >= 0)

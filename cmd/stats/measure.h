@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-/* What is played, and how. All pointers are borrowed. */
+/* What is replayed, and how. All pointers are borrowed. */
 struct tp_measure {
     const char *binary;      /* path of a tapool, not searched in PATH; NULL: this tapool */
     const char *trace;       /* path of a prepared trace (tp_measure_prepare), or a user's trace */
@@ -37,7 +37,7 @@ extern const char *const tp_timeout_words[];
                TP_IN(LIMITS))
 uint64_t tp_timeout_of(uint64_t option, uint64_t events, uint64_t min_time_ns);
 
-/* Plays one strategy on one trace and reads the result, which has one run. The caller releases
+/* Replays one strategy on one trace and reads the result, which has one run. The caller releases
  * `out`, also after errors. The child reads no configuration (tp_environment_for_child).
  *
  * TP_EIO: the child could not be started, was killed (the message names the signal) or its output

@@ -25,24 +25,24 @@ static void keep(struct tp_rounds *r, size_t side, unsigned round, const struct 
 {
     for (size_t m = 0; m < tp_metric_count; m++)
         series(r, side, m)[round] = tp_record_value(run, &tp_metrics[m], 0);
-    r->cold[side] += run->played_once;
+    r->cold[side] += run->replayed_once;
 }
 
-/* Checks that the side has played the prepared program. Another version of tapool may lower the
+/* Checks that the side has replayed the prepared program. Another version of tapool may lower the
  * same trace to another program, and those two would not compare. */
 static int check_program(const struct tp_rounds_cfg *cfg, const struct tp_side *side,
                          const struct tp_record *run, struct tp_err *err)
 {
     if (!strcmp(run->hash, cfg->trace->hash))
         return TP_OK;
-    return tp_fail(err, TP_EINPUT,
-                   "'%s' played another program from '%s' than this tapool: hash %.12s, not %.12s",
-                   side->binary ? side->binary : "tapool", cfg->trace->given, run->hash,
-                   cfg->trace->hash);
+    return tp_fail(
+        err, TP_EINPUT,
+        "'%s' replayed another program from '%s' than this tapool: hash %.12s, not %.12s",
+        side->binary ? side->binary : "tapool", cfg->trace->given, run->hash, cfg->trace->hash);
 }
 
-static int play_side(const struct tp_rounds_cfg *cfg, const struct tp_side *side, uint64_t padding,
-                     struct tp_stored *out, struct tp_err *err)
+static int replay_side(const struct tp_rounds_cfg *cfg, const struct tp_side *side,
+                       uint64_t padding, struct tp_stored *out, struct tp_err *err)
 {
     struct tp_measure m = {.binary = side->binary,
                            .trace = cfg->trace->path,
@@ -61,7 +61,7 @@ static int play_side(const struct tp_rounds_cfg *cfg, const struct tp_side *side
     return status ? status : check_program(cfg, side, &out->runs[0], err);
 }
 
-/* A side could not be played. TP_OK: the others go on without it. */
+/* A side could not be replayed. TP_OK: the others go on without it. */
 static int lose(const struct tp_rounds_cfg *cfg, size_t side, struct tp_rounds *out, int status,
                 const struct tp_err *err)
 {
@@ -72,14 +72,15 @@ static int lose(const struct tp_rounds_cfg *cfg, size_t side, struct tp_rounds *
     return status;
 }
 
-/* Plays each side once, so that files are in the page cache before the first round that counts. */
+/* Replays each side once, so that files are in the page cache before the first round that counts.
+ */
 static int warm_up(const struct tp_rounds_cfg *cfg, const struct tp_side *sides, size_t count,
                    struct tp_rounds *out, struct tp_err *err)
 {
     int status = TP_OK;
     for (size_t s = 0; !status && s < count; s++) {
         struct tp_stored answer, *first = &out->first;
-        status = play_side(cfg, &sides[s], 0, &answer, err);
+        status = replay_side(cfg, &sides[s], 0, &answer, err);
         if (!status && first->count) /* another version of tapool may measure something else */
             status = tp_stored_comparable(first, &first->runs[0], &answer, &answer.runs[0], err);
         if (!status && cfg->first_counts)
@@ -107,9 +108,9 @@ static void shuffle(struct tp_random *random, size_t *order, size_t count)
     }
 }
 
-static int play_round(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
-                      struct tp_random *random, unsigned round, struct tp_rounds *out,
-                      struct tp_err *err)
+static int replay_round(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
+                        struct tp_random *random, unsigned round, struct tp_rounds *out,
+                        struct tp_err *err)
 {
     size_t order[TP_ROUND_SIDES];
     int status = TP_OK;
@@ -118,8 +119,8 @@ static int play_round(const struct tp_rounds_cfg *cfg, const struct tp_side *sid
         struct tp_stored answer;
         if (out->dropped[order[i]])
             continue;
-        status =
-            play_side(cfg, &sides[order[i]], tp_random_below(random, PADDING_BELOW), &answer, err);
+        status = replay_side(cfg, &sides[order[i]], tp_random_below(random, PADDING_BELOW), &answer,
+                             err);
         if (!status)
             keep(out, order[i], round, &answer.runs[0]);
         else
@@ -135,12 +136,12 @@ static int check(const struct tp_rounds_cfg *cfg, size_t count, struct tp_err *e
         return tp_fail(err, TP_EUSAGE, "at most %d strategies can be compared at once",
                        TP_ROUND_SIDES);
     if (!cfg->rounds || cfg->rounds > TP_ROUNDS_MAX)
-        return tp_fail(err, TP_EUSAGE, "from 1 to %d rounds can be played", TP_ROUNDS_MAX);
+        return tp_fail(err, TP_EUSAGE, "from 1 to %d rounds can be replayed", TP_ROUNDS_MAX);
     return TP_OK;
 }
 
-int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides, size_t count,
-                   struct tp_rounds *out, struct tp_err *err)
+int tp_rounds_replay(const struct tp_rounds_cfg *cfg, const struct tp_side *sides, size_t count,
+                     struct tp_rounds *out, struct tp_err *err)
 {
     struct tp_random random;
     *out =
@@ -155,7 +156,7 @@ int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
     tp_random_seed(&random, cfg->seed);
     status = warm_up(cfg, sides, count, out, err);
     for (unsigned r = cfg->first_counts; !status && r < cfg->rounds; r++)
-        status = play_round(cfg, sides, &random, r, out, err);
+        status = replay_round(cfg, sides, &random, r, out, err);
     return status;
 }
 

@@ -1,6 +1,6 @@
-/* Interleaved rounds. In each round every side is played once, in random order. Each replay runs in
- * a fresh process with a random environment, pinned to one core. Before the first round each side
- * is played once as a warm-up, which is discarded, or is the first round.
+/* Interleaved rounds. In each round every side is replayed once, in random order. Each replay runs
+ * in a fresh process with a random environment, pinned to one core. Before the first round each
+ * side is replayed once as a warm-up, which is discarded, or is the first round.
  *
  *     round 1    B A      round 2    A B      round 3    B A   ...
  *
@@ -28,7 +28,7 @@ struct tp_rounds_cfg {
     int core;             /* -1: not pinned */
     uint64_t timeout_ns;  /* for each replay; 0: none */
     const volatile sig_atomic_t *interrupted;
-    /* Asked when a side could not be played: whether the others go on without it. NULL: no. */
+    /* Asked when a side could not be replayed: whether the others go on without it. NULL: no. */
     bool (*drop)(void *ctx, size_t side, const struct tp_err *why);
     void *drop_ctx;
     struct tp_progress_line *progress; /* a step for each replay (tp_rounds_replays), or NULL */
@@ -57,11 +57,11 @@ static inline uint64_t tp_rounds_replays(unsigned rounds, size_t sides)
     return (uint64_t)(rounds + 1) * sides;
 }
 
-/* Plays the warm-ups and all rounds. The caller releases `out`, also after errors. TP_EINPUT: a
- * side played another program than the prepared one, or its results do not compare; other errors
+/* Replays the warm-ups and all rounds. The caller releases `out`, also after errors. TP_EINPUT: a
+ * side replayed another program than the prepared one, or its results do not compare; other errors
  * are those of tp_measure. */
-int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides, size_t count,
-                   struct tp_rounds *out, struct tp_err *err);
+int tp_rounds_replay(const struct tp_rounds_cfg *cfg, const struct tp_side *sides, size_t count,
+                     struct tp_rounds *out, struct tp_err *err);
 void tp_rounds_release(struct tp_rounds *r);
 
 /* Appends the rounds of `more`, which has the same sides. TP_ENOMEM leaves `r` as it was. */

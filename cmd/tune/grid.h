@@ -23,7 +23,7 @@ extern const char *const tp_grid_default[];
 /* An allocator of PyTorch whose settings are tried. */
 struct tp_grid_target {
     const char *by;           /* its name in recordings (struct tp_recorded) */
-    const char *strategy;     /* that plays it */
+    const char *strategy;     /* that replays it */
     const char *variable;     /* to be set; NULL: that of the recorded device */
     const char *const *usual; /* the grids that are tried where the user names none */
     /* TP_EUSAGE: PyTorch refuses it on this device (struct tp_torch_device, may be NULL), or it is

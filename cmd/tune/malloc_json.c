@@ -1,5 +1,5 @@
-/* Writes tapool.tune-malloc/1 (malloc.schema.json). */
-#include "cmd/tune/malloc_play.h"
+/* Writes tapool.tune-malloc/2 (malloc.schema.json). */
+#include "cmd/tune/malloc_replay.h"
 #include "cmd/ui/json_out.h"
 
 static void write_range(struct tp_json *j, cJSON *o, const char *name,
@@ -33,7 +33,7 @@ cJSON *tp_malloc_tree(struct tp_json *j, const struct tp_malloc_tune *t)
     char sentence[4 * TP_PICK_WORDS];
     const char *warm = t->wall ? "wall" : "steady";
     cJSON *root = tp_json_object(j, NULL, NULL);
-    tp_json_text(j, root, "schema", "tapool.tune-malloc/1");
+    tp_json_text(j, root, "schema", "tapool.tune-malloc/2");
     tp_json_tool(j, root);
     cJSON *trace = tp_json_object(j, root, "trace");
     tp_json_text(j, trace, "path", t->trace->path);

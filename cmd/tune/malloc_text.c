@@ -1,5 +1,5 @@
-/* The screen of `tapool tune` on a host trace; see malloc_play.h. */
-#include "cmd/tune/malloc_play.h"
+/* The screen of `tapool tune` on a host trace; see malloc_replay.h. */
+#include "cmd/tune/malloc_replay.h"
 
 #include "cmd/jobs/libraries.h"
 #include "cmd/jobs/machine.h"
@@ -50,13 +50,13 @@ static unsigned most_rounds(const struct tp_malloc_tune *t)
 
 static void print_tried(const struct tp_malloc_tune *t, struct tp_page *page)
 {
-    size_t played = 0, again = 0;
+    size_t replayed = 0, again = 0;
     unsigned rounds = most_rounds(t);
     for (size_t i = 0; i < t->settings.count; i++) {
-        played += t->rows[i].err.status == TP_OK;
+        replayed += t->rows[i].err.status == TP_OK;
         again += t->rows[i].rounds == rounds;
     }
-    tp_page_side(page, tp_plural(played, "setting").s, BESIDE);
+    tp_page_side(page, tp_plural(replayed, "setting").s, BESIDE);
     tp_page_at(page, BESIDE, "of %s, each replayed once by %s",
                count_libraries(&t->settings) > 1 ? "the malloc libraries of this machine"
                                                  : "one malloc library",
@@ -154,7 +154,7 @@ static void print_doubts(const struct tp_malloc_tune *t, struct tp_page *page)
                     "! replays took longer than --min-time: ns/op is of the first one on a fresh "
                     "heap");
     if (t->threads > 1 && !t->wall && !t->cold)
-        tp_page_put(page, 0, "! the recorded threads could not play: ns/op is by one thread");
+        tp_page_put(page, 0, "! the recorded threads could not replay: ns/op is by one thread");
 }
 
 void tp_malloc_text(const struct tp_malloc_tune *t, bool all, struct tp_page *page)

@@ -83,7 +83,7 @@ static size_t find_choices(const struct tp_malloc_tune *t, struct tp_choice choi
         found = r->setting->recorded ? count : found;
         rows[count] = i;
         choices[count++] = (struct tp_choice){.label = tp_malloc_label(r->setting),
-                                              .fits_in = NAN,
+                                              .min_capacity = NAN,
                                               .peak = r->resident.median,
                                               .ns = r->ns.median,
                                               .low = r->ns.low,

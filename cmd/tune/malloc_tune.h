@@ -1,6 +1,6 @@
 /* Which setting of which malloc library would need less memory, or less time? All settings are
- * played once, by the recorded threads; those that none beats are then played in interleaved
- * rounds, and only these are judged (malloc_play.h). Nothing is printed here. */
+ * replayed once, by the recorded threads; those that none beats are then replayed in interleaved
+ * rounds, and only these are judged (malloc_replay.h). Nothing is printed here. */
 #ifndef TP_MALLOC_TUNE_H
 #define TP_MALLOC_TUNE_H
 
@@ -19,7 +19,7 @@ struct tp_malloc_row {
     struct tp_malloc_range ns;               /* per call */
     unsigned rounds;                         /* replays that count */
     bool front;        /* none needs about as little memory and time, and less of one */
-    struct tp_err err; /* why it could not be played; TP_OK: it was */
+    struct tp_err err; /* why it could not be replayed; TP_OK: it was */
 };
 
 struct tp_malloc_tune {
@@ -28,7 +28,7 @@ struct tp_malloc_tune {
     struct tp_malloc_row *rows; /* of each setting */
     size_t base;                /* what the others are compared with: the recorded setting, or
                                  * else the first, the defaults of the C library */
-    bool wall;                  /* times are what passed while several threads played */
+    bool wall;                  /* times are what passed while several threads replayed */
     /* times are of the first replay on a fresh heap, as some have no other */
     bool cold;
     unsigned threads;    /* that were recorded */
@@ -38,7 +38,7 @@ struct tp_malloc_tune {
 /* Whether a row has both figures. */
 bool tp_malloc_is_known(const struct tp_malloc_row *r);
 
-/* Marks the front of the rows that were played in so many rounds, and picks of it. */
+/* Marks the front of the rows that were replayed in so many rounds, and picks of it. */
 void tp_malloc_judge(struct tp_malloc_tune *t, unsigned rounds, enum tp_goal goal, bool exact);
 
 void tp_malloc_tune_release(struct tp_malloc_tune *t);
@@ -46,7 +46,7 @@ void tp_malloc_tune_release(struct tp_malloc_tune *t);
 /* The setting for people: what to paste, or a name. */
 const char *tp_malloc_label(const struct tp_malloc_setting *s);
 
-/* Marks the rows on the front, of those that were played in so many rounds: see `front`.
+/* Marks the rows on the front, of those that were replayed in so many rounds: see `front`.
  * Differences up to `memory` and `time`, as shares, are none; of rows that are equal in that sense
  * the one with the fewest keys stays. */
 void tp_malloc_front(struct tp_malloc_row *rows, size_t count, unsigned rounds, double memory,

@@ -29,7 +29,7 @@ void tp_progress_show(void *line, const char *pass, double fraction)
     p->shown_ns = now;
     p->visible = true;
     double shown = fraction > 1 ? 1 : fraction;
-    /* not with fprintf: a process that plays its own malloc must not call it here (base/own.h) */
+    /* not with fprintf: a process that replays its own malloc must not call it here (base/own.h) */
     char text[256];
     int length =
         snprintf(text, sizeof text, "\r\033[K%.100s: %.20s %.0f %%", p->label, pass, 100 * shown);

@@ -46,7 +46,7 @@ struct tp_page {
     bool color;
     bool exact; /* sizes are shown in bytes */
     enum tp_page_form form;
-    bool no_curves; /* curves of policies are left out: a chart beside has them */
+    bool no_curves; /* curves of strategies are left out: a chart beside has them */
     int column;     /* column of the next character, from 0 */
 };
 

@@ -84,7 +84,7 @@ static int buddy_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_b
     if (!rq->size || !rq->align || rq->align & (rq->align - 1))
         return TP_EINVAL;
     unsigned log2 = log2_of(rq->size > rq->align ? rq->size : rq->align);
-    *out = (struct tp_block){.granted = UINT64_C(1) << log2};
+    *out = (struct tp_block){.allocated = UINT64_C(1) << log2};
     for (struct range *r = b->first; r && !out->addr; r = r->next)
         out->addr = take(r, log2);
     return out->addr ? TP_OK : take_new(b, log2, &out->addr);

@@ -67,7 +67,7 @@ static void no_fini(void *st)
         uint64_t x = rq->size;                                                                     \
         CHAIN(n, x);                                                                               \
         ZERO_OF(x);                                                                                \
-        *out = (struct tp_block){.addr = 64 + x, .granted = rq->size};                             \
+        *out = (struct tp_block){.addr = 64 + x, .allocated = rq->size};                           \
         return TP_OK;                                                                              \
     }                                                                                              \
     static int free_##n(void *st, void *thr, tp_addr addr, const struct tp_req *rq)                \

@@ -88,7 +88,7 @@ static inline void touch(void *block, size_t size)
         *(volatile char *)block = 1;
 }
 
-__attribute__((noinline)) static void play(const struct script *s, void **blocks)
+__attribute__((noinline)) static void replay(const struct script *s, void **blocks)
 {
     for (const struct call *c = s->calls, *end = c + s->count; c < end; c++) {
         if (c->op == TP_ALLOC) {
@@ -118,7 +118,7 @@ __attribute__((noinline)) static void no_free(void *block)
     __asm__ volatile("" : : "r"(block));
 }
 
-__attribute__((noinline)) static void play_nothing(const struct script *s, void **blocks)
+__attribute__((noinline)) static void replay_nothing(const struct script *s, void **blocks)
 {
     for (const struct call *c = s->calls, *end = c + s->count; c < end; c++) {
         if (c->op == TP_ALLOC) {
@@ -140,9 +140,9 @@ static double steady_ns(const struct script *s, void **blocks, bool real)
     for (uint64_t spent = 0; spent < MIN_NS;) {
         uint64_t start = tp_wall_ns();
         if (real)
-            play(s, blocks);
+            replay(s, blocks);
         else
-            play_nothing(s, blocks);
+            replay_nothing(s, blocks);
         uint64_t took = tp_wall_ns() - start;
         spent += took;
         tp_series_add(&series, (double)took / (double)s->count);

@@ -45,7 +45,7 @@ def main(page_path, trace, points):
         page.scroll_through()
         page.value(FIGURE % "memory" + ".scrollIntoView()")
         chart = Chart(page, "memory")
-        if page.value("page.data.schema") == "tapool.info-pair/1": # of the same trace twice
+        if page.value("page.data.schema") == "tapool.info-pair/2": # of the same trace twice
             words = {event: "%s (first)%s (second)" % (text, text) for event, text in words.items()}
         box = chart.value(".getBoundingClientRect().toJSON()")
         low, high = (chart.value(".chart.toDomXCoord(%s)" % x) for x in chart.window())

@@ -138,16 +138,16 @@ VERDICT = (look_at_rows, look_at_verdict, compare_verdict, TOLD, page_verdicts.g
 INFO = (look_at_areas, info_views.look_at_trace, compare_info,
         ("Made again by", "<tbody>|nothing is allocated|no events"), page_info.getters)
 PAGES = {
-    "tapool.result/1": (look_at_views, look_at_result, compare_result, ("<tbody>", "Pick"), getters_of_result),
-    "tapool.compare/1": VERDICT, "tapool.check/1": VERDICT,
-    "tapool.info/1": INFO, "tapool.info-pair/1": INFO,
-    "tapool.why/1": (look_at_areas, no_more, snapshot_pages.compare_why, TOLD, snapshot_pages.getters_why),
-    "tapool.tune/1": (look_at_areas, no_more, snapshot_pages.compare_tune, TOLD, snapshot_pages.getters_tune),
-    "tapool.predict/1": (look_at_areas, no_more, predict_page.compare, TOLD, predict_page.getters),
+    "tapool.result/2": (look_at_views, look_at_result, compare_result, ("<tbody>", "Pick"), getters_of_result),
+    "tapool.compare/2": VERDICT, "tapool.check/2": VERDICT,
+    "tapool.info/2": INFO, "tapool.info-pair/2": INFO,
+    "tapool.why/2": (look_at_areas, no_more, snapshot_pages.compare_why, TOLD, snapshot_pages.getters_why),
+    "tapool.tune/2": (look_at_areas, no_more, snapshot_pages.compare_tune, TOLD, snapshot_pages.getters_tune),
+    "tapool.predict/2": (look_at_areas, no_more, predict_page.compare, TOLD, predict_page.getters),
 }
 
 # What the data of a page lacks of the JSON of the same run.
-LESS = {"tapool.tune/1": ("files",)}
+LESS = {"tapool.tune/2": ("files",)}
 
 
 def json_of(path):
@@ -167,7 +167,7 @@ def compare_figures(page, path, found):
         sides = [json_of(path)[:-len("json")] + side + ".json" for side in ("first", "second")]
         if all(map(os.path.exists, sides)):
             document["sides"] = [json.load(open(side, encoding="utf-8")) for side in sides]
-    elif data["schema"] == "tapool.result/1" and page_cut.is_cut(page):
+    elif data["schema"] == "tapool.result/2" and page_cut.is_cut(page):
         found.append("what is left out of the page is in its figures, too: they need --json")
         return 0, document
     compared = PAGES[data["schema"]][2](page, data, document, found)

@@ -135,7 +135,7 @@ def tune_of(data, whole, articles, beside, found):
     return out, out
 
 
-OF = {"tapool.tune/1": tune_of, "tapool.compare/1": compare_of, "tapool.check/1": check_of, "tapool.result/1": result_of}
+OF = {"tapool.tune/2": tune_of, "tapool.compare/2": compare_of, "tapool.check/2": check_of, "tapool.result/2": result_of}
 
 
 def rows_of(page, data, whole, found):

@@ -76,13 +76,13 @@ def idle_text(idle, largest):
 
 
 def idle_of(run):
-    parts = [device["memory"]["at_peak_demand"] for device in run["devices"]]
-    pieces = [whole(p["largest_piece_bytes"]) for p in parts]
-    return total(p["idle_bytes"] for p in parts), None if None in pieces else max(pieces)
+    parts = [device["memory"]["at_trace_peak"] for device in run["devices"]]
+    pieces = [whole(p["largest_free_block_bytes"]) for p in parts]
+    return total(p["free_bytes"] for p in parts), None if None in pieces else max(pieces)
 
 
 def is_flattered(run):
-    return run["latency_scope"] == "policy" and reuse(run) is not None and reuse(run) < 0.5
+    return run["latency_scope"] == "strategy" and reuse(run) is not None and reuse(run) < 0.5
 
 
 def no_time(run):
@@ -108,7 +108,7 @@ def time_text(run):
     return {no_time(run)} if no_time(run) else interval_text(run["throughput"], "ns_per_op")
 
 
-def policy_time_text(run):
+def strategy_time_text(run):
     return {no_time(run)} if no_time(run) else text.texts(text.digits, run["throughput"]["ns_per_op"])
 
 
@@ -135,10 +135,10 @@ def throughput(name):
     return lambda run: (run.get("throughput") or {}).get(name)
 
 
-# ---- the table of policies ----
+# ---- the table of strategies ----
 
 class Answer:
-    """The table of policies of one trace: rows of what it needs, of the recorded allocator, and of each policy."""
+    """The table of strategies of one trace: rows of what it needs, of the recorded allocator, and of each strategy."""
 
     def __init__(self, document, runs):
         self.step, self.runs, self.first = document["clock"]["step_ns"], runs, runs[0]
@@ -146,7 +146,7 @@ class Answer:
 
     def see(self, table):
         self.resident = "peak resident" in table["heads"]
-        return ["answer: %d rows of policies, and %d results" % (len(table["rows"]), len(self.runs))] \
+        return ["answer: %d rows of strategies, and %d results" % (len(table["rows"]), len(self.runs))] \
             if len(table["rows"]) < len(self.runs) else []
 
     def held(self, run):
@@ -155,19 +155,19 @@ class Answer:
     def times_text(self, run):
         return {"-"} if run["failed_allocations"] else held_times(self.held(run), run)
 
-    POLICY = {
+    STRATEGY = {
         "peak resident": lambda a, run: {text.size(resident(run, "peak"))},
         "+ at start": lambda a, run: start_text(run),
         "total resident": lambda a, run: {text.size(resident(run))},
         "peak reserved": lambda a, run: reserved_text(run),
         "address space": lambda a, run: reserved_text(run),
         "times needed": lambda a, run: a.times_text(run),
-        "fits in": lambda a, run: {text.size(of_devices(run, "memory", "fits_in_bytes"))},
+        "fits in": lambda a, run: {text.size(of_devices(run, "memory", "min_capacity_bytes"))},
         "idle at peak demand (largest piece)": lambda a, run: idle_text(*idle_of(run)),
         "idle at peak demand": lambda a, run: {text.size(idle_of(run)[0])},
         "ns per call \u00b195 %": lambda a, run: time_text(run),
-        "policy time ns, \u00b195 %": lambda a, run: time_text(run),
-        "policy time, ns": lambda a, run: policy_time_text(run),
+        "strategy time ns, \u00b195 %": lambda a, run: time_text(run),
+        "strategy time, ns": lambda a, run: strategy_time_text(run),
         "wall time ns, \u00b195 %": lambda a, run: interval_text(run["throughput"], "wall_ns_per_op"),
         "p99 ns": lambda a, run: p99_text(run, a.step),
         "against 1 thread": lambda a, run: text.texts(text.times, throughput("speedup")(run)),
@@ -175,7 +175,7 @@ class Answer:
         "blocked": lambda a, run: text.texts(text.percent, throughput("blocked")(run)),
         "system calls": lambda a, run: {text.count(calls(run))},
         "driver calls": lambda a, run: {text.count(calls(run))},
-        "next pass": lambda a, run: {text.count(of_devices(run, "source_calls", "next_pass"))},
+        "next pass": lambda a, run: {text.count(of_devices(run, "source_calls", "warm_calls"))},
         "reuse": lambda a, run: text.texts(text.percent, reuse(run)),
     }
     NEEDED = {
@@ -209,8 +209,8 @@ class Answer:
 
     def recorded_pairs(self):
         """Of each device what was reserved at peak demand, and what was asked for there and not refused."""
-        return [(whole(recorded["at_peak_demand_reserved_bytes"]),
-                 whole(device["memory"]["trace_peak_requested_bytes"]) - whole(recorded["at_peak_demand_refused_bytes"]))
+        return [(whole(recorded["at_trace_peak_reserved_bytes"]),
+                 whole(device["memory"]["trace_peak_requested_bytes"]) - whole(recorded["at_trace_peak_refused_bytes"]))
                 for recorded, device in zip(self.first["recorded"]["devices"], self.first["devices"])]
 
     def ran_out(self):
@@ -224,7 +224,7 @@ class Answer:
         return sum(max(0, held - had) for held, had in self.recorded_pairs())
 
     def recorded_largest(self):
-        pieces = [whole(d["at_peak_demand_largest_idle_bytes"]) for d in self.first["recorded"]["devices"]]
+        pieces = [whole(d["at_trace_peak_largest_free_bytes"]) for d in self.first["recorded"]["devices"]]
         return None if None in pieces else max(pieces)
 
     def recorded_reuse(self):
@@ -237,12 +237,12 @@ class Answer:
         nth = row - (len(table["rows"]) - len(self.runs))
         if column == 0:
             return self.name_text(name, nth)
-        if head not in self.POLICY:
+        if head not in self.STRATEGY:
             return None
         special = {"needed by program": self.NEEDED, "best packing": self.PACKED}.get(name, self.RECORDED)
         if nth < 0:
             return special[head](self, self.first) if head in special else {"-"}
-        return self.POLICY[head](self, self.runs[nth])
+        return self.STRATEGY[head](self, self.runs[nth])
 
     def name_text(self, name, nth):
         if nth < 0:
@@ -253,17 +253,17 @@ class Answer:
                           (re.findall(r"^\S* (.+)", library) or re.findall(r"\.so\.(.+)", library))}
 
 
-# ---- the table of holders ----
+# ---- the table of sites ----
 
-class Holders:
-    """A row for each holder, which says more of it behind its name where more was asked for; and for the others."""
+class Sites:
+    """A row for each site, which says more of it behind its name where more was asked for; and for the others."""
     SAID = re.compile(r"(?P<name>.*?)(?: \(by (?P<by>[\d,]+) blocks?\))?(?:, (?:mostly )?from (?P<callers>.*?))?"
                       r"(?:; (?P<blocks>[\d,]+) blocks?(?:, oldest (?P<age>.*))?)?")
     HEADS = ("the code that asked for it", "the phase in which it was asked for", "its age", "the size of its blocks",
              "what the program said of it (metadata)")
 
     def __init__(self, document, runs):
-        held = runs[0].get("peak_holders") or runs[0].get("holders") or runs[0].get("page", {}).get("held_sizes") or {}
+        held = runs[0].get("peak_sites") or runs[0].get("sites") or runs[0].get("page", {}).get("held_sizes") or {}
         self.all, unknown = whole(held.get("bytes", 0)), whole(held.get("unknown_bytes", 0))
         self.event, places = held.get("event"), held.get("places", [])
         self.rows = [(p, whole(p["bytes"])) for p in places]
@@ -274,7 +274,7 @@ class Holders:
 
     def see(self, table):
         good = len(table["rows"]) == len(self.rows) and table["heads"][:2] == ["held", "share"] and table["heads"][2] in self.HEADS
-        return [] if good else ["holders: %d rows for %d, of %s" % (len(table["rows"]), len(self.rows), table["heads"])]
+        return [] if good else ["sites: %d rows for %d, of %s" % (len(table["rows"]), len(self.rows), table["heads"])]
 
     def expected(self, table, row, column):
         who, held = self.rows[row]
@@ -309,7 +309,7 @@ class Holders:
 # ---- the table of where the memory went ----
 
 class Where:
-    """What was reserved at peak demand, in parts that add up to it; a part that no policy has has no column."""
+    """What was reserved at peak demand, in parts that add up to it; a part that no strategy has has no column."""
     PARTS = {"cached": "cached_bytes", "idle": "span_bytes", "dead": "dead_bytes", "internal": "internal_bytes",
              "rest of pages": "page_rest_bytes"}
 
@@ -318,8 +318,8 @@ class Where:
         for run in runs:
             for i, device in enumerate(devices_shown(run)):
                 name = run["strategy"]["label"] + (", device %d" % i if len(run["devices"]) > 1 else "")
-                at = {k: whole(v) for k, v in device["memory"]["at_peak_demand"].items() if not isinstance(v, float)}
-                known = None not in (at["requested_bytes"], at["granted_bytes"], at["reserved_bytes"])
+                at = {k: whole(v) for k, v in device["memory"]["at_trace_peak"].items() if not isinstance(v, float)}
+                known = None not in (at["requested_bytes"], at["allocated_bytes"], at["reserved_bytes"])
                 if known and at["reserved_bytes"] and not device.get("measured"):
                     self.rows.append((name, at))
 
@@ -327,7 +327,7 @@ class Where:
         found = [] if len(table["rows"]) == len(self.rows) else \
             ["where: %d rows for %d bars" % (len(table["rows"]), len(self.rows))]
         for name, at in self.rows:
-            parts = at["granted_bytes"] + at["idle_bytes"]
+            parts = at["allocated_bytes"] + at["free_bytes"]
             if parts != at["reserved_bytes"]:
                 found.append("where, %s: %d is not %d" % (name, parts, at["reserved_bytes"]))
         missing = [h for h, part in self.PARTS.items() if h not in table["heads"] and any(at[part] for _, at in self.rows)]
@@ -339,19 +339,19 @@ class Where:
         if head in self.PARTS:
             return {text.size(at[self.PARTS[head]] if walked else 0)}
         return {"name": {name}, "requested by the program": {text.size(at["requested_bytes"])},
-                "rounding": {text.size(at["granted_bytes"] - at["requested_bytes"])},
-                "not handed out": {text.size(0 if walked else at["idle_bytes"])},
-                "= reserved then": {text.size(at["reserved_bytes"])}, "pieces": {text.count(at["idle_pieces"])},
-                "largest piece": {text.size(at["largest_piece_bytes"] if at["idle_pieces"] else None)}}.get(head)
+                "rounding": {text.size(at["allocated_bytes"] - at["requested_bytes"])},
+                "not handed out": {text.size(0 if walked else at["free_bytes"])},
+                "= reserved then": {text.size(at["reserved_bytes"])}, "pieces": {text.count(at["free_blocks"])},
+                "largest piece": {text.size(at["largest_free_block_bytes"] if at["free_blocks"] else None)}}.get(head)
 
 
-TABLES = {"answer": Answer, "where": Where, "holders": Holders, "trace": Trace}
+TABLES = {"answer": Answer, "where": Where, "sites": Sites, "trace": Trace}
 
 
 # ---- the sentence of the Pick ----
 
 SIZE, SHARE, COUNT = r"\d[\d.,]* (?:[KMGTPE]i)?B", r"(?:[+-][\d.]+ %|\d[\d.,]*x|0 %)", r"\d+(?:,\d+)*"
-COLUMNS = {"fits in": lambda run: of_devices(run, "memory", "fits_in_bytes"), "total resident": resident,
+COLUMNS = {"fits in": lambda run: of_devices(run, "memory", "min_capacity_bytes"), "total resident": resident,
            "peak reserved": lambda run: reserved(run)[1], "ns per call": throughput("ns_per_op"),
            "wall time": throughput("wall_ns_per_op")}
 
@@ -408,7 +408,7 @@ class Pick:
     def fewer(self, own, once_warm, held, rival, other):
         def of(name):
             run = self.runs[name]
-            return text.count(of_devices(run, "source_calls", "next_pass") if once_warm else calls(run))
+            return text.count(of_devices(run, "source_calls", "warm_calls") if once_warm else calls(run))
         self.need(own in [{"0": "no"}.get(of(p), of(p)) for p in self.picked], own, "calls")
         self.need(other == of(rival), other, "calls of", rival)
         if held:
@@ -448,7 +448,7 @@ class Pick:
         self.each(r"(?<=that )fits? in SIZE", lambda size: self.need(
             size == text.size(whole(self.answer.first["devices"][0]["memory"]["capacity_bytes"])), size))
         self.each(r"the only one of the COUNT that", lambda count: self.need(
-            count == text.count(len(self.runs)), count, "policies"))
+            count == text.count(len(self.runs)), count, "strategies"))
         self.each(r"(fits in|peak reserved|total resident) SIZE(?:, SHARE vs LABEL)?(?=[,)])", self.takes_memory)
         self.each(time, lambda *more: self.took(self.picked, *more))
         self.each(r"If time is what you lack: LABEL, (ns per call|wall time) SHARE"

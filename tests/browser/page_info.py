@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import rounding as text  # noqa: E402
-from page_figures import Holders  # noqa: E402
+from page_figures import Sites  # noqa: E402
 from page_prose import Prose, Screen, exact_size  # noqa: E402
 from page_tables import NoGetters, another, check_table, same, whole  # noqa: E402
 from page_trace import Trace  # noqa: E402
@@ -27,7 +27,7 @@ def run_of(data, document):
 def getters(index, table, data, document):
     if table["section"] == "answer":
         return Pair(document)
-    of = {"trace": Trace, "holders": Holders}.get(table["section"])
+    of = {"trace": Trace, "sites": Sites}.get(table["section"])
     return of(document, [run_of(data, document)]) if of else NoGetters()
 
 
@@ -141,7 +141,7 @@ def check(articles, data, document):
     for table in articles[0]["tables"]:
         more, n = check_table(table, getters(0, table, data, document))
         found, compared = found + more, compared + n
-    more, n = (check_one if document["schema"] == "tapool.info/1" else check_two)(articles[0], data, document)
+    more, n = (check_one if document["schema"] == "tapool.info/2" else check_two)(articles[0], data, document)
     return found + more, compared + n
 
 
@@ -160,7 +160,7 @@ def is_wrong(of, screen, before, sentences):
 
 def unseen(articles, data, document):
     """The numbers in sentences and on the screen that could be others, and nobody would notice."""
-    article, one = articles[0], document["schema"] == "tapool.info/1"
+    article, one = articles[0], document["schema"] == "tapool.info/2"
     words = [article["head"]] + [p for name, texts in article["words"].items() if name != "answer" for p in texts]
     screens, found = [Screen(printed) for printed in article["printed"]], []
     for sentence in words:

@@ -78,7 +78,7 @@ AREAS = """[...document.querySelectorAll(".areas")].map(box => [box.clientWidth 
 
 def look_at_areas(page, found):
     for whole, *parts in page.value(AREAS):
-        if not parts and page.value("document.querySelector('figure[data-view=holders]').textContent").endswith("Nothing is live then."):
+        if not parts and page.value("document.querySelector('figure[data-view=sites]').textContent").endswith("Nothing is live then."):
             continue
         found.expect(parts and abs(sum(parts) - whole) < 0.05 * whole, "areas of", sum(parts), "in", whole)
         found.expect(parts == sorted(parts, reverse=True) or abs(parts[0] - max(parts)) < 0.02 * whole,

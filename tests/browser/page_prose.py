@@ -45,13 +45,13 @@ def peaks(d):
     return [(row["peak_requested_bytes"], row.get("peak_requested_event"), row.get("peak_requested_time_ns")) for row in rows]
 
 
-def holders(d):
-    return d.get("holders") or d["peak_holders"]
+def sites(d):
+    return d.get("sites") or d["peak_sites"]
 
 
 def held(d):
     """A row of who holds the memory, with how many blocks and the oldest: those that are shown, and all others."""
-    of = holders(d)
+    of = sites(d)
     rows = [(whole(p["bytes"]), whole(p["blocks"]), p["oldest_ns"]) for p in of["places"]]
     rests = [whole(of["bytes"]) - whole(of["unknown_bytes"]) - sum(row[0] for row in rows[:k]) for k in (len(rows), 8)]
     rows += [(max(0, rest), None, None) for rest in rests + [whole(rest["bytes"]) for rest in of["rests"]]]
@@ -90,7 +90,7 @@ SENTENCES = [(pattern, values) for pattern, values in (
     (BLOCKS + r", <S>, (?:is|are) live; at most <C> at a time",
      lambda d: [(d["live_at_end"], d["live_at_end_bytes"], d["peak_objects"])]),
     (r"<S> idle in <C> pieces? of .*? segments, the largest <S>(?:; (?:empty_cache\(\) would give back )?(?:<S>)?)?",
-     lambda d: recorded(d, "end_idle_bytes", "end_idle_pieces", "end_largest_idle_bytes", "end_returnable_bytes")),
+     lambda d: recorded(d, "end_free_bytes", "end_free_blocks", "end_largest_free_bytes", "end_returnable_bytes")),
     (r"half of <C> freed within <C> events?(?: \(<T>\))?",
      lambda d: [(d["freed_objects"], d["lifetimes_events"]["p50"], d["lifetimes_ns"]["p50"])]),
     (r"90 % within <C>(?: \(<T>\))?", lambda d: [(d["lifetimes_events"]["p90"], d["lifetimes_ns"]["p90"])]),
@@ -108,11 +108,11 @@ SENTENCES = [(pattern, values) for pattern, values in (
     (r"alignment (?:below the usual|other than) <C> bytes: <C> requests? \(<P>\), (?:up to )?<S>", lambda d: [(
         d["alignment"]["usual_bytes"], d["alignment"]["other_requests"],
         share(d["alignment"]["other_requests"], requests(d)), d["alignment"]["highest_bytes"])]),
-    (r"^Held at event <C> ", lambda d: [(holders(d)["event"],)]),
+    (r"^Held at event <C> ", lambda d: [(sites(d)["event"],)]),
     (r"^<S> <P>(?: \D*?[:;] <C> blocks?(?:, (?:the )?oldest <T>)?)?", held),
-    (r"NAME \(<P>", lambda d: [(share(p["bytes"], row["bytes"]),) for row in holders(d)["places"] for p in row["called_from"]]),
-    (r"NAME \(by <C> blocks?\)", lambda d: [(row["blocks"],) for row in holders(d)["places"]]),
-    (r"^ *<C> (?:places?|rows?) more: --json", lambda d: [(holders(d)["count"] - 8,)]),
+    (r"NAME \(<P>", lambda d: [(share(p["bytes"], row["bytes"]),) for row in sites(d)["places"] for p in row["called_from"]]),
+    (r"NAME \(by <C> blocks?\)", lambda d: [(row["blocks"],) for row in sites(d)["places"]]),
+    (r"^ *<C> (?:places?|rows?) more: --json", lambda d: [(sites(d)["count"] - 8,)]),
 )]
 # Figures that the JSON does not have.
 UNKNOWN = [

@@ -186,7 +186,7 @@ class Check:
         return getattr(self, table["section"])(table, row, column)
 
 
-DOCUMENTS = {"tapool.compare/1": Compare, "tapool.check/1": Check}
+DOCUMENTS = {"tapool.compare/2": Compare, "tapool.check/2": Check}
 
 
 class Cells:
@@ -231,7 +231,7 @@ def check_sentences(articles, document):
     picks = [" ".join(article["picks"][0].split()) for article in articles if article["picks"]]
     right = [" ".join(table["pick_text"].split()) for table in document.get("tables", [])]
     found, said = [], articles[-1]["words"]["origin"][0].strip().split("\n")
-    if document["schema"] == "tapool.check/1":
+    if document["schema"] == "tapool.check/2":
         right = ["%s %s, exit %d" % (document["verdict"], took(int(document["wall_ns"])), document["exit_code"])]
         changes = "".join(articles[0]["words"].get("causes", []))
         found += ["not said: " + c["text"] for c in document["causes"][:40] if c["text"] not in changes]

@@ -7,7 +7,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import page_tables  # noqa: E402
 import rounding as text  # noqa: E402
-from page_figures import Holders  # noqa: E402
+from page_figures import Sites  # noqa: E402
 from page_tables import NoGetters, check_table, whole  # noqa: E402
 
 READ = """[...document.querySelectorAll("article")].map(article => Object.fromEntries(
@@ -35,7 +35,7 @@ class Figures:
 
 # ---- why ----
 
-PARTS = ("requested_bytes", "rounding_bytes", "hole_bytes", "idle_bytes", "reserved_bytes")
+PARTS = ("requested_bytes", "rounding_bytes", "hole_bytes", "free_bytes", "reserved_bytes")
 
 
 def plural(n, noun):
@@ -60,13 +60,13 @@ class Rows:
 
 def sum_rows(d):
     memory = {name: whole(n) for name, n in d["memory"].items()}
-    idle = [plural(memory[key], noun) for key, noun in (("idle_segments", "segment"), ("idle_units", "unit")) if memory[key]]
+    idle = [plural(memory[key], noun) for key, noun in (("free_segments", "segment"), ("free_units", "unit")) if memory[key]]
     names = ["live: " + plural(memory["live_blocks"], "block"), "rounding",
              "%s in used segments" % plural(memory["holes"], "hole"),
              "%s wholly idle" % (", ".join(idle) or "0 segments"), "reserved, " + plural(memory["segments"], "segment")]
     notes = ["asked for and not freed", "",
              "fragmentation; the largest " + text.size(memory["largest_hole_bytes"]) if memory["holes"] else "",
-             "PyTorch gives these back before it fails" if memory["idle_bytes"] else "", ""]
+             "PyTorch gives these back before it fails" if memory["free_bytes"] else "", ""]
     shares = [text.percent(memory[p] / memory["reserved_bytes"] if memory["reserved_bytes"] else None) for p in PARTS[:-1]] + [""]
     return [list(row) for row in zip(" +++=", map(text.size, (memory[p] for p in PARTS)), names, shares, notes)]
 
@@ -83,7 +83,7 @@ def try_rows(d):
 WHY = {
     "sum": lambda d: Rows(["name", "memory", "part", "share of reserved", "what it is"], sum_rows(d)),
     "tries": lambda d: Rows(*try_rows(d)),
-    "holders": lambda d: Holders(None, [d]),
+    "sites": lambda d: Sites(None, [d]),
 }
 
 
@@ -104,7 +104,7 @@ def check_tables(page, getters, data, document, figures):
 
 
 def parts_of(figures, part, d):
-    for name in ("live_blocks", "holes", "idle_segments", "segments"):
+    for name in ("live_blocks", "holes", "free_segments", "segments"):
         figures.found.expect(text.count(d["memory"][name]) in part["sum"]["words"], name, "is not in", part["sum"]["words"])
 
 
@@ -127,7 +127,7 @@ def rest_of(figures, part, d, tables):
     for block in way["largest"] if way else []:
         line = "%s %s" % (text.size(whole(block["bytes"])), block["place"] or "not known")
         figures.found.expect(line in part["room"]["words"], "not said:", line)
-    right = {"sum": True, "tries": len(d.get("settings", [])) > 1, "holders": d.get("holders")}
+    right = {"sum": True, "tries": len(d.get("settings", [])) > 1, "sites": d.get("sites")}
     figures.same("tables", tables, [name for name, there in right.items() if there])
     if d["replayed"]:
         figures.found.expect("a replay by the rules" in part["ground"]["words"], "that it is a replay is not said")
@@ -227,7 +227,7 @@ def recorded_figures(document):
 
 
 class Settings:
-    """A row for each setting that was played, and for what was recorded or measured. Below 1,000 settings there are all."""
+    """A row for each setting that was replayed, and for what was recorded or measured. Below 1,000 settings there are all."""
     DID, POOL = "what PyTorch did", "backend:cudaMallocAsync (measured on this machine's GPU)"
 
     def __init__(self, document):
@@ -276,8 +276,8 @@ def getters_tune(index, table, data, document):
 
 
 def trade_of(page, figures, part, document):
-    played = [s for s in document["settings"] if s["refused"] is None]
-    points = {(s["driver_calls"], s["peak_reserved_bytes"], s["failed_allocations"] > 0) for s in played}
+    replayed = [s for s in document["settings"] if s["refused"] is None]
+    points = {(s["driver_calls"], s["peak_reserved_bytes"], s["failed_allocations"] > 0) for s in replayed}
     recorded = all("recorded" in f for f in document["files"])
     if not page.value("!!document.querySelector('section.trade .scatter svg')"):
         figures.found.append("the chart is empty")

@@ -139,7 +139,7 @@ AT_PEAK = """(figure => {
     const chart = figure.querySelector(".chart").chart, first = +figure.dataset.first;
     const runs = page.data.runs.slice(first, first + +figure.dataset.count).filter(run => run.page.devices[0].curve.events.length);
     return runs.map((run, i) => {
-        const { event } = run.devices[0].memory.at_peak_demand;
+        const { event } = run.devices[0].memory.at_trace_peak;
         let value = null;
         for (let row = 0; row < chart.numRows(); row++)
             if (chart.getValue(row, 0) <= event)
@@ -189,7 +189,7 @@ def look_at_fragmentation(page, found):
         return
     choose, runs = chart.figure + ".querySelector('select')", page.value("""page.data.runs.filter(run =>
         run.page.devices[0].curve.events.length).map(run => run.devices[0].memory)""")
-    for which, share in enumerate((lambda m: 1 - int(m["at_peak_demand"]["requested_bytes"]) / int(m["at_peak_demand"]["reserved_bytes"]),
+    for which, share in enumerate((lambda m: 1 - int(m["at_trace_peak"]["requested_bytes"]) / int(m["at_trace_peak"]["reserved_bytes"]),
                                    lambda m: m["unused_reserved"], lambda m: m["internal_fragmentation"])):
         page.value("%s.value = %d" % (choose, which))
         page.value("%s.dispatchEvent(new Event('change'))" % choose)
@@ -269,7 +269,7 @@ ITEMS = """[...%s.querySelectorAll(".areas li")].map(e => [e.querySelector("b").
 
 def look_at_moments(page, found):
     """The areas of who holds the memory follow the map of the heap: each against the frame, decoded here."""
-    heap, holders = FIGURE % "heap", FIGURE % "holders"
+    heap, sites = FIGURE % "heap", FIGURE % "sites"
     if not page.value("!!(%s && %s.querySelector('.board'))" % (heap, heap)):
         return
     choices = page.value("[...%s.querySelectorAll('select')].map(s => [s.getAttribute('aria-label'), s.options.length])" % heap)
@@ -280,12 +280,12 @@ def look_at_moments(page, found):
         page.value(heap + ".querySelector('input[type=range]').focus()")
         for key in ("Home", "End", "ArrowLeft", "ArrowLeft"):
             page.key(key)
-            look_at_moment(page, heap, holders, device, found)
+            look_at_moment(page, heap, sites, device, found)
 
 
-def look_at_moment(page, heap, holders, device, found):
+def look_at_moment(page, heap, sites, device, found):
     event = page.value(heap + ".querySelector('.moment b').textContent.replace(/\\D/g, '')")
-    caption = page.value(holders + ".querySelector('.moment').textContent")
+    caption = page.value(sites + ".querySelector('.moment').textContent")
     run = page.value("(s => page.data.runs.filter(r => r.page.frames && r.page.frames.devices.some(d => d.length))"
                      "[s ? +s.value : 0])(%s.querySelector('select'))" % heap)
     devices = run["page"]["frames"]["devices"]
@@ -297,7 +297,7 @@ def look_at_moment(page, heap, holders, device, found):
     said = page.value("page.bytes(%d)" % sum(held.values()))
     found.expect(": %s handed out" % said in caption, "the areas are of", caption, "and not", said)
     right = sorted(page.value("[%s].map(page.bytes)" % ",".join(map(str, sorted(held.values())[-20:]))))
-    shown = sorted(size for size, text in page.value(ITEMS % holders) if not text.endswith(" others"))
+    shown = sorted(size for size, text in page.value(ITEMS % sites) if not text.endswith(" others"))
     found.expect(shown == right, "the areas at event", event, "are", shown, "and the heap has", right)
 
 

@@ -63,28 +63,28 @@ def latency_cell(what, cell, value, coarse, step):
 
 def detail_memory(text, run):
     memory, calls = run["memory"], run["source_calls"]
-    at = memory["at_peak_demand"]
+    at = memory["at_trace_peak"]
     event, events = find(r"event ([\d,]+) of ([\d,]+)", text, "event of peak demand")
     check("event", event, at["event"])
     check("events", events, run["trace"]["events"])
     for name, pattern, value in (
             ("requested", r"^ +%s +requested by the program", at["requested_bytes"]),
-            ("rounding", r"^ +\+ +%s +rounding", at["granted_bytes"] - at["requested_bytes"]),
-            ("idle", r"^ +\+ +%s +idle", at["idle_bytes"]),
+            ("rounding", r"^ +\+ +%s +rounding", at["allocated_bytes"] - at["requested_bytes"]),
+            ("idle", r"^ +\+ +%s +idle", at["free_bytes"]),
             ("reserved", r"^ +\= +%s +reserved", at["reserved_bytes"])):
         check(name, find(pattern % BYTES, text, name)[0], value)
     # under a sanitizer the C library's statistics are all 0: nothing is known of `system`
     unknown = run["memory"]["informative"] and at["reserved_bytes"] == 0
-    if not unknown and at["requested_bytes"] + (at["granted_bytes"] - at["requested_bytes"]) \
-            + at["idle_bytes"] != at["reserved_bytes"]:
+    if not unknown and at["requested_bytes"] + (at["allocated_bytes"] - at["requested_bytes"]) \
+            + at["free_bytes"] != at["reserved_bytes"]:
         sys.exit("requested + rounding + idle is not reserved")
     check("internal_fragmentation", find(NUMBER + r" % of what was handed out", text, "share")[0],
           100 * memory["internal_fragmentation"], 0.0501)
     if ("also the peak" in text) != (at["reserved_bytes"] == memory["peak_reserved_bytes"]):
         sys.exit("'also the peak' is not what the JSON says")
-    if at["idle_pieces"]:
-        check("idle_pieces", find(r"([\d,]+) pieces?, the largest", text, "pieces")[0], at["idle_pieces"])
-        check("largest", find(r"the largest\s+%s" % BYTES, text, "largest")[0], at["largest_piece_bytes"])
+    if at["free_blocks"]:
+        check("free_blocks", find(r"([\d,]+) pieces?, the largest", text, "pieces")[0], at["free_blocks"])
+        check("largest", find(r"the largest\s+%s" % BYTES, text, "largest")[0], at["largest_free_block_bytes"])
     if calls["get"] is not None:
         check("calls", find(r"([\d,]+) calls? to the (?:system|driver)", text, "calls")[0],
               calls["get"] + calls["put"])
@@ -96,12 +96,12 @@ def detail_memory(text, run):
 
 
 def no_speed(text, speed):
-    """A busy machine can take longer for the policy that does nothing than for the one measured."""
+    """A busy machine can take longer for the strategy that does nothing than for the one measured."""
     global compared
-    for name in ("ns_per_op", "low_ns_per_op", "high_ns_per_op"):
+    for name in ("ns_per_op", "ci95_low_ns_per_op", "ci95_high_ns_per_op"):
         if speed[name] is not None:
             sys.exit("no speed in the text, %s is %r in the JSON" % (name, speed[name]))
-    find(r"^(?:Speed|Policy time) +no more than tapool's own share", text, "reason for no speed")
+    find(r"^(?:Speed|Strategy time) +no more than tapool's own share", text, "reason for no speed")
     compared += 5  # as many as stand where there is one
 
 
@@ -109,15 +109,15 @@ def detail_speed(text, run):
     speed = run["throughput"]
     if speed["ns_per_op"] is None:
         return no_speed(text, speed)
-    check("ns_per_op", find(r"^(?:Speed|Policy time) +%s ns per call" % NUMBER, text, "speed")[0],
+    check("ns_per_op", find(r"^(?:Speed|Strategy time) +%s ns per call" % NUMBER, text, "speed")[0],
           speed["ns_per_op"])
     if len(speed["runs_ns_per_op"]) > 1:
         low, high = find(r"\[%s, %s\]" % (NUMBER, NUMBER), text, "interval")
-        check("low", low.rstrip(","), speed["low_ns_per_op"])
-        check("high", high, speed["high_ns_per_op"])
+        check("low", low.rstrip(","), speed["ci95_low_ns_per_op"])
+        check("high", high, speed["ci95_high_ns_per_op"])
     check("replays", find(r"([\d,]+) replays?(?: in|, longer)", text, "replays")[0], speed["replays"])
     check("engine", find(NUMBER + r" ns per call taken off", text, "engine share")[0],
-          speed["engine_ns_per_op"])
+          speed["replay_overhead_ns_per_op"])
     if "when cold" in text:
         check("cold", find(NUMBER + r" ns per call when cold", text, "cold")[0], speed["cold_ns_per_op"])
 
@@ -145,11 +145,11 @@ def table_row(text, run, step):
     check(label + " needed", cells[1], held / memory["trace_peak_requested_bytes"],
           max(0.000501, 0.0005001 * held / memory["trace_peak_requested_bytes"]))
     cells = cells[2:]
-    if run["memory"]["fits_in_bytes"] is not None:
-        check(label + " fits in", cells.pop(0), memory["fits_in_bytes"])
-    if run["trace"]["kind"] == "device" and run["latency_scope"] == "policy":
+    if run["memory"]["min_capacity_bytes"] is not None:
+        check(label + " fits in", cells.pop(0), memory["min_capacity_bytes"])
+    if run["trace"]["kind"] == "device" and run["latency_scope"] == "strategy":
         cells = cells[3:] + cells[1:3] + cells[:1]  # times stand last, idle memory first
-    if re.search(r"^ .* wall time ", text, re.M):  # played by the recorded threads
+    if re.search(r"^ .* wall time ", text, re.M):  # replayed by the recorded threads
         check(label + " wall time", cells.pop(0).split(" ")[0], run["throughput"]["wall_ns_per_op"])
         shares = [run["throughput"][name] for name in ("waited", "blocked")]
         for value, cell in zip(shares, cells[2:4]):
@@ -162,7 +162,7 @@ def table_row(text, run, step):
             sys.exit("%s: '(c)' in the text, a time in the JSON" % label)
     elif time != "(a)":
         check(label + " ns", time.split(" ")[0], run["throughput"]["ns_per_op"])
-    if run["memory"]["fits_in_bytes"] is None:
+    if run["memory"]["min_capacity_bytes"] is None:
         p99, shown = rounding.pooled(list(run["latency"].values()), 0.99), cells.pop(0)
         if time != "(a)":
             latency_cell(label + " p99", shown, p99, p99 is not None and round(p99 / step) < 10, step)
@@ -172,10 +172,10 @@ def table_row(text, run, step):
         check(label + " calls", cells[0], calls["get"] + calls["put"])
         check(label + " reuse", cells[1].rstrip(" %"), 100 * calls["reuse"], 0.0501)
     if len(cells) > 2:
-        at = memory["at_peak_demand"]
-        check(label + " idle", cells[2].split(" (")[0], at["idle_bytes"])
+        at = memory["at_trace_peak"]
+        check(label + " idle", cells[2].split(" (")[0], at["free_bytes"])
         if "(" in cells[2]:
-            check(label + " largest", cells[2].split("(")[1].rstrip(")"), at["largest_piece_bytes"])
+            check(label + " largest", cells[2].split("(")[1].rstrip(")"), at["largest_free_block_bytes"])
 
 
 def warnings(text, runs):

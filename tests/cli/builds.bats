@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Exact figures (class E) are a pure function of trace, policy, options and source: the same from every
+# Exact figures (class E) are a pure function of trace, strategy, options and source: the same from every
 # compiler, every kind of build and on every machine. Held against figures that are kept in
 # tests/data/class_e, made by a release build with gcc, and against TAPOOL_OTHER_BUILD, another tapool:
 # scripts/test.sh names the plain build by gcc where it tests those by clang and with sanitizers.

@@ -28,7 +28,7 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     matches "$out" '^tolerance all cells: peak_reserved 0 \(default\) -> 4 KiB$'
     matches "$out" '^tapool-baseline.json: 1 cell written, 1 new cell, 2 tolerances changed$'
     is tapool-baseline.json 'd["schema"], d["reason"], d["tolerances"]' \
-        "('tapool.baseline/1', 'to begin with', {'overhead': '1%', 'peak_reserved': 4096})"
+        "('tapool.baseline/2', 'to begin with', {'overhead': '1%', 'peak_reserved': 4096})"
     is tapool-baseline.json 'd["cells"]["a.json"]["arena"]["host"]["trace_path"]' a.json
     mkdir -p x/y
     (
@@ -103,26 +103,26 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
 
 @test "a regression is exit 1, a tolerance by hand lets it pass, an improvement is said" {
     baseline
-    sed -i 's/"peak_granted": [0-9]*/"peak_granted": 1000/' tapool-baseline.json
+    sed -i 's/"peak_allocated": [0-9]*/"peak_allocated": 1000/' tapool-baseline.json
     capture check
     [ "$rc" -eq 1 ]
     one_sentence "$err"
-    matches "$err" '^tapool: regression: peak_granted of a.json, arena$'
+    matches "$err" '^tapool: regression: peak_allocated of a.json, arena$'
     matches "$out" '^REGRESSION +a.json, arena$'
     matches "$out" '^FAIL.*: 1 regression,'
     matches "$out" 'again: +/[^ ]*/tapool check a.json -s arena --seed 7$'
-    matches "$out" '^  peak_granted \+[0-9,.]+ % +1,000 B -> '
-    sed -i 's/"touch"/"tolerances": {"peak_granted": "9000%"},\n"touch"/' tapool-baseline.json
+    matches "$out" '^  peak_allocated \+[0-9,.]+ % +1,000 B -> '
+    sed -i 's/"touch"/"tolerances": {"peak_allocated": "9000%"},\n"touch"/' tapool-baseline.json
     ok check
-    sed -i 's/"peak_granted": [0-9]*,/"peak_granted": 900000000,/; s/9000%/1%/' tapool-baseline.json
+    sed -i 's/"peak_allocated": [0-9]*,/"peak_allocated": 900000000,/; s/9000%/1%/' tapool-baseline.json
     ok check
     matches "$out" '^better +a.json, arena$'
     ok check --update
-    matches "$out" '^changed +a.json, arena: peak_granted 858.3 MiB -> '
-    is tapool-baseline.json 'd["cells"]["a.json"]["arena"]["host"]["tolerances"]' "{'peak_granted': '1%'}"
+    matches "$out" '^changed +a.json, arena: peak_allocated 858.3 MiB -> '
+    is tapool-baseline.json 'd["cells"]["a.json"]["arena"]["host"]["tolerances"]' "{'peak_allocated': '1%'}"
 }
 
-@test "a policy that holds more memory is one regression, with what moved folded under it" {
+@test "a strategy that holds more memory is one regression, with what moved folded under it" {
     some_trace >a.json
     ok check a.json -s arena:arena_size=1MiB --update
     sed -i 's/"arena:arena_size=1MiB"/"arena"/' tapool-baseline.json
@@ -191,8 +191,8 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     matches "$out" '^PASS .*1 of 2 cells'
     matches "$out" '^  1 cell not run: b.json, arena has no trace here$'
     matches "$out" '^::warning title=tapool check::1 cell not run: b.json'
-    sed 's|baseline/1|baseline/2|' good.json >b.json
-    refused 3 "the schema is 'tapool.baseline/2'" check --baseline b.json
+    sed 's|baseline/2|baseline/1|' good.json >b.json
+    refused 3 "the schema is 'tapool.baseline/1'" check --baseline b.json
     head -c 900 good.json >b.json
     refused 3 'is cut off' check --baseline b.json
     sed 's/"events": 5/"events": NaN/' good.json >b.json
@@ -204,7 +204,7 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
         # shellcheck disable=SC2086 # words
         refused 3 "^tapool: b.json: the cell 'a.json, arena': unknown strategy 'aerna'" check --baseline b.json $more
     done
-    echo '{"cells": {}, "schema": "tapool.baseline/1", "version": "1", "written": ""}' >b.json
+    echo '{"cells": {}, "schema": "tapool.baseline/2", "version": "1", "written": ""}' >b.json
     for more in '' --update '-s arena --update'; do
         # shellcheck disable=SC2086 # words
         refused 2 '^tapool: b.json has no cells$' check --baseline b.json $more
@@ -292,7 +292,7 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     ok check
     matches "$out" 'vs baseline, exact, verified +2 of 2 cells'
     cp tapool-baseline.json full.json
-    sed -i '/"peak_granted"/d' tapool-baseline.json
+    sed -i '/"peak_allocated"/d' tapool-baseline.json
     ok check
     matches "$out" 'vs baseline, exact, verified +2 of 2 cells'
     matches "$out" '^ +not in: a.json, arena and 1 more \(the baseline lacks 1 of its values\):$'
@@ -309,15 +309,15 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     matches "$err" 'nothing was checked: the baseline holds no value of it'
 }
 
-# unfinished CODE REGEX CMD...: fails as refused does, but what was done until then is said, in no green.
-unfinished() {
+# aborted CODE REGEX CMD...: fails as refused does, but what was done until then is said, in no green.
+aborted() {
     local code=$1 regex=$2
     shift 2
     capture "$@"
     [ "$rc" -eq "$code" ] || fail "exit code $rc, not $code, of: $*" "$(cat "$err")" || return 1
     one_sentence "$err" || return 1
     matches "$err" "$regex" || return 1
-    matches "$out" "^UNFINISHED \\((some )?memory and counts only\\): 0 regressions" || return 1
+    matches "$out" "^ABORTED \\((some )?memory and counts only\\): 0 regressions" || return 1
     matches "$out" " exit $code$" || return 1
     lacks "$out" PASS
 }
@@ -340,17 +340,17 @@ unfinished() {
     refused 4 'the answer of ./babble' check --bin ./babble
     refused 4 'was killed by signal 9' check --bin ./dead --update
     cmp tapool-baseline.json before.json
-    stub other '{ sub(/policy_and_source/, "policy") }'
-    unfinished 3 "their times hold 'policy' and 'policy_and_source'" check --base-bin ./other
-    unfinished 4 'ended with code 1' check --base-bin /bin/false
-    unfinished 4 "was killed by signal 9" check --base-bin dead # a file, not looked for in PATH
-    unfinished 4 "was killed by signal 9" check --base-bin ./dead
+    stub other '{ sub(/strategy_and_source/, "strategy") }'
+    aborted 3 "their times hold 'strategy' and 'strategy_and_source'" check --base-bin ./other
+    aborted 4 'ended with code 1' check --base-bin /bin/false
+    aborted 4 "was killed by signal 9" check --base-bin dead # a file, not looked for in PATH
+    aborted 4 "was killed by signal 9" check --base-bin ./dead
     matches "$out" "^  latency +NOT CHECKED: a.json, arena: './dead' replaying 'arena' was killed by"
     # the second cell of two: the first is done, and said
     printf '#!/bin/sh\ncase "$*" in *lru*) kill -9 $$ ;; esac\nexec "$TAPOOL" "$@"\n' >half
     chmod +x half
     ok "$TAPOOL" check a.json -s lru --update
-    unfinished 4 'a.json, lru: .*was killed by signal 9' check --bin ./half
+    aborted 4 'a.json, lru: .*was killed by signal 9' check --bin ./half
     matches "$out" '^  memory and counts +vs baseline, exact +1 of 2 cells'
     matches "$out" '^ +not in every cell: a.json, lru: .*was killed'
     matches "$out" '^  latency +NOT CHECKED: the check ended before$'
@@ -359,7 +359,7 @@ unfinished() {
 # bats test_tags=nightly
 @test "what was found before an error or a signal is said" {
     baseline
-    sed -i 's/"peak_granted": [0-9]*/"peak_granted": 1000/' tapool-baseline.json
+    sed -i 's/"peak_allocated": [0-9]*/"peak_allocated": 1000/' tapool-baseline.json
     printf '#!/bin/sh\nkill -9 $$\n' >dead
     chmod +x dead
     GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=$WORK/s.md capture check --base-bin ./dead \
@@ -370,9 +370,9 @@ unfinished() {
     matches "$out" '^FAIL \(memory and counts only\): 1 regression,'
     matches "$out" ' exit 4$'
     matches "$out" '^::error title=tapool check%3A regression::'
-    matches s.md peak_granted
+    matches s.md peak_allocated
     is c.json 'd["exit_code"], d["counts"]["regression"], d["classes"][2]["checked"]' '(4, 1, False)'
-    matches c.xml '<error type="unfinished" message="a.json, arena: .*was killed by signal 9'
+    matches c.xml '<error type="aborted" message="a.json, arena: .*was killed by signal 9'
     # stopped while the base is timed: it says so itself
     printf '#!/bin/sh\nkill -INT $PPID\nsleep 20\n' >stopping
     chmod +x stopping
@@ -388,11 +388,11 @@ unfinished() {
     matches "$err" '/dev/full'
     matches "$out" '^FAIL .*: 1 regression,'
     matches "$out" ' exit 4$'
-    matches e.md peak_granted
-    sed -i 's/"peak_granted": 1000/"peak_granted": 900000000/' tapool-baseline.json
+    matches e.md peak_allocated
+    sed -i 's/"peak_allocated": 1000/"peak_allocated": 900000000/' tapool-baseline.json
     capture check --export-json /dev/full
     [ "$rc" -eq 4 ]
-    matches "$out" '^UNFINISHED .*: 0 regressions, 1 better,'
+    matches "$out" '^ABORTED .*: 0 regressions, 1 better,'
     matches "$out" ' exit 4$'
 }
 
@@ -406,12 +406,12 @@ unfinished() {
     one_sentence "$err"
     matches "$out" '^::error title=tapool check::.*[0-9a-f]{64} with 2 events.*: to accept it: tapool check a.json'
     [ "$(wc -l <"$out")" -eq 1 ]
-    matches s.md '^## tapool check: UNFINISHED \(nothing was checked\)$'
+    matches s.md '^## tapool check: ABORTED \(nothing was checked\)$'
     matches s.md 'with 2 events'
     is c.json 'd["exit_code"], "with 2 events" in d["error"], d["baseline_cells"], d["cells"]' '(3, True, 1, [])'
     matches c.xml 'tests="4" failures="0" errors="1"'
-    matches c.xml '<error type="unfinished" message=".* with 2 events'
-    matches c.md '^## tapool check: UNFINISHED'
+    matches c.xml '<error type="aborted" message=".* with 2 events'
+    matches c.md '^## tapool check: ABORTED'
     some_trace >a.json
     printf '#!/bin/sh\nkill -9 $$\n' >dead
     chmod +x dead
@@ -419,7 +419,7 @@ unfinished() {
     [ "$rc" -eq 4 ]
     one_sentence "$err"
     matches "$out" '^::error title=tapool check::a.json, arena: .*was killed by signal 9'
-    matches c.xml '<error type="unfinished" message="a.json, arena: .*was killed by signal 9'
+    matches c.xml '<error type="aborted" message="a.json, arena: .*was killed by signal 9'
     is c.json 'd["exit_code"], d["classes"][1]["reason"]' "(4, 'the check ended before')"
     # of a wrong command line the annotation alone: FILE may be what is wrong with it
     capture check --effect 0 --export-json n.json
@@ -435,7 +435,7 @@ unfinished() {
     GITHUB_STEP_SUMMARY=/nonexistent/summary capture check
     [ "$rc" -eq 4 ]
     matches "$err" '^tapool: ./nonexistent/summary'
-    matches "$out" '^UNFINISHED .*: 0 regressions,'
+    matches "$out" '^ABORTED .*: 0 regressions,'
     matches "$out" ' exit 4$'
     matches "$out" '^::error title=tapool check::./nonexistent/summary'
     lacks "$out" PASS
@@ -613,16 +613,16 @@ json.dump(a, open("b.json", "w"))'
 @test "what was found is written for other tools" {
     baseline
     ok check --export-json c.json --export-junit c.xml --export-markdown c.md
-    is c.json 'd["schema"]' tapool.check/1
+    is c.json 'd["schema"]' tapool.check/2
     matches c.xml '<testsuites'
     refused 2 "'c.json' exists" check --export-json c.json
     ok check --json
-    is "$out" 'd["schema"]' tapool.check/1
-    sed -i 's/"peak_granted": [0-9]*/"peak_granted": 1000/' tapool-baseline.json
+    is "$out" 'd["schema"]' tapool.check/2
+    sed -i 's/"peak_allocated": [0-9]*/"peak_allocated": 1000/' tapool-baseline.json
     GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=$WORK/summary.md capture check
     [ "$rc" -eq 1 ]
     matches "$out" '^::error'
-    matches summary.md 'peak_granted'
+    matches summary.md 'peak_allocated'
 }
 
 # bats test_tags=nightly

@@ -9,7 +9,7 @@ load gate
 @test "what selects cells or moves thresholds comes from the command line alone, and is said" {
     baseline
     ok check a.json -s lru --update
-    sed -i '/"lru"/,$ s/"peak_granted": [0-9]*/"peak_granted": 1000/' tapool-baseline.json
+    sed -i '/"lru"/,$ s/"peak_allocated": [0-9]*/"peak_allocated": 1000/' tapool-baseline.json
     capture check
     [ "$rc" -eq 1 ]
     # the cell of arena is as it was; nothing but the command line may choose it
@@ -27,7 +27,7 @@ load gate
     ok check -s arena --require memory # of the cells that are run
     local row
     for row in STRATEGY=arena SOURCE=host EFFECT=9 ALPHA=1e-9 ALLOW_MISSING=yes BASELINE=b.json \
-        BIN="$TAPOOL" BASE_BIN="$TAPOOL" BASE_STRATEGY=lru BASE_LIB=jemalloc TOLERANCE=peak_granted=1GiB; do
+        BIN="$TAPOOL" BASE_BIN="$TAPOOL" BASE_STRATEGY=lru BASE_LIB=jemalloc TOLERANCE=peak_allocated=1GiB; do
         refused 2 "^tapool: TAPOOL_${row%%=*}: option '.*' decides what 'check' passes: only its command line may set it$" \
             env "TAPOOL_$row" "$TAPOOL" check
         matches "$err" "^hint: give it to 'check' as --.*, and unset the variable$"

@@ -78,7 +78,7 @@ def mask_table_row(line, times):
     for i in times:
         needed = cells[0] in ("needed by program", "best packing")  # the same on every machine
         if i < len(cells) and cells[i] not in ("-", "(a)") and not needed:
-            cells[i] = "N"  # "(b)" and "(c)", played once and too noisy, depend on the load
+            cells[i] = "N"  # "(b)" and "(c)", replayed once and too noisy, depend on the load
     return "  " + "  ".join(cells)
 
 
@@ -93,7 +93,7 @@ def mask_tables(lines):
                 times = (1, 2, 3, 4)
             elif "idle" in line and not line.rstrip().endswith("idle at peak demand"):
                 heads = re.split(r" {2,}", line.strip())  # a device: `reuse` has no first line
-                times = tuple(i + 2 for i, head in enumerate(heads) if head.startswith(("policy", "p99")))
+                times = tuple(i + 2 for i, head in enumerate(heads) if head.startswith(("strategy", "p99")))
                 if "ns per call" in heads:  # a real device: before `reuse`
                     times += (heads.index("ns per call") + 1,)
             elif "fits" in line:
@@ -184,9 +184,9 @@ def mask_text(text):
     text = re.sub(r"%s ns per call(?: \[%s, %s\])?\s+(?=[\d,]+ replay)" % (NUMBER, NUMBER, NUMBER),
                   lambda m: "N ns per call" + (" [N, N]" if "[" in m.group(0) else "") + "  ", text)
     text = re.sub(r"%s ns per call( taken off| when cold)? *" % NUMBER, r"N ns per call\1 ", text)
-    # played once, by the load: a time, or no more than tapool's own share
+    # replayed once, by the load: a time, or no more than tapool's own share
     once = r"(?:N ns per call +1 replay, longer than .*|no more than tapool's own share, which is taken off.*)\n"
-    text = re.sub(r"(?m)^(Speed|Policy time) +" + once + r"(?: {14,}\S.*\n)*", r"\1  ONCE\n", text)
+    text = re.sub(r"(?m)^(Speed|Strategy time) +" + once + r"(?: {14,}\S.*\n)*", r"\1  ONCE\n", text)
     # resident, by the load: a pass that took long is not repeated
     text = re.sub(r"; 1 pass, not 3: [^.]*?,\s+which\s+took\s+long(?=\.)", "", text)
     text = re.sub(r"(?m)^(    resident +)1 pass(?= by )", r"\1middle of 3 passes", text)

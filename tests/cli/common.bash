@@ -99,13 +99,13 @@ ok() {
     [ ! -s "$err" ] || fail "words on stderr of: $*" "$(cat "$err")"
 }
 
-# A short replay. Where a trace is played once (--min-time 0) counts of calls are exact.
-# Times of threads are another number each time, so one plays where a test does not say how many.
+# A short replay. Where a trace is replayed once (--min-time 0) counts of calls are exact.
+# Times of threads are another number each time, so one replays where a test does not say how many.
 by_one() { [[ " $* " == *" --threads "* ]] || echo --threads=1; }
 # shellcheck disable=SC2046 # a word, or none
-play() { "$TAPOOL" replay --min-time 1ms $(by_one "$@") "$@"; }
+replay() { "$TAPOOL" replay --min-time 1ms $(by_one "$@") "$@"; }
 # shellcheck disable=SC2046
-play_once() { "$TAPOOL" replay --min-time 0 $(by_one "$@") "$@"; }
+replay_once() { "$TAPOOL" replay --min-time 0 $(by_one "$@") "$@"; }
 
 # one_sentence FILE: an error as the user must see it.
 one_sentence() {
@@ -279,8 +279,8 @@ captured_trace() {
   "streams": [{"id": 0, "device": 0}, {"id": 7, "device": 1}],
   "recorded": {"by": "PyTorch", "has_end": true, "devices": [
     {"device": 0, "start_reserved_bytes": 2097152, "start_segments": 1, "end_reserved_bytes": 4194304,
-     "end_segments": 2, "end_large_segments": 1, "end_small_segments": 1, "end_idle_bytes": 5,
-     "end_idle_pieces": 1, "end_largest_bytes": 5, "end_returnable_bytes": 0}, {"device": 3}]},
+     "end_segments": 2, "end_large_segments": 1, "end_small_segments": 1, "end_free_bytes": 5,
+     "end_free_blocks": 1, "end_largest_bytes": 5, "end_returnable_bytes": 0}, {"device": 3}]},
   "events": [
     {"op": "initial", "id": 70, "size": 512},
     {"op": "initial", "id": 71, "size": 4096, "stream": 7, "align": 4096},

@@ -43,10 +43,10 @@ small_trace() {
         --metric peak_reserved --metric source_calls.get --metric reuse --seed 7
     nothing_left tmp
     device_trace >gpu.trace
-    fitting compare gpu.trace -s lru -s direct -s arena --metric peak_reserved --metric fits_in --base lru --sort fits_in
+    fitting compare gpu.trace -s lru -s direct -s arena --metric peak_reserved --metric min_capacity --base lru --sort min_capacity
     sed -n 's/  */ /g; /^ lru/,/^$/p' "$out" | diff - <(printf '%s\n' ' lru 48 MiB base 24 MiB base' \
         ' direct 24 MiB -50.0 % 24 MiB same' ' arena 48 MiB same 28 MiB +16.7 %' '')
-    matches "$out" '^Pick lru: the only policy here that heeds the streams, yardsticks aside$'
+    matches "$out" '^Pick lru: the only strategy here that heeds the streams, yardsticks aside$'
     matches "$out" '^! unsafe-reuse  arena ignores streams'
 }
 
@@ -67,10 +67,10 @@ small_trace() {
     done >>two.jsonl
     ok compare two.jsonl -s arena -s lru --source virtual --metric reuse --metric ns_per_op
     matches "$out" '^  arena +95.2 % +base +[0-9]' # a time, and not (a)
-    matches "$out" '^Pick lru: the only policy here that heeds the streams$'
-    ok play_once two.jsonl -s arena -s lru --source virtual --fail-on 'reuse<50%'
-    matches "$out" '^Pick lru: the only policy here that heeds the streams$'
-    capture play_once two.jsonl -s arena -s lru --source virtual --fail-on 'reuse<99%'
+    matches "$out" '^Pick lru: the only strategy here that heeds the streams$'
+    ok replay_once two.jsonl -s arena -s lru --source virtual --fail-on 'reuse<50%'
+    matches "$out" '^Pick lru: the only strategy here that heeds the streams$'
+    capture replay_once two.jsonl -s arena -s lru --source virtual --fail-on 'reuse<99%'
     [ "$rc" -eq 1 ]
     matches "$err" "reuse<99%: 'arena' has 95.2 % on two; so does 1 more"
 }
@@ -160,12 +160,12 @@ END
 }
 
 @test "what cannot be compared is refused, with what differs" {
-    sed 's/"latency_scope":"policy_and_source"/"latency_scope":"policy"/g' "$RESULTS/old.json" >scope.json
+    sed 's/"latency_scope":"strategy_and_source"/"latency_scope":"strategy"/g' "$RESULTS/old.json" >scope.json
     sed 's/"program_hash":"..../"program_hash":"0000/' "$RESULTS/old.json" >hash.json
     sed 's/"name":"host"/"name":"virtual"/g' "$RESULTS/old.json" >source.json
     sed 's/"libc":"[^"]*"/"libc":"musl 1"/; s/"arch":"[^"]*"/"arch":"arm64"/' "$RESULTS/old.json" >machine.json
-    refused 3 "their times hold 'policy_and_source' and 'policy'" "$TAPOOL" compare "$RESULTS/old.json" scope.json
-    refused 3 'played different programs: .* with 3,000 events' "$TAPOOL" compare "$RESULTS/old.json" hash.json
+    refused 3 "their times hold 'strategy_and_source' and 'strategy'" "$TAPOOL" compare "$RESULTS/old.json" scope.json
+    refused 3 'replayed different programs: .* with 3,000 events' "$TAPOOL" compare "$RESULTS/old.json" hash.json
     refused 3 'nothing is in both: .* on host, .* on virtual' "$TAPOOL" compare "$RESULTS/old.json" source.json
     matches "$err" '^hint: .*: replay both on the same --source$'
     sed 's/"label":"/"label":"other-/g' "$RESULTS/old.json" >label.json
@@ -180,19 +180,19 @@ END
 }
 
 @test "stored results of a real allocator lack nothing" {
-    play_once sample:sqlite -s system --json >system.json
+    replay_once sample:sqlite -s system --json >system.json
     ok "$TAPOOL" compare system.json system.json
     lacks "$out" 'older tapool'
 }
 
 @test "results of other settings, and of older tapools" {
     small_trace >a.trace
-    ok play_once a.trace -s bump --source virtual+limit:capacity=8KiB --json
+    ok replay_once a.trace -s bump --source virtual+limit:capacity=8KiB --json
     cp "$out" a.json
-    ok play_once a.trace -s bump --source virtual+limit:capacity=8KiB --on-oom stop --repeat 2 --json
+    ok replay_once a.trace -s bump --source virtual+limit:capacity=8KiB --on-oom stop --repeat 2 --json
     cp "$out" b.json
     ok "$TAPOOL" compare a.json b.json
-    matches "$out" '^note +a.json and b.json were not played alike: --repeat 1 and 2, --on-oom continue and'
+    matches "$out" '^note +a.json and b.json were not replayed alike: --repeat 1 and 2, --on-oom continue and'
     ok "$TAPOOL" compare a.json a.json
     lacks "$out" '^note'
     # a figure and a setting that an older tapool did not have, and one that a newer one will have
@@ -202,23 +202,23 @@ END
     [ "$(grep -c 'older tapool' "$out")" -eq 1 ]
     matches "$out" '^  bump \(c.json\) +- '
     # the same trace, read otherwise, is another program: said by what it was read with
-    ok play_once a.trace -s bump --source virtual+limit:capacity=8KiB --limit 2 --json
+    ok replay_once a.trace -s bump --source virtual+limit:capacity=8KiB --limit 2 --json
     cp "$out" d.json
-    refused 3 'played different programs' "$TAPOOL" compare a.json d.json
+    refused 3 'replayed different programs' "$TAPOOL" compare a.json d.json
     matches "$err" '^hint: they were read with --limit 0 and 2$'
 }
 
 @test "a capacity is a setting: with and without it is the same device" {
     device_trace >a.trace
-    ok play_once a.trace -s arena -s direct --json
+    ok replay_once a.trace -s arena -s direct --json
     cp "$out" free.json
-    ok play_once a.trace -s arena -s direct --capacity 1GiB --json
+    ok replay_once a.trace -s arena -s direct --capacity 1GiB --json
     cp "$out" limited.json
     ok "$TAPOOL" compare free.json limited.json
-    matches "$out" '^note +free.json and limited.json were not played alike: --capacity not given and 1GiB$'
+    matches "$out" '^note +free.json and limited.json were not replayed alike: --capacity not given and 1GiB$'
     lacks "$out" 'is in .* alone|limit.capacity'
     matches "$out" '^  direct \(limited.json\) '
-    # of one label on both, each finds the one that it was played like
+    # of one label on both, each finds the one that it was replayed like
     python3 - <<'END'
 import json
 free, limited = json.load(open("free.json")), json.load(open("limited.json"))
@@ -230,17 +230,17 @@ END
     matches "$out" '^note +gpu by arena on virtual\+limit is in both.json alone$'
 }
 
-@test "what a result of today lacks of what compare reads: nothing, whatever was played" {
+@test "what a result of today lacks of what compare reads: nothing, whatever was replayed" {
     local passes
     device_trace >a.trace
     captured_trace >b.trace
     for passes in usage usage,fits throughput latency count usage,throughput,latency,fits,verify,count; do
-        ok play_once a.trace b.trace -s direct --passes "$passes" --json
+        ok replay_once a.trace b.trace -s direct --passes "$passes" --json
         cp "$out" "$passes.json"
         ok "$TAPOOL" compare "$passes.json" "$passes.json"
         lacks "$out" '^note'
     done
-    # what is said to have been played and is not there, and a figure that others are shares of
+    # what is said to have been replayed and is not there, and a figure that others are shares of
     sed 's/"latency":/"late":/; s/"allocations":/"allocated":/' usage,throughput,latency,fits,verify,count.json >less.json
     ok "$TAPOOL" compare less.json less.json
     tr -s '\n ' ' ' <"$out" >joined.txt
@@ -251,11 +251,11 @@ END
     head -c 5000 "$RESULTS/old.json" >cut.json
     sed 's/"peak_reserved_bytes":[0-9]*/"peak_reserved_bytes":NaN/' "$RESULTS/old.json" >nan.json
     sed 's/"peak_reserved_bytes":[0-9]*/"peak_reserved_bytes":1e999/' "$RESULTS/old.json" >huge.json
-    sed 's#tapool.result/1#tapool.result/2#' "$RESULTS/old.json" >next.json
+    sed 's#tapool.result/2#tapool.result/1#' "$RESULTS/old.json" >next.json
     refused 3 'cut.json is cut off: it ends after 5000 bytes' "$TAPOOL" compare cut.json
     refused 3 "nan.json: byte [0-9]+: 'NaN' is no JSON number" "$TAPOOL" compare nan.json
     refused 3 'runs\[0\].memory.peak_reserved_bytes is beyond all numbers' "$TAPOOL" compare huge.json
-    refused 3 "is 'tapool.result/2'; this tapool reads 'tapool.result/1'" "$TAPOOL" compare next.json
+    refused 3 "is 'tapool.result/1'; this tapool reads 'tapool.result/2'" "$TAPOOL" compare next.json
 }
 
 @test "usage: contradictions and names that are none" {
@@ -276,7 +276,7 @@ END
     refused 2 "unknown metric 'peak_reservd'" compare a.trace -s arena -s bump --fail-on 'peak_reservd>1'
     refused 2 "did you mean 'bump'" compare a.trace -s arena -s bump --base bunp
     refused 2 'can hold for no stored result' "$TAPOOL" compare "$RESULTS/old.json" --fail-on 'ns_per_op>+5%'
-    refused 2 "nothing here has 'fits_in'" sh -c "'$TAPOOL' compare '$RESULTS/old.json' --fail-on 'fits_in>1' >/dev/null"
+    refused 2 "nothing here has 'min_capacity'" sh -c "'$TAPOOL' compare '$RESULTS/old.json' --fail-on 'min_capacity>1' >/dev/null"
     refused 2 "option 'rounds'" "$TAPOOL" compare a.trace --rounds 1
     refused 3 'none.json' compare none.json -s arena -s bump
 }
@@ -332,11 +332,11 @@ END
 }
 
 @test "replay --fail-on: values, and no changes" {
-    capture play_once sample:sqlite -s arena --fail-on 'peak_reserved>300KiB' --fail-on oom
+    capture replay_once sample:sqlite -s arena --fail-on 'peak_reserved>300KiB' --fail-on oom
     [ "$rc" -eq 1 ]
     matches "$err" "^tapool: peak_reserved>300KiB: 'arena' has 480 KiB on sqlite"
-    ok play_once sample:sqlite -s arena --fail-on 'peak_reserved>8GiB' --fail-on 'failed_allocations>0'
-    refused 2 'needs a base' play_once sample:sqlite -s arena --fail-on 'peak_reserved>+2%'
+    ok replay_once sample:sqlite -s arena --fail-on 'peak_reserved>8GiB' --fail-on 'failed_allocations>0'
+    refused 2 'needs a base' replay_once sample:sqlite -s arena --fail-on 'peak_reserved>+2%'
 }
 
 # bats test_tags=nightly

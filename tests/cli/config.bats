@@ -34,7 +34,7 @@ shows() { grep -qE -- "^  $1 +$2 +$3\$" "$out" || fail "no row '$1 $2 $3' in:" "
     ok bare "$TAPOOL" info --help # help is there even so
 }
 
-@test "what counts is what is played" {
+@test "what counts is what is replayed" {
     printf '[replay]\nmin-time = 0\nstrategy = arena\nstrategy = mine=bump\n' >.tapool.ini
     labels='" ".join(r["strategy"]["label"] for r in d["runs"])'
     ok bare "$TAPOOL" replay t.json --json
@@ -123,7 +123,7 @@ shows() { grep -qE -- "^  $1 +$2 +$3\$" "$out" || fail "no row '$1 $2 $3' in:" "
 import json, re, subprocess, sys
 d, text = json.load(open(sys.argv[1])), open(sys.argv[2]).read()
 assert list(d) == ["schema", "tool", "file", "commands", "unused_variables"], list(d)
-assert d["schema"] == "tapool.config/1" and d["file"] == sys.argv[4] + "/.tapool.ini"
+assert d["schema"] == "tapool.config/2" and d["file"] == sys.argv[4] + "/.tapool.ini"
 assert d["unused_variables"] == ["TAPOOL_MINTIME"]
 commands = {c["name"]: {o["name"]: o for o in c["options"]} for c in d["commands"]}
 assert not any(name.startswith("_") for name in commands)

@@ -65,9 +65,9 @@ long_trace() {
     for form in part.jsonl part.tpt part.json; do
         alike part.jsonl "$form"
         ok info "$form" --json
-        is "$out" 'd["peak_holders"]["estimated"]' True
-        is "$out" 'd["peak_holders"]["places"][0]["bytes"]' 500
-        ok play_once "$form" -s system
+        is "$out" 'd["peak_sites"]["estimated"]' True
+        is "$out" 'd["peak_sites"]["places"][0]["bytes"]' 500
+        ok replay_once "$form" -s system
         matches "$out" 'Held at the peak, estimated: 50\.0 % by a\.c:1 a, 50\.0 % not known$'
     done
     refused 3 "meta.*'one_in' is" "$TAPOOL" info /dev/stdin \
@@ -103,13 +103,13 @@ assert d["operations"]["note"] == 4 and d["duration_ns"] == 5000000000002
 END
 }
 
-@test "a trace that is made, several blocks, and the binary form played" {
+@test "a trace that is made, several blocks, and the binary form replayed" {
     long_trace long.tpt
     alike long.jsonl long.tpt
-    ok play_once long.jsonl -s arena -s direct --source virtual --json
+    ok replay_once long.jsonl -s arena -s direct --source virtual --json
     sed 's/"long.jsonl"/"long"/' "$out" >r.json
     python3 "$CLI/class_e.py" r.json | grep -v '\.trace\.format ' >expected
-    ok play_once long.tpt -s arena -s direct --source virtual --json
+    ok replay_once long.tpt -s arena -s direct --source virtual --json
     python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' | diff expected -
 }
 
@@ -117,14 +117,14 @@ END
     for sample in sqlite python-threads; do
         ok convert "sample:$sample" -o "$sample.tpt"
         for source in host virtual; do
-            ok play_once "sample:$sample" -s arena -s bump --source $source --json
+            ok replay_once "sample:$sample" -s arena -s bump --source $source --json
             python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' >expected
-            ok play_once "$sample.tpt" -s arena -s bump --source $source --json
+            ok replay_once "$sample.tpt" -s arena -s bump --source $source --json
             python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' | diff expected -
         done
         # libc's heap is its own: what the child was asked for is the same
         for trace in "sample:$sample" "$sample.tpt"; do
-            ok play_once "$trace" -s system --json
+            ok replay_once "$trace" -s system --json
             query "$out" 'json.dumps([r["trace"]["program_hash"], r["memory"]["peak_requested_bytes"],
                 r["memory"]["peak_requested_event"], r["failed_allocations"],
                 {k: v["count"] for k, v in r["latency"].items()}])' >>system
@@ -134,10 +134,10 @@ END
     done
     captured_trace >rich.json
     ok convert rich.json -o rich.tpt
-    ok play_once rich.json --json
+    ok replay_once rich.json --json
     python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' >expected
     [ -s expected ]
-    ok play_once rich.tpt --json
+    ok replay_once rich.tpt --json
     python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' | diff expected -
 }
 
@@ -148,10 +148,10 @@ END
         ok convert "sample:$sample" -o "$sample.json"
         ok convert "sample:$sample" -o "$sample.tpt"
         ok convert "sample:$sample" -o "$sample-packed.tpt" --compress
-        ok play_once "$sample.json" -s system --json
+        ok replay_once "$sample.json" -s system --json
         figures=$(query "$out" "$held")
         for form in .tpt -packed.tpt; do
-            ok play_once "$sample$form" -s system --json
+            ok replay_once "$sample$form" -s system --json
             is "$out" "$held" "$figures"
         done
     done
@@ -186,7 +186,7 @@ END
         matches "$out" '"events":[^0-9]*50,'
         matches "$out" '"start_reserved_bytes":[^0-9]*0,'
         matches "$out" '"end_segments":[^0-9]*null,'
-        matches "$out" '"end_idle_bytes":[^0-9]*null,'
+        matches "$out" '"end_free_bytes":[^0-9]*null,'
     done
     python3 - >long.jsonl <<'END'
 print('{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}, "recorded": {"by": "x", '
@@ -217,9 +217,9 @@ END
     ok info sqlite.tpt --limit 1000 --json
     matches "$out" '"cut":.*true'
     matches "$out" '"events":[^0-9]*1000,'
-    ok play_once sqlite.tpt -s arena --limit 1000
+    ok replay_once sqlite.tpt -s arena --limit 1000
     matches "$out" 'the first 1,000 events'
-    ok play_once rich.tpt -s arena --initial-heap=drop --verify
+    ok replay_once rich.tpt -s arena --initial-heap=drop --verify
     matches "$out" '^began mid-run  *2 blocks that were live before the first event are left out'
 }
 
@@ -234,7 +234,7 @@ END
     for repair in unknown_free double_alloc realloc_unknown; do
         matches "$out" "^  repaired      1 $repair \("
     done
-    ok play_once x.tpt -s arena --strict
+    ok replay_once x.tpt -s arena --strict
     matches "$out" 'repaired: 1 unknown_free, 1 double_alloc, 1 realloc_unknown'
     ok convert x.tpt -o y.tpt
     cmp x.tpt y.tpt
@@ -262,17 +262,17 @@ d = json.load(open(sys.argv[2]))
 first, last = sys.argv[3].split(":")
 first, last = int(first or 1), int(last or len(events))
 live, ops, end = {}, {}, None
-def play(e):
+def replay(e):
     if e["op"] in ("alloc", "realloc"):
         live[e["id"]] = e["size"]
     elif e["op"] in ("free", "release"):
         del live[e["id"]]
 for e in events[:first - 1]:
-    play(e)
+    replay(e)
 before = (len(live), sum(live.values()))
 peak = sum(live.values())
 for e in events[first - 1:last]:
-    play(e)
+    replay(e)
     ops[e["op"]] = ops.get(e["op"], 0) + 1
     peak = max(peak, sum(live.values()))
 initial = d["trace"].get("initial_heap", {"objects": 0, "bytes": 0})
@@ -292,7 +292,7 @@ END
     ok convert a.tpt -o b.tpt --from 11:20
     ok convert whole.tpt -o c.tpt --from 1010:1019
     [ "$(hash_of b.tpt)" = "$(hash_of c.tpt)" ]
-    ok play_once b.tpt -s arena --verify
+    ok replay_once b.tpt -s arena --verify
 }
 
 # bats test_tags=nightly
@@ -341,7 +341,7 @@ END
     ok convert long.jsonl -o packed.tpt --compress
     [ "$(wc -c <packed.tpt)" -lt $(($(wc -c <long.tpt) * 3 / 4)) ]
     alike long.tpt packed.tpt
-    ok play_once packed.tpt -s arena -s system
+    ok replay_once packed.tpt -s arena -s system
     ok convert packed.tpt -o again.tpt
     cmp long.tpt again.tpt
     # where packing saves nothing nothing is packed
@@ -521,7 +521,7 @@ END
     head -c "${data[1]}" whole.tpt >cut.tpt
     ok convert whole.tpt -o first.tpt --from :65536
     [ "$(hash_of first.tpt)" = "$(hash_of cut.tpt)" ]
-    ok play_once cut.tpt -s arena -s system
+    ok replay_once cut.tpt -s arena -s system
     matches "$out" '^note  *cut at byte '
     ok convert cut.tpt -o saved.tpt
     ok info saved.tpt --strict
@@ -549,8 +549,8 @@ d[int(sys.argv[1])] ^= 4
 open("bad.tpt", "wb").write(d)
 END
         refused 3 "^tapool: bad\.tpt: (block [0-9]+ \(byte [0-9,]+\)|the header \(byte 0\)) is damaged" info bad.tpt
-        refused 3 "^tapool: bad\.tpt: " play_once bad.tpt -s arena
-        refused 3 "^tapool: bad\.tpt: " play_once bad.tpt -s system
+        refused 3 "^tapool: bad\.tpt: " replay_once bad.tpt -s arena
+        refused 3 "^tapool: bad\.tpt: " replay_once bad.tpt -s system
         refused 3 "^tapool: stdin: " info - <bad.tpt
         refused 3 "^tapool: bad\.tpt: " convert bad.tpt -o x.json
     done
@@ -576,7 +576,7 @@ END
         told <(cat "s.tpt$file") | diff expected -
         # shellcheck disable=SC2002 # a pipe is what this is about
         cat "s.tpt$file" | told - | diff expected -
-        ok play_once - -s arena -s system <"s.tpt$file"
+        ok replay_once - -s arena -s system <"s.tpt$file"
         cp "s.tpt$file" anything
         told anything | diff expected -
     done

@@ -95,7 +95,7 @@ END
         holds "r['end_segments'] == $segments; r['end_reserved_bytes'] == $bytes; t['events'] == 0"
         holds "d['nothing'].startswith('PyTorch was $cause')"
         grep -qF "no events: PyTorch was $cause" <("$TAPOOL" replay "$CORPUS/pytorch/$file" 2>&1)
-        refused 3 "no events: PyTorch was" play_once "$CORPUS/pytorch/$file"
+        refused 3 "no events: PyTorch was" replay_once "$CORPUS/pytorch/$file"
         matches "$err" "^hint: .*'tapool info' shows the $segments segments$"
     done
 }
@@ -104,20 +104,20 @@ END
     ln -s "$CORPUS/pytorch/training-step.pickle.gz" .
     ok tool fits 80 "$TAPOOL" info training-step.pickle.gz
     ok tool fits 80 "$TAPOOL" replay --min-time 0 training-step.pickle.gz
-    ok play_once training-step.pickle.gz --json
+    ok replay_once training-step.pickle.gz --json
     python3 - "$out" <<'END'
 import json, sys
 d = json.load(open(sys.argv[1]))
 for run in d["runs"]:
     m = run["memory"]
     assert m["trace_peak_requested_bytes"] == 3849232640 and m["peak_requested_event"] == 1844, m
-    assert run["failed_allocations"] == 0 and m["fits_in_bytes"] <= m["peak_reserved_bytes"]
-    assert m["at_peak_demand"]["reserved_bytes"] >= 3849232640
+    assert run["failed_allocations"] == 0 and m["min_capacity_bytes"] <= m["peak_reserved_bytes"]
+    assert m["at_trace_peak"]["reserved_bytes"] >= 3849232640
 END
 }
 
 @test "a training step: less memory than it fits in is out of memory" {
-    ok play_once "$CORPUS/pytorch/training-step.pickle.gz" -s arena -s lru --capacity 3.75GiB
+    ok replay_once "$CORPUS/pytorch/training-step.pickle.gz" -s arena -s lru --capacity 3.75GiB
     matches "$out" 'lru  *OUT OF MEMORY' # in requests it would fit, in pages it does not
     matches "$out" 'arena  *fits'
     matches "$out" '^Pick arena: '
@@ -226,12 +226,12 @@ END
     looked_at minimalloc/input.12.csv
     holds "d['peak_requested_bytes'] == 12"
     for name in A D J K; do
-        ok play_once "$CORPUS/minimalloc/$name.1048576.csv" -s lru -s stream-pool -s direct --source virtual:page=512 --json
+        ok replay_once "$CORPUS/minimalloc/$name.1048576.csv" -s lru -s stream-pool -s direct --source virtual:page=512 --json
         python3 - "$out" <<'END'
 import json, sys
 for run in json.load(open(sys.argv[1]))["runs"]:
     m = run["memory"]
-    assert m["trace_peak_requested_bytes"] <= m["fits_in_bytes"] <= 1048576, (run["strategy"]["name"], m)
+    assert m["trace_peak_requested_bytes"] <= m["min_capacity_bytes"] <= 1048576, (run["strategy"]["name"], m)
 END
     done
 }

@@ -33,7 +33,7 @@ number() {
 import json, re, sys
 d, text = json.load(open(sys.argv[1])), open(sys.argv[2]).read()
 assert list(d) == ["schema", "tool", "machine", "clock", "values", "cuda", "checks"], list(d)
-assert d["schema"] == "tapool.doctor/1"
+assert d["schema"] == "tapool.doctor/2"
 lines = text.split("\n")
 assert re.fullmatch(r"tapool \d+\.\d+\.\d+ on this machine", lines[0]), lines[0]
 rows = [re.match(r"  (\w+) +(ok|limit|missing) +(\S.*)", line) for line in lines]
@@ -159,7 +159,7 @@ built() { ! "$TAPOOL" doctor | grep -q 'built without the CUDA Toolkit'; }
 
 @test "sources are those of the registry; the output is described" {
     examine doctor
-    value sources '^host, virtual.*; decorators limit, fault, shuffle$'
+    value sources '^host, virtual.*; wrappers limit, fault, shuffle$'
     value output '^no terminal, pages of 100 columns$'
     ok tool pty 90 "$TAPOOL" doctor
     matches "$out" '^  output +ok +a terminal, pages of 90 columns$'

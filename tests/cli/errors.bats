@@ -8,8 +8,8 @@ load common
 # bad_trace REGEX FILE: the same sentence for a file and for stdin, with either strictness.
 bad_trace() {
     local place=$1 what=$2 file=$3
-    refused 3 "^tapool: ${file//./\\.}$place$what" play_once "$file" -s arena || return 1
-    refused 3 "^tapool: stdin$place$what" play_once - -s arena <"$file" || return 1
+    refused 3 "^tapool: ${file//./\\.}$place$what" replay_once "$file" -s arena || return 1
+    refused 3 "^tapool: stdin$place$what" replay_once - -s arena <"$file" || return 1
 }
 
 # bad_events WHAT EVENT...: the last event is wrong. As a document (first event on line 3) and as
@@ -28,25 +28,25 @@ a1='{"op":"alloc","id":1,"size":64}'
 # ---- files that are no trace ----
 
 @test "a missing file, a directory, an empty file, an unknown sample" {
-    refused 3 "^tapool: none\.json: no such file$" play_once none.json
+    refused 3 "^tapool: none\.json: no such file$" replay_once none.json
     mkdir folder
-    refused 3 "^tapool: folder is a directory$" play_once folder
-    refused 3 "^tapool: stdin is a directory$" play_once - <folder
+    refused 3 "^tapool: folder is a directory$" replay_once folder
+    refused 3 "^tapool: stdin is a directory$" replay_once - <folder
     : >empty.json
     bad_trace "" ": empty" empty.json
-    refused 3 "^tapool: stdin: empty" play_once - </dev/null
-    refused 3 "^tapool: stdin: empty" play_once - <&-
-    refused 3 "^tapool: unknown sample 'sqlte'$" play_once sample:sqlte
+    refused 3 "^tapool: stdin: empty" replay_once - </dev/null
+    refused 3 "^tapool: stdin: empty" replay_once - <&-
+    refused 3 "^tapool: unknown sample 'sqlte'$" replay_once sample:sqlte
     matches "$err" "^hint: did you mean 'sample:sqlite'"
-    refused 3 "^tapool: unknown sample '../../etc/passwd'$" play_once sample:../../etc/passwd
-    refused 3 "^tapool: unknown sample ''$" play_once sample:
+    refused 3 "^tapool: unknown sample '../../etc/passwd'$" replay_once sample:../../etc/passwd
+    refused 3 "^tapool: unknown sample ''$" replay_once sample:
     printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n' >lfs.json
     bad_trace "" " is a Git LFS pointer" lfs.json
     matches "$err" "^hint: git lfs pull$"
     if [ "$(id -u)" -ne 0 ]; then
         trace "$a1" >secret.json
         chmod 000 secret.json
-        refused 3 "^tapool: secret\.json: cannot be read: Permission denied$" play_once secret.json
+        refused 3 "^tapool: secret\.json: cannot be read: Permission denied$" replay_once secret.json
     fi
 }
 
@@ -69,7 +69,7 @@ way_out() {
     command=$(sed -n 's/^hint: //; s/.*code: //; s/.*unpack it: \(.*\) | tapool replay -/\1 >snapshot.pickle/; 2p' "$err")
     rm -f snapshot.pickle
     eval "${command//FILE/$1}"
-    ok play_once snapshot.pickle -s lru
+    ok replay_once snapshot.pickle -s lru
     matches "$out" 'PyTorch memory snapshot'
 }
 
@@ -109,38 +109,38 @@ END
         ! command -v "${tool%:*}" >/dev/null || way_out "packed.${tool#*:}"
     done
     ok "$TAPOOL" info state.pickle # torch.cuda.memory_snapshot()
-    refused 3 'no events: torch\.cuda\.memory_snapshot\(\) gives segments, without events$' play_once state.pickle
+    refused 3 'no events: torch\.cuda\.memory_snapshot\(\) gives segments, without events$' replay_once state.pickle
     matches "$err" '_dump_snapshot\(\)'
 }
 
 @test "a space or a device is asked for where none can be chosen" {
     trace "$a1" >one.json
-    for command in play_once "$TAPOOL info"; do
+    for command in replay_once "$TAPOOL info"; do
         # shellcheck disable=SC2086 # two words
         refused 2 "^tapool: one\.json: a trace in format 'json' has one memory space only$" $command one.json --space GPU
         # shellcheck disable=SC2086
         refused 2 "^tapool: one\.json: no device can be chosen from a trace in format 'json'$" $command one.json --device 1
     done
-    ok play_once one.json --space all
+    ok replay_once one.json --space all
 }
 
 @test "devices of this machine's memory: the usual set is without the one heap of the process" {
     printf '{ "format": "tapool-trace", "version": 1,\n  "streams": [{"id": 0, "device": 0}, {"id": 1, "device": 1}],\n  "events": [\n%s,\n%s] }\n' \
         "$a1" '{"op":"alloc","id":2,"size":64,"stream":1}' >two.json
-    ok play_once two.json
+    ok replay_once two.json
     matches "$out" '^arena on host '
     lacks "$out" '^  system '
-    refused 2 "'system' has one heap for the whole process" play_once two.json -s system
+    refused 2 "'system' has one heap for the whole process" replay_once two.json -s system
 }
 
 # bats test_tags=nightly
 @test "a trace that is cut, at every place in it" {
     trace "$a1" '{"op":"alloc","id":2,"size":128,"t":9}' '{"op":"free","id":1}' '{"op":"mark","name":"\u00e9\n"}' >whole.json
-    ok play_once whole.json -s arena
+    ok replay_once whole.json -s arena
     size=$(wc -c <whole.json)
     for cut in $(seq 1 11 $((size - 3))); do
         head -c "$cut" whole.json >cut.json
-        refused 3 "^tapool: cut\.json(:[0-9]+)?: " play_once cut.json -s arena
+        refused 3 "^tapool: cut\.json(:[0-9]+)?: " replay_once cut.json -s arena
     done
     head -c $((size - 30)) whole.json >cut.json
     bad_trace ":[0-9]+" ": the file ends inside event 4: truncated\?$" cut.json
@@ -150,7 +150,7 @@ END
     bad_trace ":4" ": the file ends after event 2: truncated\?$" cut.json
     head -c 100000 "$SAMPLES/sqlite.json" >cut.json
     bad_trace ":[0-9]+" ": the file ends (inside|after) event 1,[0-9]{3}: truncated\?$" cut.json
-    ok play_once cut.json -s arena "$(sed -n 's/^hint: \(--limit\) \([0-9]*\) .*/\1=\2/p' "$err")"
+    ok replay_once cut.json -s arena "$(sed -n 's/^hint: \(--limit\) \([0-9]*\) .*/\1=\2/p' "$err")"
     lines "$a1" '{"op":"fre' >cut.jsonl
     bad_trace ":3" ": .*event 2" cut.jsonl
 }
@@ -166,7 +166,7 @@ END
     cp "$TAPOOL" program.json
     bad_trace "" " is a program or a library, not what it recorded$" program.json
     for format in json jsonl; do
-        refused 3 "^tapool: noise\.bin:1: " play_once noise.bin --input-format "$format"
+        refused 3 "^tapool: noise\.bin:1: " replay_once noise.bin --input-format "$format"
     done
     # garbage in the middle of a trace
     { head -c 3000 "$SAMPLES/jq.json"; cat noise.bin; } >half.json
@@ -231,7 +231,7 @@ END
         bad_events ": 'size' is \"$huge\".*$limit" "$a1" '{"op":"realloc","id":1,"size":"'$huge'"}'
     done
     trace '{"op":"alloc","id":1,"size":281474976710656}' >x.json # 2^48 itself is a size
-    ok play_once x.json -s direct --source virtual
+    ok replay_once x.json -s direct --source virtual
 }
 
 # bats test_tags=nightly
@@ -244,7 +244,7 @@ END
     bad_events ": 'id' is \"9223372036854775808\"" '{"op":"alloc","id":"9223372036854775808","size":1}'
     trace '{"op":"alloc","id":"9223372036854775807","size":8}' '{"op":"alloc","id":"-9223372036854775808","size":8}' \
         '{"op":"alloc","id":-3,"size":8}' >x.json
-    ok play_once x.json -s arena
+    ok replay_once x.json -s arena
     bad_events ": 't' is -1: negative$" '{"t":-1,"op":"alloc","id":1,"size":1}'
     bad_events ": 't' is 0\.5: not a whole number$" '{"t":0.5,"op":"alloc","id":1,"size":1}'
     bad_events ": t is 1700000000000000000 ns, more than 104 days" '{"t":"1700000000000000000","op":"alloc","id":1,"size":1}'
@@ -421,7 +421,7 @@ END
         ok "$TAPOOL" info y.$form --json
         is "$out" 'd["trace"]["operations"]' 1001
     done
-    ok play_once y.tpt -s lru --verify
+    ok replay_once y.tpt -s lru --verify
 }
 
 # bats test_tags=nightly
@@ -447,55 +447,55 @@ END
 # ---- the command line ----
 
 @test "an unknown strategy, with the nearest" {
-    refused 2 "^tapool: unknown strategy 'aerna'$" play sample:sqlite -s aerna
+    refused 2 "^tapool: unknown strategy 'aerna'$" replay sample:sqlite -s aerna
     matches "$err" "^hint: did you mean 'arena'\? 'tapool strategies' lists all$"
     refused 2 "^tapool: unknown strategy 'aerna'$" "$TAPOOL" strategies aerna
-    refused 2 "^tapool: unknown strategy 'zzzzzz'$" play sample:sqlite -s zzzzzz
+    refused 2 "^tapool: unknown strategy 'zzzzzz'$" replay sample:sqlite -s zzzzzz
     matches "$err" "^hint: 'tapool strategies' lists all$"
-    refused 2 "an empty strategy name" play sample:sqlite -s ''
-    refused 2 "^tapool: label 'a b'" play sample:sqlite -s 'a b=arena'
-    refused 2 "^tapool: option '--strategy' needs a value" play sample:sqlite -s
-    refused 2 "^tapool: a strategy's name is too long$" play sample:sqlite -s "$(head -c 5000 /dev/zero | tr '\0' x)"
-    ok play sample:sqlite -s ARENA # names are forgiving
+    refused 2 "an empty strategy name" replay sample:sqlite -s ''
+    refused 2 "^tapool: label 'a b'" replay sample:sqlite -s 'a b=arena'
+    refused 2 "^tapool: option '--strategy' needs a value" replay sample:sqlite -s
+    refused 2 "^tapool: a strategy's name is too long$" replay sample:sqlite -s "$(head -c 5000 /dev/zero | tr '\0' x)"
+    ok replay sample:sqlite -s ARENA # names are forgiving
 }
 
 @test "an unknown option, of the command, a strategy, a source" {
-    refused 2 "^tapool: unknown option '--stratgey'$" play sample:sqlite --stratgey arena
+    refused 2 "^tapool: unknown option '--stratgey'$" replay sample:sqlite --stratgey arena
     matches "$err" "^hint: did you mean '--strategy'"
-    refused 2 "^tapool: unknown option '-z" play sample:sqlite -z
-    refused 2 "^tapool: unknown option '--json-'" play sample:sqlite --json-
+    refused 2 "^tapool: unknown option '-z" replay sample:sqlite -z
+    refused 2 "^tapool: unknown option '--json-'" replay sample:sqlite --json-
     refused 2 "^tapool: unknown option '-q'$" "$TAPOOL" -q
-    refused 2 "^tapool: strategy 'arena' has no option 'arena_sise'$" play sample:sqlite -s arena:arena_sise=1MiB
+    refused 2 "^tapool: strategy 'arena' has no option 'arena_sise'$" replay sample:sqlite -s arena:arena_sise=1MiB
     matches "$err" "^hint: did you mean 'arena_size'"
-    refused 2 "^tapool: strategy 'direct' has no options" play sample:sqlite -s direct:a=1
-    refused 2 "^tapool: option 'arena_size' of strategy 'arena' needs a value$" play sample:sqlite -s arena:arena_size
-    refused 2 "^tapool: source 'limit' has no option 'capacty'$" play sample:sqlite --source host+limit:capacty=1MiB
+    refused 2 "^tapool: strategy 'direct' has no options" replay sample:sqlite -s direct:a=1
+    refused 2 "^tapool: option 'arena_size' of strategy 'arena' needs a value$" replay sample:sqlite -s arena:arena_size
+    refused 2 "^tapool: source 'limit' has no option 'capacty'$" replay sample:sqlite --source host+limit:capacty=1MiB
 }
 
 @test "an option out of range, a bad choice, a bad value" {
-    refused 2 "^tapool: option 'repeat' is 0, below the minimum 1$" play sample:sqlite --repeat 0
-    refused 2 "^tapool: option 'repeat' is 1001, above the maximum 1000$" play sample:sqlite --repeat 1001
-    refused 2 "^tapool: option 'repeat' is '-1', which is not a valid number$" play sample:sqlite --repeat -1
-    refused 2 "^tapool: option 'repeat' is 'x'" play sample:sqlite --repeat x
-    refused 2 "^tapool: option 'min-time' is 25h, above the maximum 24h$" play sample:sqlite --min-time 25h
-    refused 2 "^tapool: option 'min-time' is '-1s'" play sample:sqlite --min-time -1s
-    refused 2 "^tapool: option 'seed' is '99999999999999999999'" play sample:sqlite --seed 99999999999999999999
-    refused 2 "^tapool: option 'touch' is 'twice', which is none of auto, none, first, all" play sample:sqlite --touch twice
-    refused 2 "^tapool: option 'format' is 'xml', which is none of text, json" play sample:sqlite --format xml
-    refused 2 "^tapool: option 'on-oom' is 'cry'" play sample:sqlite --on-oom cry
-    refused 2 "^tapool: option 'color' is 'red'" play sample:sqlite --color red
-    refused 2 "^tapool: unknown input format 'jsn'$" play sample:sqlite --input-format jsn
+    refused 2 "^tapool: option 'repeat' is 0, below the minimum 1$" replay sample:sqlite --repeat 0
+    refused 2 "^tapool: option 'repeat' is 1001, above the maximum 1000$" replay sample:sqlite --repeat 1001
+    refused 2 "^tapool: option 'repeat' is '-1', which is not a valid number$" replay sample:sqlite --repeat -1
+    refused 2 "^tapool: option 'repeat' is 'x'" replay sample:sqlite --repeat x
+    refused 2 "^tapool: option 'min-time' is 25h, above the maximum 24h$" replay sample:sqlite --min-time 25h
+    refused 2 "^tapool: option 'min-time' is '-1s'" replay sample:sqlite --min-time -1s
+    refused 2 "^tapool: option 'seed' is '99999999999999999999'" replay sample:sqlite --seed 99999999999999999999
+    refused 2 "^tapool: option 'touch' is 'twice', which is none of auto, none, first, all" replay sample:sqlite --touch twice
+    refused 2 "^tapool: option 'format' is 'xml', which is none of text, json" replay sample:sqlite --format xml
+    refused 2 "^tapool: option 'on-oom' is 'cry'" replay sample:sqlite --on-oom cry
+    refused 2 "^tapool: option 'color' is 'red'" replay sample:sqlite --color red
+    refused 2 "^tapool: unknown input format 'jsn'$" replay sample:sqlite --input-format jsn
     matches "$err" "^hint: did you mean 'json'"
-    refused 2 "^tapool: option 'arena_size' of strategy 'arena' is .*, (below|above) the m" play sample:sqlite -s arena:arena_size=1
-    refused 2 "^tapool: option 'arena_size' of strategy 'arena' is 'lots', which is not a valid size$" play sample:sqlite -s arena:arena_size=lots
-    refused 2 "'alignment'" play sample:sqlite -s arena:alignment=24
-    refused 2 "'classes' of strategy 'arena' is 'some', which is none of" play sample:sqlite -s arena:classes=some
-    refused 2 "'capacity' of source 'limit' is 'x'" play sample:sqlite --source host+limit:capacity=x
+    refused 2 "^tapool: option 'arena_size' of strategy 'arena' is .*, (below|above) the m" replay sample:sqlite -s arena:arena_size=1
+    refused 2 "^tapool: option 'arena_size' of strategy 'arena' is 'lots', which is not a valid size$" replay sample:sqlite -s arena:arena_size=lots
+    refused 2 "'alignment'" replay sample:sqlite -s arena:alignment=24
+    refused 2 "'classes' of strategy 'arena' is 'some', which is none of" replay sample:sqlite -s arena:classes=some
+    refused 2 "'capacity' of source 'limit' is 'x'" replay sample:sqlite --source host+limit:capacity=x
 }
 
 @test "what does not go together, and what is missing" {
-    refused 2 "^tapool: --strict and --repair exclude each other$" play sample:sqlite --strict --repair
-    refused 2 "^tapool: replay needs a trace$" play
+    refused 2 "^tapool: --strict and --repair exclude each other$" replay sample:sqlite --strict --repair
+    refused 2 "^tapool: replay needs a trace$" replay
     refused 2 "^tapool: unknown command 'repaly'$" "$TAPOOL" repaly sample:sqlite
     matches "$err" "^hint: did you mean 'replay'"
     refused 2 "^tapool: no help on 'reprot'$" "$TAPOOL" help reprot
@@ -511,11 +511,11 @@ END
         refused 2 "^tapool: 'tapool help $page' has no sections$" "$TAPOOL" help "$page" times
     done
     refused 2 "^tapool: strategies takes one name at most$" "$TAPOOL" strategies arena bump
-    refused 2 "^tapool: unknown source 'hots'$" play sample:sqlite --source hots
-    refused 2 "^tapool: unknown source wrapper 'shufle'$" play sample:sqlite --source host+shufle
-    refused 2 "^tapool: unknown source" play sample:sqlite --source shuffle
-    refused 2 "^tapool: unknown source" play sample:sqlite --source host+
-    refused 2 "^tapool: 'system' is an allocator of this machine's memory" play sample:sqlite -s system --source virtual
+    refused 2 "^tapool: unknown source 'hots'$" replay sample:sqlite --source hots
+    refused 2 "^tapool: unknown source wrapper 'shufle'$" replay sample:sqlite --source host+shufle
+    refused 2 "^tapool: unknown source" replay sample:sqlite --source shuffle
+    refused 2 "^tapool: unknown source" replay sample:sqlite --source host+
+    refused 2 "^tapool: 'system' is an allocator of this machine's memory" replay sample:sqlite -s system --source virtual
     refused 2 "__child" "$TAPOOL" __child </dev/null
 }
 
@@ -525,14 +525,14 @@ before='{"kept": "as it was"}'
 
 @test "an export file that exists is not touched, -f overwrites it" {
     echo "$before" >r.json
-    refused 2 "^tapool: 'r\.json' exists$" play sample:sqlite -s arena --export-json r.json
+    refused 2 "^tapool: 'r\.json' exists$" replay sample:sqlite -s arena --export-json r.json
     matches "$err" "^hint: -f overwrites it$"
     [ "$(cat r.json)" = "$before" ]
     ln -s nowhere dangling.json
-    refused 2 "exists$" play sample:sqlite -s arena --export-json dangling.json
+    refused 2 "exists$" replay sample:sqlite -s arena --export-json dangling.json
     [ -L dangling.json ]
-    ok play sample:sqlite -s arena --export-json r.json -f
-    is r.json 'd["schema"]' tapool.result/1
+    ok replay sample:sqlite -s arena --export-json r.json -f
+    is r.json 'd["schema"]' tapool.result/2
     [ "$(ls)" = "dangling.json
 r.json" ]
     # it was not there when tapool began
@@ -552,24 +552,24 @@ r.json" ]
 }
 
 @test "an export file gets the permissions of any new file" {
-    (umask 027; play sample:sqlite -s arena --export-json r.json >/dev/null)
+    (umask 027; replay sample:sqlite -s arena --export-json r.json >/dev/null)
     [ "$(stat -c %a r.json)" = 640 ]
 }
 
 @test "an export that cannot be written: exit 4, nothing left behind" {
     refused 4 "^tapool: '/nonexistent/r\.json' cannot be written: No such file or directory$" \
-        play sample:sqlite -s arena --export-json /nonexistent/r.json
-    refused 4 "^tapool: '/proc/r\.json' cannot be written: " play sample:sqlite -s arena --export-json /proc/r.json
+        replay sample:sqlite -s arena --export-json /nonexistent/r.json
+    refused 4 "^tapool: '/proc/r\.json' cannot be written: " replay sample:sqlite -s arena --export-json /proc/r.json
     mkdir folder
-    refused 2 "^tapool: 'folder' is a directory$" play sample:sqlite -s arena --export-json folder -f
-    refused 2 "^tapool: an empty file name$" play sample:sqlite -s arena --export-json ''
+    refused 2 "^tapool: 'folder' is a directory$" replay sample:sqlite -s arena --export-json folder -f
+    refused 2 "^tapool: an empty file name$" replay sample:sqlite -s arena --export-json ''
     if [ "$(id -u)" -ne 0 ]; then
         chmod 555 folder
         refused 4 "^tapool: 'folder/r\.json' cannot be written: Permission denied$" \
-            play sample:sqlite -s arena --export-json folder/r.json
+            replay sample:sqlite -s arena --export-json folder/r.json
     fi
     refused 4 "^tapool: /dev/full could not be written: No space left on device$" \
-        play sample:sqlite -s arena --export-json /dev/full
+        replay sample:sqlite -s arena --export-json /dev/full
     [ "$(ls -A . folder)" = ".:
 folder
 
@@ -654,7 +654,7 @@ partly() {
     done
     capture closed "$TAPOOL" replay t.json -s arena --min-time 0 --export-json r.json
     [ "$rc" -eq 4 ]
-    [ ! -e r.json ] || is r.json 'd["schema"]' tapool.result/1
+    [ ! -e r.json ] || is r.json 'd["schema"]' tapool.result/2
     cmp t.json "$SCRATCH/t.json"
     # stderr and stdin closed as well
     rc=0
@@ -664,7 +664,7 @@ partly() {
     rc=0
     "$TAPOOL" replay t.json -s arena -s system --min-time 0 --export-json r2.json >&- 2>&- <&- || rc=$?
     [ "$rc" -eq 4 ]
-    [ ! -e r2.json ] || is r2.json 'd["schema"]' tapool.result/1
+    [ ! -e r2.json ] || is r2.json 'd["schema"]' tapool.result/2
     cmp t.json "$SCRATCH/t.json"
 }
 
@@ -691,46 +691,46 @@ hostile=$'\x1b[31mred\x1b]0;title\x07\xc2\x9b2J\xe2\x80\xae\xe2\x80\xa8\xff\xfe\
             printf '{"format":"tapool-trace","version":1,"meta":{"name":"%s","program":"%s"}%s{"op":"alloc","id":1,"size":64}' \
                 "$text" "$text" "$end" >x.$form
             [ $form = jsonl ] || printf ']}' >>x.$form
-            capture play_once "x.$form" -s arena -v
+            capture replay_once "x.$form" -s arena -v
             harmless "$out"
             [ "$rc" -eq 0 ] || one_sentence "$err"
-            capture play_once "x.$form" -s arena --json
+            capture replay_once "x.$form" -s arena --json
             harmless "$out"
             [ "$rc" -ne 0 ] || python3 -m json.tool "$out" >/dev/null
         done
         for event in "{\"op\":\"$text\"}" "{\"op\":\"alloc\",\"id\":\"$text\",\"size\":1}" "{\"op\":\"$text" \
             "{\"op\":\"alloc\",\"id\":1,\"$text\":1,\"$text\":2}"; do
             trace "$event" >x.json
-            refused 3 "^tapool: x\.json:3: event 1" play_once x.json
+            refused 3 "^tapool: x\.json:3: event 1" replay_once x.json
         done
     done
 }
 
 @test "hostile names of files never reach the terminal" {
     trace "$a1" >"$hostile.json"
-    ok play_once "$hostile.json" -s arena -v
+    ok replay_once "$hostile.json" -s arena -v
     harmless "$out"
-    ok play_once "$hostile.json" -s arena --json
+    ok replay_once "$hostile.json" -s arena --json
     harmless "$out"
     python3 -m json.tool "$out" >/dev/null
-    refused 3 "no such file" play_once "$hostile.none"
-    refused 3 "unknown sample" play_once "sample:$hostile"
+    refused 3 "no such file" replay_once "$hostile.none"
+    refused 3 "unknown sample" replay_once "sample:$hostile"
     mkdir "$hostile"
-    refused 3 "is a directory" play_once "$hostile"
-    refused 2 "exists" play_once sample:sqlite --export-json "$hostile.json"
-    refused 4 "cannot be written" play_once sample:sqlite --export-json "/nonexistent/$hostile"
+    refused 3 "is a directory" replay_once "$hostile"
+    refused 2 "exists" replay_once sample:sqlite --export-json "$hostile.json"
+    refused 4 "cannot be written" replay_once sample:sqlite --export-json "/nonexistent/$hostile"
 }
 
 @test "hostile words of the command line never reach the terminal" {
-    refused 2 "unknown strategy" play_once sample:sqlite -s "$hostile"
-    refused 2 "label" play_once sample:sqlite -s "$hostile=arena"
-    refused 2 "has no option" play_once sample:sqlite -s "arena:$hostile=1"
-    refused 2 "is not a valid size" play_once sample:sqlite -s "arena:arena_size=$hostile"
-    refused 2 "unknown source" play_once sample:sqlite --source "$hostile"
-    refused 2 "unknown input format" play_once sample:sqlite --input-format "$hostile"
-    refused 2 "which is not a valid number" play_once sample:sqlite --repeat "$hostile"
-    refused 2 "unknown option" play_once sample:sqlite "--$hostile"
-    refused 2 "unknown option" play_once sample:sqlite "-$hostile"
+    refused 2 "unknown strategy" replay_once sample:sqlite -s "$hostile"
+    refused 2 "label" replay_once sample:sqlite -s "$hostile=arena"
+    refused 2 "has no option" replay_once sample:sqlite -s "arena:$hostile=1"
+    refused 2 "is not a valid size" replay_once sample:sqlite -s "arena:arena_size=$hostile"
+    refused 2 "unknown source" replay_once sample:sqlite --source "$hostile"
+    refused 2 "unknown input format" replay_once sample:sqlite --input-format "$hostile"
+    refused 2 "which is not a valid number" replay_once sample:sqlite --repeat "$hostile"
+    refused 2 "unknown option" replay_once sample:sqlite "--$hostile"
+    refused 2 "unknown option" replay_once sample:sqlite "-$hostile"
     refused 2 "unknown option" "$TAPOOL" "-$hostile"
     refused 2 "unknown command" "$TAPOOL" "$hostile"
     refused 2 "no help on" "$TAPOOL" help "$hostile"

@@ -11,7 +11,7 @@ formats=(json csv benchfmt perfetto svg svg-heap markdown hgrm snapshot)
 exported() {
     local stem=$1
     shift
-    ok play "$@" -f --export-json "$stem.json" --export-csv "$stem.csv" --export-benchfmt "$stem.bench" \
+    ok replay "$@" -f --export-json "$stem.json" --export-csv "$stem.csv" --export-benchfmt "$stem.bench" \
         --export-perfetto "$stem.perfetto" --export-svg "$stem.svg" --export-markdown "$stem.md" --export-hgrm "$stem.hgrm"
 }
 
@@ -76,7 +76,7 @@ END
 
 @test "what is printed is what is written beside it" {
     for format in "${formats[@]}"; do
-        ok play_once sample:sqlite -s arena --format "$format" "--export-$format" file
+        ok replay_once sample:sqlite -s arena --format "$format" "--export-$format" file
         cmp "$out" file
         [ -s file ]
         rm file*
@@ -85,7 +85,7 @@ END
 
 @test "marks are phases, at their recorded times" {
     captured_trace >rich.json
-    ok play_once rich.json -s arena --format perfetto
+    ok replay_once rich.json -s arena --format perfetto
     python3 - "$out" "$CLI" <<'END'
 import sys
 sys.path.insert(0, sys.argv[2])
@@ -114,7 +114,7 @@ END
     for name in formula lines long blanks; do called "$name" >"$name.json"; done
     agree 600 x formula.json lines.json long.json blanks.json -s arena -s arena:classes=coarse6
     for file in x.{csv,bench,perfetto,svg,md} x-*.hgrm; do harmless "$file"; done
-    ok play_once lines.json long.json -s arena -f --export-snapshot x.pickle
+    ok replay_once lines.json long.json -s arena -f --export-snapshot x.pickle
     for file in x-*.pickle; do python3 "$CLI/snapshot_check.py" "$file"; done
     matches x.csv '^"'"'"'=1\+2,""a"""'
     lacks x.md '@[a-z]|[^\\]<b>|[^\\]`x'
@@ -127,16 +127,16 @@ END
     for file in ::error*.json; do
         ok "$TAPOOL" info "$file"
         lacks "$out" $'^[ \u00a0]*::|##[a-z]*\\['
-        ok play_once "$file" -s arena
+        ok replay_once "$file" -s arena
         lacks "$out" $'^[ \u00a0]*::|##[a-z]*\\['
     done
     for format in csv benchfmt markdown json; do
-        ok play_once "::error::x $long::error::x.json" -s arena --format "$format"
+        ok replay_once "::error::x $long::error::x.json" -s arena --format "$format"
         lacks "$out" $'^[ \u00a0]*::|##[a-z]*\\['
     done
     # two traces of one name: their files are numbered
     called blanks | sed 's/"size": 64/"size": 65/' >other.json
-    ok play_once blanks.json other.json -s arena --export-hgrm one.hgrm
+    ok replay_once blanks.json other.json -s arena --export-hgrm one.hgrm
     [ "$(echo one-[12]-*-all.hgrm | wc -w)" -eq 2 ] || fail "$(ls)"
 }
 
@@ -145,20 +145,20 @@ END
 @test "an export that exists is refused before any work, -f overwrites it" {
     for format in "${formats[@]}"; do
         echo mine >file
-        refused 2 "^tapool: 'file' exists$" play_once none.json "--export-$format" file
+        refused 2 "^tapool: 'file' exists$" replay_once none.json "--export-$format" file
         [ "$(cat file)" = mine ]
-        ok play_once sample:jq -s bump "--export-$format" file -f
+        ok replay_once sample:jq -s bump "--export-$format" file -f
         not grep -q mine file
-        refused 2 "^tapool: --export-$format needs a file$" play_once none.json "--export-$format" -
+        refused 2 "^tapool: --export-$format needs a file$" replay_once none.json "--export-$format" -
         matches "$err" "^hint: --format $format writes to standard output$"
         rm -f file*
     done
     [ -z "$(ls -A)" ]
     refused 2 "^tapool: --export-json and --export-csv name the same file$" \
-        play_once none.json --export-csv x --export-json x
-    refused 2 "^tapool: --json and --format csv exclude each other$" play_once none.json --json --format csv
-    refused 2 "none of text, json," play_once none.json --format xml
-    refused 4 "cannot be written" play_once none.json --export-csv /nonexistent/x --export-json y
+        replay_once none.json --export-csv x --export-json x
+    refused 2 "^tapool: --json and --format csv exclude each other$" replay_once none.json --json --format csv
+    refused 2 "none of text, json," replay_once none.json --format xml
+    refused 4 "cannot be written" replay_once none.json --export-csv /nonexistent/x --export-json y
     [ -z "$(ls -A)" ]
 }
 
@@ -169,24 +169,24 @@ END
     [ "$(ls)" = x-arena-free.hgrm ]
     rm x*
     mkdir a.b
-    ok play_once sample:jq -s arena --export-hgrm a.b/x
+    ok replay_once sample:jq -s arena --export-hgrm a.b/x
     [ "$(echo a.b/*)" = "a.b/x a.b/x-alloc a.b/x-free" ] || fail "$(ls a.b)"
     refused 2 "^tapool: --format hgrm prints one result, and these are 2$" \
         "$TAPOOL" replay sample:jq -s arena -s bump --min-time 60s --format hgrm
     refused 2 "^tapool: '/dev/null' cannot hold the several files of --export-hgrm$" \
-        play_once sample:jq -s arena --export-hgrm /dev/null
+        replay_once sample:jq -s arena --export-hgrm /dev/null
 }
 
 @test "a full disk: exit 4, nothing left behind" {
     full() { "$@" >/dev/full; }
     small_files() { (ulimit -f 1; "$@"); }
     for format in "${formats[@]}"; do
-        refused 4 "^tapool: standard output could not be written: " full play_once sample:jq -s bump --format "$format"
+        refused 4 "^tapool: standard output could not be written: " full replay_once sample:jq -s bump --format "$format"
         refused 4 "^tapool: .* could not be written: File too large$" \
-            small_files play_once sample:jq -s bump -s arena -s b=bump "--export-$format" file
+            small_files replay_once sample:jq -s bump -s arena -s b=bump "--export-$format" file
         [ -z "$(ls -A)" ]
         [[ $format =~ ^(hgrm|snapshot)$ ]] || refused 4 "^tapool: /dev/full could not be written: " \
-            play_once sample:jq -s bump "--export-$format" /dev/full
+            replay_once sample:jq -s bump "--export-$format" /dev/full
     done
 }
 
@@ -195,12 +195,12 @@ END
     cp oom.pickle again.pickle
     ok "$TAPOOL" info oom.pickle --export-folded stacks
     ok "$TAPOOL" info oom.pickle --at 9 --export-folded stacks_at_9
-    ok play_once oom.pickle -s torch -s arena --no-fits --export-folded x --export-json x.json
+    ok replay_once oom.pickle -s torch -s arena --no-fits --export-folded x --export-json x.json
     diff stacks x
     is x.json 'd["runs"][0]["devices"][0]["memory"]["trace_peak_requested_bytes"]' "$(awk '{ s += $NF } END { print s }' x)"
-    ok play_once oom.pickle -s bump --no-fits --at 9 --format folded
+    ok replay_once oom.pickle -s bump --no-fits --at 9 --format folded
     diff stacks_at_9 "$out"
-    ok play_once oom.pickle again.pickle -s bump --no-fits --format folded
+    ok replay_once oom.pickle again.pickle -s bump --no-fits --format folded
     diff <(sed 's/^/oom;/' stacks; sed 's/^/again;/' stacks) "$out"
     refused 3 "^tapool: jq.json: who holds the memory is not known" \
         "$TAPOOL" replay oom.pickle sample:jq --min-time 60s --export-folded no # at once
@@ -209,13 +209,13 @@ END
         refused 2 "^tapool: call stacks are those of --by line, and this is --by size$" \
             "$TAPOOL" $command oom.pickle --by size --export-folded no
     done
-    refused 4 "^tapool: /dev/full could not be written: " play_once oom.pickle -s bump --export-folded /dev/full
+    refused 4 "^tapool: /dev/full could not be written: " replay_once oom.pickle -s bump --export-folded /dev/full
     [ ! -e no ]
 }
 
 @test "a closed pipe on stdout: 141" {
     for format in "${formats[@]}"; do
-        { sleep 0.1; rc=0; play_once sample:jq -s bump --format "$format" 2>"$SCRATCH/stderr" || rc=$?; echo "$rc" >"$SCRATCH/rc"; } | true
+        { sleep 0.1; rc=0; replay_once sample:jq -s bump --format "$format" 2>"$SCRATCH/stderr" || rc=$?; echo "$rc" >"$SCRATCH/rc"; } | true
         [ "$(cat "$SCRATCH/rc")" -eq 141 ] || fail "exit code $(cat "$SCRATCH/rc") of $format"
         [ ! -s "$SCRATCH/stderr" ]
     done

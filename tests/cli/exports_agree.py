@@ -34,7 +34,7 @@ RENAMED = {"index": "device", "tool_version": "tapool_version", "tool_build": "t
 # what has no column: long, or the same for everybody on this machine, or said in another column
 LEFT_OUT = re.compile(r"schema|.*curve|.*phases|.*_buckets|runs_ns_per_op|replays_per_run|machine_.*|clock_stamp_ns|"
                       r"devices|.*empty_ns|first_failure_.*|measured_.*|recorded_.*|peak_place|trace_.*|source_device|"
-                      r"at_peak_demand_(cached|span|dead|internal|page_rest)_bytes|source_calls|failed_by|decorators")
+                      r"at_trace_peak_(cached|span|dead|internal|page_rest)_bytes|source_calls|failed_by|wrappers")
 
 
 def text(value):
@@ -104,14 +104,14 @@ def check_csv(path, document):
 # ---- benchfmt ------------------------------------------------------------------------------------
 
 AMOUNTS = {"trace-peak-requested-B": ("memory", "trace_peak_requested_bytes"),
-           "peak-granted-B": ("memory", "peak_granted_bytes"), "peak-reserved-B": ("memory", "peak_reserved_bytes"),
-           "fits-in-B": ("memory", "fits_in_bytes"), "end-reserved-B": ("memory", "end_reserved_bytes"),
+           "peak-allocated-B": ("memory", "peak_allocated_bytes"), "peak-reserved-B": ("memory", "peak_reserved_bytes"),
+           "fits-in-B": ("memory", "min_capacity_bytes"), "end-reserved-B": ("memory", "end_reserved_bytes"),
            "source-get-calls": ("source_calls", "get"), "source-put-calls": ("source_calls", "put")}
 
 
 def check_amounts(values, device):
     expected = {unit: device[group][name] for unit, (group, name) in AMOUNTS.items()}
-    expected["at-peak-demand-idle-B"] = device["memory"]["at_peak_demand"]["idle_bytes"]
+    expected["at-peak-demand-idle-B"] = device["memory"]["at_trace_peak"]["free_bytes"]
     expected["failed-allocations"] = device["failed_allocations"]
     if device.get("measured", {}).get("peak_reserved_bytes"):
         expected["peak-reserved-B"] = device["measured"]["peak_reserved_bytes"][1]
@@ -200,7 +200,7 @@ def check_hgrm(path, document, run, kind):
         sys.exit("hgrm mean: %s, not %s" % (footer["Mean"], mean))
     said = "\n".join(notes)
     options = list(run["strategy"]["options"].items()) + list(run["source"]["options"].items()) \
-        + [o for d in run["source"].get("decorators", []) for o in d["options"].items()]
+        + [o for d in run["source"].get("wrappers", []) for o in d["options"].items()]
     for word in ("nanoseconds of %s calls" % kind, run["trace"]["program_hash"], document["tool"]["version"],
                  run["latency_scope"], "step %.3f ns" % document["clock"]["step_ns"]) \
             + tuple(w["id"] for w in run["warnings"]) + tuple("%s=%s" % o for o in options if o[1]):
@@ -244,14 +244,14 @@ def check_perfetto(path, document):
         for device in run["devices"]:
             name = "memory" if len(run["devices"]) == 1 else "memory of device %d" % device["index"]
             points = counters.pop((pid, name), [])
-            same("perfetto points", [[p[n] for n in ("requested", "granted", "reserved")] for _, p in points],
+            same("perfetto points", [[p[n] for n in ("requested", "allocated", "reserved")] for _, p in points],
                  [point[1:] for point in curve_of(run, device)])
-            same("perfetto idle", all(p["idle"] == max(0, p["reserved"] - p["granted"]) for _, p in points), True)
+            same("perfetto idle", all(p["idle"] == max(0, p["reserved"] - p["allocated"]) for _, p in points), True)
             for (ts, _), point in zip(points, curve_of(run, device)):
                 if known:
                     same("perfetto time", ts, point[0])
-                elif point[0] == device["memory"]["at_peak_demand"]["event"]:
-                    same("perfetto time", round(ts * 1000), device["memory"]["at_peak_demand"]["time_ns"])
+                elif point[0] == device["memory"]["at_trace_peak"]["event"]:
+                    same("perfetto time", round(ts * 1000), device["memory"]["at_trace_peak"]["time_ns"])
     same("perfetto tracks of nobody", (names, counters), ({}, {}))
 
 
@@ -275,7 +275,7 @@ def check_svg_line(what, line, peak, at):
 
 def check_svg_device(chart, runs, index):
     devices = [run["devices"][index] for run in runs]
-    demand = devices[0]["memory"]["at_peak_demand"]
+    demand = devices[0]["memory"]["at_trace_peak"]
     check_svg_line("requested", chart.lines["requested"], devices[0]["memory"]["trace_peak_requested_bytes"],
                    place_of(demand["event"], demand["time_ns"], runs[0], chart) if demand["event"] else None)
     failed = 0

@@ -1,24 +1,24 @@
 #!/usr/bin/env bats
-# Requests that no device can serve, or hardly: for every policy a sentence or an answer, the right exit
+# Requests that no device can serve, or hardly: for every strategy a sentence or an answer, the right exit
 # code, and books that balance (each replay ends with a check of what is left).
 
 # shellcheck disable=SC2154 # out, err and rc come from common.bash
 load common
 
 # All but the driver's own pool, which needs a driver.
-policies() { "$TAPOOL" strategies | sed -n '/^  cudaMallocAsync /d; s/^  \([A-Za-z-]*\)  .*/\1/p'; }
+strategies() { "$TAPOOL" strategies | sed -n '/^  cudaMallocAsync /d; s/^  \([A-Za-z-]*\)  .*/\1/p'; }
 
 # bats test_tags=nightly
 @test "2^40 bytes, 2^48 bytes: out of memory or an answer, and the next request is served" {
     trace '{"op":"alloc","id":1,"size":1099511627776}' '{"op":"alloc","id":2,"size":281474976710656}' \
         '{"op":"alloc","id":3,"size":64}' '{"op":"realloc","id":3,"size":1099511627776}' \
         '{"op":"free","id":3}' '{"op":"free","id":2}' '{"op":"free","id":1}' >huge.json
-    for policy in $(policies); do
-        [ "$policy" = system ] && sanitized && continue # its malloc ends the process
-        ok play_once huge.json -s "$policy" --verify --json
+    for strategy in $(strategies); do
+        [ "$strategy" = system ] && sanitized && continue # its malloc ends the process
+        ok replay_once huge.json -s "$strategy" --verify --json
         is "$out" 'r["verified"], r["failed_allocations"] + r["skipped_operations"] >= 4' '(True, True)'
-        [ "$policy" = system ] || ok play_once huge.json -s "$policy" --source virtual --verify --fits
-        [ "$policy" = system ] || ok play_once huge.json -s "$policy" --source virtual --capacity 1MiB --verify
+        [ "$strategy" = system ] || ok replay_once huge.json -s "$strategy" --source virtual --verify --fits
+        [ "$strategy" = system ] || ok replay_once huge.json -s "$strategy" --source virtual --capacity 1MiB --verify
     done
     refused 3 ": 'size' is .*limit is 2" "$TAPOOL" replay <(trace '{"op":"alloc","id":1,"size":"18446744073709551615"}')
 }
@@ -26,9 +26,9 @@ policies() { "$TAPOOL" strategies | sed -n '/^  cudaMallocAsync /d; s/^  \([A-Za
 # bats test_tags=nightly
 @test "0 bytes: an error with its place, or with --repair one byte" {
     trace '{"op":"alloc","id":1,"size":0}' '{"op":"free","id":1}' >zero.json
-    for policy in $(policies); do
-        refused 3 'zero.json:3: event 1 allocates 0 bytes' "$TAPOOL" replay zero.json -s "$policy"
-        ok play_once zero.json -s "$policy" --repair --verify
+    for strategy in $(strategies); do
+        refused 3 'zero.json:3: event 1 allocates 0 bytes' "$TAPOOL" replay zero.json -s "$strategy"
+        ok replay_once zero.json -s "$strategy" --repair --verify
     done
 }
 
@@ -37,12 +37,12 @@ policies() { "$TAPOOL" strategies | sed -n '/^  cudaMallocAsync /d; s/^  \([A-Za
     trace '{"op":"alloc","id":1,"size":64,"align":1073741824}' '{"op":"alloc","id":2,"size":64}' \
         '{"op":"alloc","id":3,"size":100000,"align":1048576}' '{"op":"free","id":1}' \
         '{"op":"alloc","id":4,"size":64,"align":65536}' '{"op":"free","id":3}' >align.json
-    for policy in $(policies); do
+    for strategy in $(strategies); do
         for source in host virtual host+shuffle; do
-            [ "$policy" != system ] || [ "$source" = host ] || continue
-            capture play_once align.json -s "$policy" --source "$source" --verify
+            [ "$strategy" != system ] || [ "$source" = host ] || continue
+            capture replay_once align.json -s "$strategy" --source "$source" --verify
             [ "$rc" -eq 0 ] || { [ "$rc" -eq 2 ] && matches "$err" 'cannot align'; } ||
-                fail "$policy on $source: exit code $rc" "$(cat "$err")"
+                fail "$strategy on $source: exit code $rc" "$(cat "$err")"
         done
     done
 }
@@ -58,26 +58,26 @@ policies() { "$TAPOOL" strategies | sed -n '/^  cudaMallocAsync /d; s/^  \([A-Za
     threads 1000000 "$event\n{\"op\":\"free\",\"id\":&,\"thread\":&}\n{\"op\":\"thread_end\",\"thread\":&}" >after.jsonl
     ok timeout 60 "$TAPOOL" replay --min-time 0 after.jsonl -s bump --json
     is "$out" 'r["trace"]["threads"]' 1000000
-    for policy in arena lru stream-pool; do
-        ok timeout 60 "$TAPOOL" replay --min-time 0 --limit 100000 after.jsonl -s "$policy" --json
+    for strategy in arena lru stream-pool; do
+        ok timeout 60 "$TAPOOL" replay --min-time 0 --limit 100000 after.jsonl -s "$strategy" --json
         is "$out" 'r["memory"]["peak_metadata_bytes"] < 1000000' True
     done
     threads 1000000 "$event" >once.jsonl
     refused 3 'event 65,536: more than 65535 threads at once' "$TAPOOL" replay once.jsonl -s arena
-    for policy in $(policies); do
-        ok timeout 60 "$TAPOOL" replay --min-time 0 --limit 5000 once.jsonl -s "$policy" --verify
+    for strategy in $(strategies); do
+        ok timeout 60 "$TAPOOL" replay --min-time 0 --limit 5000 once.jsonl -s "$strategy" --verify
     done
 }
 
 # bats test_tags=nightly
 @test "a device that is full from the first event on" {
-    for policy in $(policies); do
-        [ "$policy" = system ] && continue
+    for strategy in $(strategies); do
+        [ "$strategy" = system ] && continue
         for sample in sqlite python-threads; do
-            ok play_once "sample:$sample" -s "$policy" --capacity 4KiB --verify --json
+            ok replay_once "sample:$sample" -s "$strategy" --capacity 4KiB --verify --json
             is "$out" 'r["memory"]["peak_reserved_bytes"] <= 4096' True
-            ok play_once "sample:$sample" -s "$policy" --source virtual+fault:get_at=3 --verify
-            ok play_once "sample:$sample" -s "$policy" --source virtual+fault:put_at=2 --verify
+            ok replay_once "sample:$sample" -s "$strategy" --source virtual+fault:get_at=3 --verify
+            ok replay_once "sample:$sample" -s "$strategy" --source virtual+fault:put_at=2 --verify
         done
     done
 }

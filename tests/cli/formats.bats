@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Every format that can be read, seen from the command line: a small specimen of each is detected, looked at,
-# played and converted; dirty ones are repaired with a count or refused; what is none is refused by name.
+# replayed and converted; dirty ones are repaired with a count or refused; what is none is refused by name.
 
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common
@@ -59,7 +59,7 @@ is_text() { grep -qI . "$1"; } # FILE
 # that can be read once more.
 told() {
     ok info "$@" --json || return 1
-    sed '/^\t"peak_holders":/,/^\t},$/d' "$out" | grep -vE '"(path|name|file_bytes|peak_place)":'
+    sed '/^\t"peak_sites":/,/^\t},$/d' "$out" | grep -vE '"(path|name|file_bytes|peak_place)":'
 }
 
 # of_format NAME FILE...: it is read as that.
@@ -111,22 +111,22 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
 }
 
 # bats test_tags=nightly
-@test "a specimen of each: played, and as a .tpt and as JSON the same" {
+@test "a specimen of each: replayed, and as a .tpt and as JSON the same" {
     for format in $(formats); do
         specimen "$format"
-        ok play_once "$file" -s arena -s direct --source virtual --verify --json
+        ok replay_once "$file" -s arena -s direct --source virtual --verify --json
         sed "s/\"$file\"/\"same\"/" "$out" >r.json
         python3 "$CLI/class_e.py" r.json | grep -vE '\.trace\.(format|name) ' >expected
         told "$file" | grep -v '"format":' >told.expected
         ok convert "$file" -o to.tpt -f
-        ok play_once to.tpt -s arena -s direct --source virtual --verify --json
+        ok replay_once to.tpt -s arena -s direct --source virtual --verify --json
         python3 "$CLI/class_e.py" "$out" | grep -vE '\.trace\.(format|name) ' | diff expected -
         told to.tpt | grep -v '"format":' | diff told.expected -
         # in JSON events are numbered anew
         ok convert to.tpt -o to.jsonl -f
         ok info to.jsonl --json
         diff <(grep program_hash "$out") <(grep program_hash told.expected)
-        ok play_once to.jsonl -s arena --verify
+        ok replay_once to.jsonl -s arena --verify
     done
 }
 
@@ -185,7 +185,7 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
         ok info "$file"
         matches "$out" '^  repaired      [0-9]+ zero_size'
         refused 3 "^tapool: specimen\.$format:[0-9]+: event [0-9]+ allocates 0 bytes \(id [0-9]+\)" info "$file" --strict
-        refused 3 "^tapool: specimen\.$format:[0-9]+: event [0-9]+ " play_once "$file" --strict
+        refused 3 "^tapool: specimen\.$format:[0-9]+: event [0-9]+ " replay_once "$file" --strict
         refused 3 "^tapool: specimen\.$format:[0-9]+: event [0-9]+ " convert "$file" -o x.tpt --strict
     done
     [ ! -e x.tpt ]
@@ -217,7 +217,7 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
     for format in $(formats); do
         matches "$err" "[ ,]${format}[,;]"
     done
-    for command in play_once info; do
+    for command in replay_once info; do
         refused 3 "^tapool: stdin: not a trace format that tapool knows$" $command - <letter.txt
     done
     refused 3 "^tapool: letter\.txt: not a trace format" convert letter.txt -o x.tpt
@@ -235,14 +235,14 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
     done
 }
 
-@test "profiles of other tools: why they cannot be played, and what to record instead" {
+@test "profiles of other tools: why they cannot be replayed, and what to record instead" {
     profile() { # WORDS TEXT
         # shellcheck disable=SC2059 # the text is a format
         printf "$2" >profile
         refused 3 "^tapool: profile is a[n]? $1, (which|whose) [a-z ]+$" info profile
         matches "$err" '^hint: record each call instead: tapool record -o out\.tpt -- PROGRAM$'
         gzip -q -c profile >packed.gz
-        refused 3 "^tapool: packed\.gz is a[n]? $1, " play_once packed.gz
+        refused 3 "^tapool: packed\.gz is a[n]? $1, " replay_once packed.gz
         refused 3 "^tapool: stdin is a[n]? $1, " convert - -o x.tpt <profile
         [ ! -e x.tpt ]
     }
@@ -280,14 +280,14 @@ assert "max_split_size_mb:64" in t["settings"] and "threads" in t["unknown"]
 assert t["initial_heap"] == {"objects": 2, "bytes": 377, "dropped_objects": 0}, t["initial_heap"]
 assert d["before"] == {"objects": 2, "bytes": 377, "freed_objects": 1}
 assert d["peak_requested_bytes"] == 1077 + 20971520 and d["peak_new_requested_bytes"] == 1000 + 20971520
-assert d["recorded_failures"] == {"out_of_memory": 1, "played": 1}, d["recorded_failures"]
+assert d["recorded_failures"] == {"out_of_memory": 1, "replayed": 1}, d["recorded_failures"]
 assert d["peak_place"] == "train.py:7 step", d["peak_place"]
 assert t["events"] == 9 and d["operations"]["alloc"] == 2 and d["operations"]["free"] == 2
 assert d["allocated"]["objects"] == 2, d["allocated"] # the request that failed made none
 assert (r["start_reserved_bytes"], r["end_reserved_bytes"]) == (2097152, 4194304), r
 assert (r["segments_taken"], r["segments_given_back"], r["out_of_memory"]) == (1, 0, 1)
 assert (r["end_segments"], r["end_small_segments"], r["end_large_segments"]) == (2, 2, 0)
-assert r["end_idle_bytes"] == 4194304 - 1536 and r["end_returnable_bytes"] == 2097152
+assert r["end_free_bytes"] == 4194304 - 1536 and r["end_returnable_bytes"] == 2097152
 assert d["live_at_end_bytes"] == 1077
 END
     told x.pickle | grep -v '"capture":' >expected
@@ -299,7 +299,7 @@ END
     done
     ok info x.pickle
     matches "$out" '^  ran out       1 time; first at event 8, asked for 20 MiB, with 5 MiB left on the device; the$'
-    matches "$out" '^                request that failed is played too$'
+    matches "$out" '^                request that failed is replayed too$'
     matches "$out" '^  not in it .*size of the GPU \(--capacity, to ask about out of memory\)$'
 }
 
@@ -317,7 +317,7 @@ END
         ok "$TAPOOL" info "$file" --json
         is "$out" '[(v["number"], v["end_segments"], v["peak_reserved_bytes"], v["end_reserved_bytes"]) for v in d["recorded"]["devices"]]' \
             '[(0, 2, 4194304, 4194304), (3, 1, 2097152, 2097152)]'
-        ok play_once "$file" -s direct -s lru # what is played is the same
+        ok replay_once "$file" -s direct -s lru # what is replayed is the same
         matches "$out" '^  recorded, PyTorch +4 MiB'
     done
     ok "$TAPOOL" info x.pickle --device 0
@@ -364,7 +364,7 @@ END
     ok info x.pickle --json
     is "$out" '[d["recorded"]["devices"][0][k] for k in ("segments_taken", "ranges_mapped", "end_returnable_bytes")]' \
         "[1, 3, $((46 << 20))]"
-    ok play_once x.pickle -s direct --capacity 8MiB # fails at the peak, behind the phase
+    ok replay_once x.pickle -s direct --capacity 8MiB # fails at the peak, behind the phase
     lacks "$out" "\(none\)"
 }
 
@@ -386,7 +386,7 @@ END
         ok info null.$kind
         matches "$out" '^  no effect     1 of these events: a free of NULL, a failed request, or about no block that is known$'
         matches "$out" '^  recorded      3 events: 1 alloc, 1 free, 1 without effect$'
-        ok play_once null.$kind -s arena
+        ok replay_once null.$kind -s arena
         matches "$out" ' 3 events, .*: 1 alloc, 1 free, 1 without$| 3 events, .*: 1 alloc, 1 free, 1 without effect$'
     done
 }
@@ -401,7 +401,7 @@ END
         matches "$out" '^  it first \(--initial-heap=drop leaves it out\)'
         matches "$out" '^  To get everything: begin torch\.profiler\.profile\(profile_memory=True\) before the model'
         lacks "$out" '_record_memory_history|[0-9] stream'
-        ok play_once $trace -s arena
+        ok replay_once $trace -s arena
         matches "$out" ', 1 GPU, streams not recorded: 2 alloc, 2 free$'
         ok info $trace --json
         is "$out" 'd["trace"]["streams"], d["trace"]["threads"]' "(None, 1)"
@@ -415,12 +415,12 @@ END
     printf '%s\n' 'Thread,Time,Action,Pointer,Size,Stream' '1,12:34:56.000001,allocate,0x10,1024,0x0' >one.csv
     ok info one.csv
     matches "$out" '^  from          1 thread, 1 stream$'
-    ok play_once one.csv -s arena
+    ok replay_once one.csv -s arena
     matches "$out" ', devices not recorded, 1 stream: 1 alloc$'
     cp "$DATA/mtrace/calls.txt" mtrace
     ok info mtrace --json
     is "$out" 'd["trace"]["threads"]' None
-    ok play_once mtrace -s arena --export-csv mtrace.csv
+    ok replay_once mtrace -s arena --export-csv mtrace.csv
     matches "$out" ', threads not recorded: '
     ok "$TAPOOL" info sample:jq --json
     is "$out" 'd["trace"]["threads"], d["trace"]["streams"]' "(1, 1)"
@@ -428,7 +428,7 @@ END
 
 @test "a snapshot that recorded nothing: refused with advice, info shows its segments" {
     snapshot state >rank3.pickle
-    for command in "play_once rank3.pickle" "convert rank3.pickle -o x.tpt"; do
+    for command in "replay_once rank3.pickle" "convert rank3.pickle -o x.tpt"; do
         # shellcheck disable=SC2086 # words
         refused 3 "^tapool: rank3\.pickle: no events: PyTorch was not recording when this snapshot was dumped$" $command
         matches "$err" "^hint: call torch\.cuda\.memory\._record_memory_history\(\) first; 'tapool info' shows the 2 segments$"
@@ -446,7 +446,7 @@ END
 
 @test "a saved model and other pickles are refused, and nothing of them is run" {
     snapshot model >model.pkl
-    for command in "play_once model.pkl" "info model.pkl" "convert model.pkl -o x.tpt"; do
+    for command in "replay_once model.pkl" "info model.pkl" "convert model.pkl -o x.tpt"; do
         # shellcheck disable=SC2086 # words
         refused 3 "^tapool: model\.pkl is a pickle, but not of a memory snapshot$" $command
     done
@@ -476,13 +476,13 @@ for protocol in (2, 4):
 @test "logs of tools that were told to record no memory: refused with advice" {
     if formats | grep -q kineto; then
         echo '{"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}' >k.json
-        for command in play_once info; do # there is nothing else in it to be shown
+        for command in replay_once info; do # there is nothing else in it to be shown
             refused 3 "^tapool: k\.json: no events: profile_memory=True was not set$" $command k.json
             matches "$err" '^hint: torch\.profiler\.profile\(profile_memory=True\) records memory$'
         done
     fi
     grep -v -E 'alloc|calloc|free|new|delete' "$DATA/valgrind/calls.txt" | grep '^==' >v.txt
-    refused 3 "^tapool: v\.txt: (no events: valgrind ran without --trace-malloc=yes|not a trace format that tapool knows)$" play_once v.txt
+    refused 3 "^tapool: v\.txt: (no events: valgrind ran without --trace-malloc=yes|not a trace format that tapool knows)$" replay_once v.txt
 }
 
 @test "segments whose sum is beyond any memory are refused, not added up past 2^64" {
@@ -518,7 +518,7 @@ END
     matches "$out" "\"space\":.*\"$name\""
     refused 3 "^tapool: specimen\.umpire: no memory space is called 'nowhere'$" info "$file" --space nowhere
     matches "$err" '^hint: it has: '
-    ok play_once "$file" -s arena --space all
+    ok replay_once "$file" -s arena --space all
     ok info "$file"
     matches "$out" '^  memory space  .*; left out: .*'
 }
@@ -536,29 +536,29 @@ umpire_log() {
 }
 
 # bats test_tags=nightly
-@test "several memory spaces: what cannot be played together is not recommended, memory is no GPU" {
+@test "several memory spaces: what cannot be replayed together is not recommended, memory is no GPU" {
     umpire_log 256 >most.log
     umpire_log 257 >too-many.log
     umpire_log 2 >two.log
     for command in info "replay -s arena --min-time 1ms"; do
         # shellcheck disable=SC2086
         ok "$TAPOOL" $command most.log
-        matches "$out" 'and 252 more; --space NAME or --space all *$|--space NAME or --space all plays them'
+        matches "$out" 'and 252 more; --space NAME or --space all *$|--space NAME or --space all replays them'
         # shellcheck disable=SC2086
         ok "$TAPOOL" $command too-many.log
-        matches "$out" 'and 253 more; --space NAME plays one'
+        matches "$out" 'and 253 more; --space NAME replays one'
         lacks "$out" 'space all'
     done
     ok info most.log --space all
     refused 3 "^tapool: too-many.log:514: more than 256 devices$" info too-many.log --space all
-    ok play_once two.log -s arena
+    ok replay_once two.log -s arena
     matches "$out" '1 event in .*, 1 GPU, streams not recorded: '
-    ok play_once two.log -s arena --space all
+    ok replay_once two.log -s arena --space all
     matches "$out" ', 2 memory spaces, streams not recorded: '
     lacks "$out" 'GPUs'
     # also when it was converted
     ok "$TAPOOL" convert two.log --space all -o two.tpt
-    ok play_once two.tpt -s arena
+    ok replay_once two.tpt -s arena
     matches "$out" ', 2 memory spaces, streams not recorded: '
 }
 
@@ -590,18 +590,18 @@ umpire_log() {
     done
 }
 
-@test "several memory spaces: where all are played, no screen calls them devices" {
+@test "several memory spaces: where all are replayed, no screen calls them devices" {
     local log=$DATA/umpire/output-head.replay
-    ok play_once "$log" --space all -s arena -s bump
+    ok replay_once "$log" --space all -s arena -s bump
     tr '\n' ' ' <"$out" | tr -s ' ' >line
     matches line ', threads not recorded, 4 memory spaces: '
     matches "$out" 'Bytes are sums over the memory spaces, each at its own moment'
     lacks "$out" 'device|gpu'
-    ok play_once "$log" --space all -s arena -v
+    ok replay_once "$log" --space all -s arena -v
     matches "$out" '^Memory, space 3 '
     matches "$out" '^  space 3$'
     lacks "$out" 'devices|device [0-9]|gpu [0-9]'
-    ok play_once "$log" --space all -s direct -s lru --capacity 4KiB
+    ok replay_once "$log" --space all -s direct -s lru --capacity 4KiB
     matches "$out" '^  direct, space 0 +OUT OF MEMORY '
     lacks "$out" 'devices|gpu'
     ok "$TAPOOL" info "$log" --space all

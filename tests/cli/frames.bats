@@ -10,14 +10,14 @@ setup() {
     needs_pages
 }
 
-# framed TRACE [OPTION...]: plays it into a.html and checks the frames, of which frames_check.py says what it wants.
+# framed TRACE [OPTION...]: replays it into a.html and checks the frames, of which frames_check.py says what it wants.
 framed() {
-    ok play_once "$@" --export-html a.html -f
+    ok replay_once "$@" --export-html a.html -f
     python3 -S -E -B "$CLI/frames_check.py" a.html >found 2>&1 || fail "$(cat found)"
 }
 
 # bats test_tags=nightly
-@test "every policy with a walk has frames whose rows are its reserved bytes" {
+@test "every strategy with a walk has frames whose rows are its reserved bytes" {
     framed sample:sqlite -s arena -s lru -s bump -s direct -s system
     grep -x 'arena [1-9][0-9]*' found
     grep -x 'direct [1-9][0-9]*' found

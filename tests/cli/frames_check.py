@@ -43,7 +43,7 @@ def check_frame(frame):
             total += counted
         assert state["offset"] == size
     assert total == frame["reserved"], (total, frame)
-    assert ranges == frame["ranges"] and frame["granted"] <= frame["reserved"]
+    assert ranges == frame["ranges"] and frame["allocated"] <= frame["reserved"]
 
 
 def check_run(run):

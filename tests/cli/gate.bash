@@ -52,6 +52,6 @@ END
 # timed NAME NS SPREAD: a stub whose time per call is NS, give or take; the engine's is 2 ns.
 timed() {
     stub "$1" "/\"p(50|90|99|99_9)_ns\"/ { sub(/: *[0-9]+/, \": 1\"); sub(/:\\t[0-9]+/, \":\\t1\") }
-        /\"engine_ns_per_op\"/ { sub(/[0-9.]+,/, \"2,\") }
+        /\"replay_overhead_ns_per_op\"/ { sub(/[0-9.]+,/, \"2,\") }
         /\"ns_per_op\"/ { sub(/[0-9.]+,/, $2 * (1 + $3 * ((n * 7) % 13 - 6) / 6) \",\") }"
 }

@@ -41,7 +41,7 @@ def check(path):
 roots = {p.rsplit("/", 1)[1]: check(p) for p in sys.argv[1:]}
 assert len(roots) == 6
 errors = {n: r.attrib["errors"] for n, r in roots.items() if r.attrib["errors"] != "0"}
-assert errors == {"unfinished.xml": "1", "lost.xml": "3"}, errors
+assert errors == {"aborted.xml": "1", "lost.xml": "3"}, errors
 kvstore = [c for c in roots["failing.xml"].iter("testcase") if c.attrib["classname"] == "tapool.kvstore_tpt.arena@host"]
 text = kvstore[0].find("failure").text
 for part in ("medians 14.9 -> 16.4 ns", "+10.1 %", "[+8.1, +12.1]", "raw", "adjusted", "n = 20", "threshold +5 %",
@@ -71,7 +71,7 @@ for path in sys.argv[1:]:
     text = open(path, encoding="utf-8").read()
     assert text.startswith("## tapool check: "), path
     assert " p " not in text.partition("<details>")[0], path
-    assert text.count("<details>") == text.count("</details>") == (0 if "UNFINISHED" in text else 1)
+    assert text.count("<details>") == text.count("</details>") == (0 if "ABORTED" in text else 1)
     width = rows = 0
     seen = True
     for line in text.split("\n"):

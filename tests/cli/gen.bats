@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# tapool gen and the samples that are made: screens, the same bytes from the same seed, traces that play
-# as the profile played without a file, command lines that are refused, output that cannot be written.
+# tapool gen and the samples that are made: screens, the same bytes from the same seed, traces that replay
+# as the profile replayed without a file, command lines that are refused, output that cannot be written.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
 load common
@@ -28,7 +28,7 @@ kind_of() {
 
 # hash_of TRACE: of the program, and the JSON result in $out.
 hash_of() {
-    ok play_once "$1" -s direct --source virtual --json || return 1
+    ok replay_once "$1" -s direct --source virtual --json || return 1
     query "$out" 'r["trace"]["program_hash"]'
 }
 
@@ -132,35 +132,35 @@ assert d == lines[0]'
     [ "$(stat -c %s t.tpt)" -gt 10000000 ]
 }
 
-@test "what was written is played by every strategy, and refuted by none" {
+@test "what was written is replayed by every strategy, and refuted by none" {
     for name in $(profiles); do
         few "$name" -o t.jsonl >/dev/null
-        ok play_once t.jsonl
-        ok play_once t.jsonl --strict -s arena --source virtual --json
+        ok replay_once t.jsonl
+        ok replay_once t.jsonl --strict -s arena --source virtual --json
         is "$out" 'r["trace"]["kind"]' "$(kind_of "$name")"
         rm t.jsonl
     done
 }
 
 @test "sample:web is the web-server without a file" {
-    ok play_once sample:web -s direct --source virtual --json
+    ok replay_once sample:web -s direct --source virtual --json
     is "$out" 'r["trace"]["format"]' synthetic
     is "$out" 'r["trace"]["name"]' web
     is "$out" 'r["trace"]["threads"]' 8
     [ "$(query "$out" 'int(r["trace"]["events"]) // 100000')" -ge 19 ]
     web=$(query "$out" 'r["trace"]["program_hash"]')
     [ -z "$(ls -A)" ]
-    ok play_once sample:web -s direct --source virtual
+    ok replay_once sample:web -s direct --source virtual
     matches "$out" "^sample:web  +synthetic \(web-server, seed 1\)$"
     ok gen web-server -o web.jsonl
     [ "$(hash_of web.jsonl)" = "$web" ]
-    refused 3 "^tapool: unknown sample 'wbe'$" play_once sample:wbe
+    refused 3 "^tapool: unknown sample 'wbe'$" replay_once sample:wbe
     matches "$err" "^hint: did you mean 'sample:web'\? there are: cc1, git, jq, llm-decode, node, python-threads, redis, sqlite, training-step, web$"
 }
 
 @test "sample:training-step and sample:llm-decode are their profiles without a file" {
     for name in training-step llm-decode; do
-        ok play_once "sample:$name" -s direct --source virtual --json
+        ok replay_once "sample:$name" -s direct --source virtual --json
         is "$out" 'r["trace"]["name"]' "$name"
         is "$out" 'r["trace"]["kind"]' device
         [ "$(query "$out" 'int(r["trace"]["events"]) // 100000')" -eq 2 ]
@@ -175,7 +175,7 @@ assert d == lines[0]'
 @test "a file of that name in TAPOOL_SAMPLES goes before the sample that is made" {
     trace '{"op":"alloc","id":1,"size":64}' >web.json
     export TAPOOL_SAMPLES=$PWD
-    ok play_once sample:web -s direct --source virtual --json
+    ok replay_once sample:web -s direct --source virtual --json
     is "$out" 'r["trace"]["events"]' 1
 }
 

@@ -57,7 +57,7 @@ stand_in() { # NAME LINE...
     [ "$(grep -cx 'results.md\|results.json\|facts.txt\|probe.txt\|torch.json' carried)" -eq 5 ] ||
         fail "carried: $(cat carried)"
     is results/results.json 'sorted(d)[:3]' "['goals-async_loop', 'goals-pairs', 'goals-ranges']"
-    [ "$(grep -c '| played_once |$' results/results.md)" -eq 54 ] || fail "not all are marked as played once"
+    [ "$(grep -c '| replayed_once |$' results/results.md)" -eq 54 ] || fail "not all are marked as replayed once"
     if [ "${TAPOOL_WITH_CUPTI:-yes}" = yes ]; then
         matches results/results.md '^- `tapool record --cuda` .*: the program.s 457 allocations, frees, .*, to the byte; '
     fi

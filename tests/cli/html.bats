@@ -12,7 +12,7 @@ setup() {
 }
 
 @test "a page is one file without a place of its own to load from" {
-    ok play_once sample:sqlite -s arena -s lru --export-html a.html
+    ok replay_once sample:sqlite -s arena -s lru --export-html a.html
     python3 -S -E - a.html <<'END'
 import html.parser, json, re, sys
 text = open(sys.argv[1]).read()
@@ -35,7 +35,7 @@ assert "sourceMappingURL" not in text and "default-src 'none'" in text
 assert not [tag for tag in reader.tags if tag in ("link", "iframe", "img", "object", "form")]
 assert "arena" in reader.cells and "lru" in reader.cells, reader.cells
 data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))
-assert data["schema"] == "tapool.result/1" and len(data["runs"]) == 2
+assert data["schema"] == "tapool.result/2" and len(data["runs"]) == 2
 curve = data["runs"][0]["page"]["devices"][0]["curve"]
 lengths = {len(values) for values in curve.values()}
 assert len(lengths) == 1 and lengths.pop() > 100
@@ -58,7 +58,7 @@ agrees() {
 }
 
 # bats test_tags=nightly
-@test "a page is below 3 MB, however many policies and devices there are, and no extreme is lost" {
+@test "a page is below 3 MB, however many strategies and devices there are, and no extreme is lost" {
     sanitized && skip "minutes under a sanitizer"
     many() { # DEVICES
         python3 -S -E - "$1" <<'END'
@@ -74,11 +74,11 @@ END
     }
     many 1 >1.jsonl
     many 16 >16.jsonl
-    policies=()
-    for i in {1..40}; do policies+=(-s "p$i=stream-pool:threshold=${i}MiB"); done
-    for case in '16.jsonl -s arena -s lru -s torch -s direct -s bump -s rmm-pool' "1.jsonl ${policies[*]}"; do
+    strategies=()
+    for i in {1..40}; do strategies+=(-s "p$i=stream-pool:threshold=${i}MiB"); done
+    for case in '16.jsonl -s arena -s lru -s torch -s direct -s bump -s rmm-pool' "1.jsonl ${strategies[*]}"; do
         # shellcheck disable=SC2086 # words
-        ok play_once $case --no-fits --bound-time 0 --export-html a.html --export-json a.json -f
+        ok replay_once $case --no-fits --bound-time 0 --export-html a.html --export-json a.json -f
         [ "$(stat -c %s a.html)" -lt 3000000 ] || fail "$case: $(stat -c %s a.html) bytes"
         python3 -S -E - <<'END'
 import itertools, json, re
@@ -91,7 +91,7 @@ for run, whole in zip(runs, json.load(open("a.json"))["runs"]):
         curve, points = device["curve"], points + len(device["curve"]["events"])
         at = list(itertools.accumulate(curve["events"]))
         assert (at[0], at[-1]) == (stored["curve"][0][0], stored["curve"][-1][0]), "first and last"
-        for i, name in enumerate(("requested", "granted", "reserved")):
+        for i, name in enumerate(("requested", "allocated", "reserved")):
             values, all_values = list(itertools.accumulate(curve[name])), [p[1 + i] for p in stored["curve"]]
             assert (min(values), max(values)) == (min(all_values), max(all_values)), name
 assert 10000 < points, points
@@ -101,14 +101,14 @@ END
 }
 
 # bats test_tags=nightly
-@test "of very many devices a page has the first ones, says so, and picks among all policies" {
+@test "of very many devices a page has the first ones, says so, and picks among all strategies" {
     sanitized && skip "minutes under a sanitizer"
     { echo '{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}, "streams": ['
       for i in {0..249}; do echo "{\"id\": $i, \"device\": $i}$([ "$i" = 249 ] || echo ,)"; done | tr '\n' ' '
       echo ']}'; } | tr -d '\n' >many.jsonl
     echo >>many.jsonl
     for i in {1..250}; do echo "{\"op\": \"alloc\", \"id\": $i, \"size\": $((4096 + i * 7777)), \"stream\": $((i - 1))}"; done >>many.jsonl
-    ok play_once many.jsonl -s arena -s lru -s bump -s direct -s torch -s stream-pool --no-fits --bound-time 0 \
+    ok replay_once many.jsonl -s arena -s lru -s bump -s direct -s torch -s stream-pool --no-fits --bound-time 0 \
         --export-html a.html --export-json a.json
     [ "$(stat -c %s a.html)" -lt 3000000 ] || fail "$(stat -c %s a.html) bytes"
     python3 -S -E - <<'END'
@@ -133,7 +133,7 @@ END
 @test "of very many traces a page has the first ones, each with what is picked, and says how many rows and traces are left out" {
     trace '{"op": "alloc", "id": 1, "size": 4096}' '{"op": "alloc", "id": 2, "size": 70000}' >a.trace
     for i in {1..120}; do cp a.trace "a-long-name-of-a-trace-and-its-number-$i.trace"; done
-    ok play_once a-*.trace -s arena -s lru --no-fits --bound-time 0 --export-html a.html --export-json a.json
+    ok replay_once a-*.trace -s arena -s lru --no-fits --bound-time 0 --export-html a.html --export-json a.json
     [ "$(stat -c %s a.html)" -lt 3000000 ] || fail "$(stat -c %s a.html) bytes"
     matches a.html '^<p>And 1 more row would make the page too large: --export-json has it.</p>$'
     matches a.html '^<p>And [0-9]+ more traces would make the page too large: --export-json has them.</p>$'
@@ -143,7 +143,7 @@ END
 # bats test_tags=nightly
 @test "a page opens, with the figures of the JSON result" {
     device_trace >gpu.json
-    ok play_once gpu.json -s arena -s lru -s direct --fits --export-html a.html --export-json a.json
+    ok replay_once gpu.json -s arena -s lru -s direct --fits --export-html a.html --export-json a.json
     looked_at a.html --json a.json
     matches compared '^[1-9][0-9]+ figures compared'
     ok "$TAPOOL" replay "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" --min-time 0 --export-html b.html
@@ -151,7 +151,7 @@ END
     ok "$TAPOOL" replay sample:redis -s arena -s system --min-time 0 --export-html c.html
     looked_at c.html --once
     sed 's/"id": 7, "device": 0/"id": 7, "device": 1/' gpu.json >two.json
-    ok play_once two.json -s arena -s lru --export-html d.html
+    ok replay_once two.json -s arena -s lru --export-html d.html
     looked_at d.html --once
 }
 
@@ -216,7 +216,7 @@ END
 }
 
 # bats test_tags=nightly
-@test "what no policy could serve is requested all the same, and each trace has its own phases" {
+@test "what no strategy could serve is requested all the same, and each trace has its own phases" {
     for name in one two; do
         { echo '{"format": "tapool-trace", "version": 1, "meta": {"name": "'$name'", "kind": "device"}}'
           for i in {1..40}; do
@@ -224,7 +224,7 @@ END
               echo '{"op": "alloc", "id": '"$i"', "size": 3000000}'
           done; } >$name.jsonl
     done
-    ok play_once one.jsonl two.jsonl -s arena -s torch --capacity 64MiB --export-html a.html
+    ok replay_once one.jsonl two.jsonl -s arena -s torch --capacity 64MiB --export-html a.html
     python3 -S -E - a.html <<'END'
 import json, re, sys
 text = open(sys.argv[1]).read()
@@ -238,7 +238,7 @@ for i, run in enumerate(runs):
     if i % 2 == 0:
         assert sum(device["program"]["requested"]) == run["memory"]["trace_peak_requested_bytes"] == 120000000
 END
-    ok play_once one.jsonl -s arena -s bump --capacity 130MiB --export-html b.html
+    ok replay_once one.jsonl -s arena -s bump --capacity 130MiB --export-html b.html
     looked_at b.html --once
     python3 - b.html <<'END'
 import os, sys
@@ -267,13 +267,13 @@ END
 # bats test_tags=nightly
 @test "calls to the source at a point are those of a replay that ends there, and times those of the events" {
     "$TAPOOL" convert sample:jq -o jq.jsonl
-    ok play_once jq.jsonl -s arena -s lru -s direct -s bump -s system --export-html a.html
+    ok replay_once jq.jsonl -s arena -s lru -s direct -s bump -s system --export-html a.html
     python3 -S -E - a.html jq.jsonl >cuts <<'END'
 import itertools, json, re, sys
 text, lines = open(sys.argv[1]).read(), open(sys.argv[2]).read().splitlines()
 runs = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))["runs"]
 events = [json.loads(line) for line in lines[1:]]
-gets, puts = [0], [0] # of a policy that goes to the system for each block
+gets, puts = [0], [0] # of a strategy that goes to the system for each block
 for e in events:
     gets.append(gets[-1] + (e["op"] in ("alloc", "calloc", "realloc")))
     puts.append(puts[-1] + (e["op"] in ("free", "realloc")))
@@ -302,7 +302,7 @@ END
         is "$out" '" ".join("%d,%d" % (c["get"], c["put"]) for r in d["runs"] for c in [r["devices"][0]["source_calls"]])' "$said"
     done <cuts
     # What was resident at most is on the page of a host.
-    ok play_once jq.jsonl -s arena -s system --export-html c.html --export-json c.json
+    ok replay_once jq.jsonl -s arena -s system --export-html c.html --export-json c.json
     matches c.html "<p>Resident at most, as the kernel counts, blocks written wholly: arena [0-9.]+ [KM]iB, system [0-9.]+ [KM]iB\.</p>"
     TAPOOL_LEVELS=$(python3 -S -E -c 'import json; print(*(r["resident"]["peak_bytes"] for r in json.load(open("c.json"))["runs"]), sep=",")') python3 -S -E - c.html <<'END'
 import os, re, sys
@@ -320,8 +320,8 @@ END
           echo '{"op": "alloc", "id": '"$i"', "size": '$((1000000 * (1 + i % 5)))', "t": '"${i}0"'}'
           echo '{"op": "free", "id": '"$i"', "t": '"${i}5"'}'
       done; } >swings.jsonl
-    ok play_once swings.jsonl -s direct -s arena -s system --export-html a.html
-    ok play_once swings.jsonl -s direct --source virtual --export-html virtual.html
+    ok replay_once swings.jsonl -s direct -s arena -s system --export-html a.html
+    ok replay_once swings.jsonl -s direct --source virtual --export-html virtual.html
     lacks virtual.html '"resident":'
     ! sanitized || skip "a sanitizer's shadow is in what is resident"
     python3 -S -E - a.html <<'END'
@@ -369,7 +369,7 @@ END
     needs_browser
     golden=$CLI/golden/page-structure.txt
     structure() { python3 "$CLI/../browser/page_structure.py" "$@" 360 1200; }
-    ok play_once "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" -s torch -s arena -s lru --export-html a.html
+    ok replay_once "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" -s torch -s arena -s lru --export-html a.html
     structure a.html >got
     lacks got ', (overlaps|cut|outside)$'
     [ -z "${UPDATE_GOLDEN:-}" ] || cp got "$golden"
@@ -386,7 +386,7 @@ END
     done <<'END'
 s/^\.chart \{ width: 100%/.chart { width: 60%/
 s/^figure \{ margin: \.5rem/figure { margin: -3rem/
-s/class="holders"/class="keepers"/
+s/class="sites"/class="keepers"/
 s/^\.wide, pre \{ overflow-x: auto; max-width: 100%/.wide, pre { overflow-x: hidden; max-width: 100%/
 END
 }
@@ -400,7 +400,7 @@ END
   "events": [{"op": "mark", "name": "$name"}, {"op": "alloc", "id": 1, "size": 4096}, {"op": "mark", "name": "$long"},
              {"op": "alloc", "id": 2, "size": 8192}, {"op": "free", "id": 1}] }
 END
-    ok play_once hostile.json -s "arena" --export-html a.html
+    ok replay_once hostile.json -s "arena" --export-html a.html
     [ "$(grep -c '</script' a.html)" -eq "$(grep -c '^</script>$\|id="data">.*</script>$' a.html)" ]
     lacks a.html '<img'
     looked_at a.html
@@ -418,7 +418,7 @@ END
 
 # bats test_tags=nightly
 @test "the checks of a page can fail" {
-    ok play_once "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" -s arena -s lru --export-html a.html --export-json a.json
+    ok replay_once "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" -s arena -s lru --export-html a.html --export-json a.json
     looked_at a.html --once --json a.json
     noticed a.html --json a.json <<'END'
 s/page.view\("memory"/page.view("nothing"/
@@ -428,10 +428,10 @@ s/^main \{ /main { min-width: 3000px; /
 s/default-src 'none'/default-src */;s/^"use strict";$/"use strict"; fetch("https:\/\/example.invalid\/");/
 s/\(down \? -1 : 1\)/1/
 /<section class="answer">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
-/<section class="holders">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
+/<section class="sites">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
 /<section class="trace">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
 s/(<p class="pick">.*needs )([0-9])/\19\2/
 s/>driver calls</>driver things</
-s/"peak_granted_bytes":/"peak_granted_bytes":1/
+s/"peak_allocated_bytes":/"peak_allocated_bytes":1/
 END
 }

@@ -36,7 +36,7 @@ END
 @test "compare: every round, curve and figure is on the page, and it opens" {
     ok compare sample:sqlite sample:jq -s system -s arena -s lru --export-html a.html --export-json a.json
     compared_at a.html --json a.json
-    data_is a.html 'd["schema"] == "tapool.compare/1" and len(d["page"]["runs"]) == 6'
+    data_is a.html 'd["schema"] == "tapool.compare/2" and len(d["page"]["runs"]) == 6'
     data_is a.html 'all(len(v) == 4 for r in d["page"]["runs"] for v in r["rounds"].values())'
     # the median of the rounds is the value of the table, and the curve reaches the peak
     data_is a.html 'all(abs(sorted(r["rounds"]["ns_per_op"])[1] + sorted(r["rounds"]["ns_per_op"])[2]
@@ -56,7 +56,7 @@ END
     compared_at a.html --once --json a.json
     device_trace >gpu.trace
     for i in 1 2; do
-        ok play_once gpu.trace -s arena -s lru --fits --export-json "$i.json"
+        ok replay_once gpu.trace -s arena -s lru --fits --export-json "$i.json"
     done
     ok "$TAPOOL" compare 1.json 2.json --export-html b.html --export-json b.json
     compared_at b.html --once --json b.json
@@ -72,7 +72,7 @@ END
 @test "compare: many points are thinned to a page of its size, and no extreme is lost" {
     sanitized && skip "minutes under a sanitizer"
     "$TAPOOL" gen web-server --count 4000 -o web.tpt >/dev/null
-    ok play_once web.tpt -s arena -s lru --export-json one.json
+    ok replay_once web.tpt -s arena -s lru --export-json one.json
     python3 -S -E - <<'END'
 import copy, json
 one = json.load(open("one.json"))
@@ -80,7 +80,7 @@ runs = one["runs"]
 one["runs"] = []
 for i in range(40):
     run = copy.deepcopy(runs[i % 2])
-    run["strategy"]["label"] = "policy-%d" % i
+    run["strategy"]["label"] = "strategy-%d" % i
     one["runs"].append(run)
 json.dump(one, open("many.json", "w"))
 END
@@ -93,7 +93,7 @@ points = 0
 for run, stored in zip(d["page"]["runs"], json.load(open("many.json"))["runs"]):
     curve = run["page"]["devices"][0]["curve"]
     points += len(curve["events"])
-    for i, name in enumerate(("requested", "granted", "reserved")):
+    for i, name in enumerate(("requested", "allocated", "reserved")):
         values, all_values = list(itertools.accumulate(curve[name])), [p[1 + i] for p in stored["memory"]["curve"]]
         assert (min(values), max(values)) == (min(all_values), max(all_values)), name
 assert 10000 < points <= 41000, points
@@ -104,7 +104,7 @@ END
 @test "compare: of very many rows those stay that have changed, the worst first, each with its base" {
     sanitized && skip "minutes under a sanitizer"
     trace '{"op": "alloc", "id": 1, "size": 4096}' '{"op": "alloc", "id": 2, "size": 70000}' >a.trace
-    ok play_once a.trace -s arena --export-json one.json
+    ok replay_once a.trace -s arena --export-json one.json
     for case in '2400 1 0' '40 25 2000'; do
         # shellcheck disable=SC2086 # words
         python3 -S -E "$CLI/many_rows.py" write one.json many.json $case
@@ -118,7 +118,7 @@ END
 
 @test "compare: a stored curve that is none is refused by its place" {
     device_trace >gpu.json
-    ok play_once gpu.json -s arena --export-json one.json
+    ok replay_once gpu.json -s arena --export-json one.json
     for change in 'c[1] = [1, 2, 3]' 'c[1] = 7' 'c[1][2] = "x"' 'c[2][0] = -1' 'c[-1][0] = 0'; do
         python3 -S -E - "$change" <<'END'
 import json, sys
@@ -186,14 +186,14 @@ END
     capture live --base-bin ./stopping --export-html s.html --export-json s.json
     [ "$rc" -eq 130 ]
     compared_at s.html --once --json s.json
-    matches s.html '<h1>tapool check: UNFINISHED</h1>'
+    matches s.html '<h1>tapool check: ABORTED</h1>'
     matches s.html '<td>NOT CHECKED: interrupted</td>'
     matches s.html 's, exit 130<br>$'
     rm b.trace
     capture check --export-html a.html --export-json a.json
     [ "$rc" -eq 3 ]
     compared_at a.html --once --json a.json
-    matches a.html '<h1>tapool check: UNFINISHED</h1>'
+    matches a.html '<h1>tapool check: ABORTED</h1>'
     matches a.html 'The check did not get to its end'
     matches a.html 'the check ended before'
 }

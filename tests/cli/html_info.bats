@@ -149,8 +149,8 @@ END
 s/^(<p class="head">.*)57.66 KiB/\157.67 KiB/
 /<section class="contents">/,/<\/section>/s/ 6,486 events/ 6,487 events/
 /<section class="memory">/,/<\/section>/s/at event 1,844/at event 1,845/
-/<section class="holders">/,/<\/section>/s/18.72 ms/18.73 ms/
-/<section class="holders">/,/<\/section>/s/model.py:384/model.py:385/
+/<section class="sites">/,/<\/section>/s/18.72 ms/18.73 ms/
+/<section class="sites">/,/<\/section>/s/model.py:384/model.py:385/
 /<section class="trace">/,/<\/section>/s/half of 1,940/half of 1,941/
 /<section class="settings">/,/<\/section>/s/59,042 B/59,043 B/
 END

@@ -10,13 +10,13 @@ setup() {
     needs_pages
 }
 
-@test "a trace of few events has whole events on its axes, and a policy any name" {
+@test "a trace of few events has whole events on its axes, and a strategy any name" {
     { echo '{"format": "tapool-trace", "version": 1, "meta": {"name": "one"}}'
       echo '{"op": "alloc", "id": 1, "size": 4096}'; } >one.jsonl
     { cat one.jsonl; echo '{"op": "alloc", "id": 2, "size": 409600}'; echo '{"op": "free", "id": 1}'
       echo '{"op": "free", "id": 2}'; } >four.jsonl
     for name in one four; do
-        ok play_once $name.jsonl -s __proto__=arena -s constructor=lru --export-html $name.html
+        ok replay_once $name.jsonl -s __proto__=arena -s constructor=lru --export-html $name.html
     done
     looked_at one.html four.html --once
     noticed four.html <<'END'
@@ -26,7 +26,7 @@ END
 }
 
 @test "the checks of views can fail" {
-    ok play_once sample:sqlite -s arena -s lru --export-html a.html
+    ok replay_once sample:sqlite -s arena -s lru --export-html a.html
     looked_at a.html --once
     noticed a.html <<'END'
 s/ArrowLeft: e =>/ArrowUp: e =>/ ## fragmentation left goes to row
@@ -67,14 +67,14 @@ named_right() {
     local data="$TAPOOL_ROOT/tests/data/pytorch" name change
     for name in complete-small.pickle training-step.pickle.gz; do
         ok "$TAPOOL" convert "$data/$name" -o trace.jsonl -f
-        ok play_once "$data/$name" -s torch -s arena --export-html replay.html -f
+        ok replay_once "$data/$name" -s torch -s arena --export-html replay.html -f
         named_right replay.html trace.jsonl 40
         ok "$TAPOOL" info "$data/$name" --export-html info.html -f
         named_right info.html trace.jsonl 20
     done
     ok "$TAPOOL" info "$data/$name" trace.jsonl --export-html pair.html
     named_right pair.html trace.jsonl 20
-    ok play_once trace.jsonl -s torch -s arena --export-html replay.html -f
+    ok replay_once trace.jsonl -s torch -s arena --export-html replay.html -f
     named_right replay.html trace.jsonl 20
     while read -r change; do
         sed -E "$change" replay.html >bad.html

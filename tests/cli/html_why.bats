@@ -55,7 +55,7 @@ compared_at() {
 @test "a screenshot has every chart of a page, which is drawn without being scrolled" {
     needs_browser
     cp "$DATA/training-step.pickle.gz" "$DATA/complete-small.pickle" .
-    ok play_once training-step.pickle.gz -s torch -s lru --no-fits --bound-time 0 --export-html replay.html
+    ok replay_once training-step.pickle.gz -s torch -s lru --no-fits --bound-time 0 --export-html replay.html
     ok "$TAPOOL" compare sample:jq -s arena -s lru --rounds 3 --export-html compare.html
     device_trace >a.json
     ok "$TAPOOL" check a.json -s arena -s lru --update

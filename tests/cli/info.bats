@@ -108,13 +108,13 @@ d = json.load(open(sys.argv[1]))
 assert d["marks"] == {"count": 1, "distinct": 1, "names": ["load"]}, d["marks"]
 assert d["peak_requested_mark"] is None and d["operations"]["mark"] == 2
 END
-    ok play_once ends.json -s arena -v
+    ok replay_once ends.json -s arena -v
     matches "$out" '^      outside of all phases  +1 '
     lacks "$out" '\(none\)'
-    ok play_once ends.json -s arena --json --export-perfetto ends.perfetto
+    ok replay_once ends.json -s arena --json --export-perfetto ends.perfetto
     is "$out" '[p["name"] for p in r["memory"]["phases"]]' "[None, 'load', None]"
     lacks ends.perfetto '\(none\)'
-    capture play_once ends.json -s direct --capacity 4KiB --json
+    capture replay_once ends.json -s direct --capacity 4KiB --json
     is "$out" 'r["devices"][0]["first_failure"]["phase"]' None
     trace '{"op":"mark","name":"(none)"}' '{"op":"alloc","id":1,"size":100}' >only.json
     ok info only.json
@@ -163,7 +163,7 @@ END
 @test "the trace object is that of the replay result" {
     device_trace >gpu.json
     for trace in sample:sqlite sample:python-threads gpu.json; do
-        ok play_once "$trace" -s arena --json
+        ok replay_once "$trace" -s arena --json
         query "$out" 'json.dumps(r["trace"])' >"$SCRATCH/replayed"
         query "$out" 'json.dumps(d["tool"])' >>"$SCRATCH/replayed"
         ok info "$trace" --json
@@ -264,7 +264,7 @@ END
     : >empty.json
     mkdir folder
     alike() { # TRACE REGEX
-        refused 3 "^tapool: $2$" play_once "$1" -s arena
+        refused 3 "^tapool: $2$" replay_once "$1" -s arena
         cp "$err" "$SCRATCH/replay"
         refused 3 "^tapool: $2$" info "$1"
         diff "$SCRATCH/replay" "$err"
@@ -410,7 +410,7 @@ events_of() { # COUNT SIZE
     LC_ALL=C ok info sample:jq
     matches "$out" '^  692\.8 KiB +▁+▂▃▅▆▇█+$'
     matches "$out" '^  0 B +19\.11 ms from left to right; the highest of each column$'
-    LC_ALL=C ok play_once sample:jq -s arena -v
+    LC_ALL=C ok replay_once sample:jq -s arena -v
     lacks "$out" 'memory over time'
     LC_ALL=en_US.utf8 ok info sample:jq
     lacks "$out" '▁'

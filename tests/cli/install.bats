@@ -69,11 +69,11 @@ installed() { (cd / && env -i "$PREFIX/bin/tapool" "$@"); }
 @test "TAPOOL_SAMPLES goes before all" {
     mkdir mine
     trace '{"op":"alloc","id":1,"size":64}' >mine/sqlite.json
-    TAPOOL_SAMPLES=$PWD/mine ok play_once sample:sqlite -s arena --json
+    TAPOOL_SAMPLES=$PWD/mine ok replay_once sample:sqlite -s arena --json
     is "$out" 'r["trace"]["events"]' 1
-    TAPOOL_SAMPLES=$PWD/mine ok play_once sample:jq -s arena --json
+    TAPOOL_SAMPLES=$PWD/mine ok replay_once sample:jq -s arena --json
     is "$out" 'r["trace"]["events"]' 12000
-    TAPOOL_SAMPLES='' ok play_once sample:sqlite -s arena --json
+    TAPOOL_SAMPLES='' ok replay_once sample:sqlite -s arena --json
     is "$out" 'r["trace"]["events"]' 6170
 }
 

@@ -54,7 +54,7 @@ counted() {
     shift
     rm -f count.*
     PAD=$pad valgrind --command-line-only=yes --tool=callgrind --quiet --log-file=log.%p --trace-children=yes \
-        --collect-atstart=no --toggle-collect=tp_play_counted --callgrind-out-file=count.%p \
+        --collect-atstart=no --toggle-collect=tp_replay_counted --callgrind-out-file=count.%p \
         "$TAPOOL" replay "$@" --passes count --json >result.json
     cat count.* | sed -n 's/^totals: //p' | python3 -c 'import sys; print(sum(map(int, sys.stdin)))'
 }

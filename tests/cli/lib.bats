@@ -45,11 +45,11 @@ info = subprocess.run([os.environ["TAPOOL"], "info", "--json", run["trace"]["pat
                       check=True, capture_output=True)
 count = json.loads(info.stdout)["operations"]
 allocs, reallocs = count["alloc"], count.get("realloc", 0)
-played = [(s - b + extra) for s, b, extra in zip(seen, base, (4, 0, 4))]
-replays = played[0] / allocs
-assert replays == int(replays), (played, allocs)
-assert played[1] == replays * reallocs, (played, replays, reallocs)
-assert played[2] == played[0], played
+replayed = [(s - b + extra) for s, b, extra in zip(seen, base, (4, 0, 4))]
+replays = replayed[0] / allocs
+assert replays == int(replays), (replayed, allocs)
+assert replayed[1] == replays * reallocs, (replayed, replays, reallocs)
+assert replayed[2] == replayed[0], replayed
 # usage; cold, then the steady ones; one to warm up, then the latencies. On a machine that is busy one
 # replay may be all there is time for: then it is the cold one, and nothing is warmed up.
 steady = run["throughput"]["replays"]
@@ -214,8 +214,8 @@ assert [f["label"] for f in d["failed"]] == ["lib:aborts.so", "lib:hangs.so"], d
 
 @test "a library without malloc_usable_size: what it handed out is not known, and not zero" {
     ok odd silent --format json
-    is "$out" 'r["memory"]["peak_granted_bytes"], r["memory"]["internal_fragmentation"]' '(None, None)'
-    is "$out" 'r["memory"]["at_peak_demand"]["requested_bytes"]' 15854
+    is "$out" 'r["memory"]["peak_allocated_bytes"], r["memory"]["internal_fragmentation"]' '(None, None)'
+    is "$out" 'r["memory"]["at_trace_peak"]["requested_bytes"]' 15854
     is "$out" 'r["strategy"]["library"]' silent.so
     ok odd silent --verify
     lacks "$out" rounding
@@ -330,7 +330,7 @@ assert "env" not in runs[0]["strategy"]["options"]' "$out"
     is "$out" '[x["strategy"]["label"] for x in d["runs"]]' "['system', 'arena']"
 }
 
-@test "the libraries of this machine play and keep every block" {
+@test "the libraries of this machine replay and keep every block" {
     unset TAPOOL_LIBRARY_PATH
     ok "$TAPOOL" strategies
     found=$(awk '/^  lib:[a-z]/ && $3 == "host" { print $1 }' "$out")
@@ -504,7 +504,7 @@ assert abs(at["allowed"] - 9) < 1e-9 and abs(peak["allowed"] - (64 << 20) / peak
     rm tapool-baseline.json
     refused 2 "library './absent.so': No such file" "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./absent.so
     ok "$TAPOOL" check sample:jq -s arena --update
-    refused 2 "^tapool: --base-lib is about malloc libraries, and cell 'arena' plays none$" \
+    refused 2 "^tapool: --base-lib is about malloc libraries, and cell 'arena' replays none$" \
         "$TAPOOL" check -s arena --base-lib ./old.so
 }
 
@@ -548,7 +548,7 @@ SH
     matches "$out" 'memory and counts +vs main/libmy.so, resident in 10 pairs +1 of 1 cell'
     matches "$out" 'instructions +(vs main/libmy.so, callgrind|NOT CHECKED: valgrind)'
     matches old-arguments 'throughput'
-    lacks old-arguments 'mapped' # the libraries differ, and not what plays them
+    lacks old-arguments 'mapped' # the libraries differ, and not what replays them
     matches "$out" '^  again: .* check sample:jq -s my=lib:./libmy.so '
     not test -e tapool-baseline.json
     refused 2 'there is no tapool-baseline.json' "$TAPOOL" check sample:jq -s my=lib:./libmy.so
@@ -597,7 +597,7 @@ SH
     lacks "$out" 'not in every cell: .*my'
 }
 
-@test "how to play one library in detail is said whole and as a shell takes it" {
+@test "how to replay one library in detail is said whole and as a shell takes it" {
     local folder='./a-folder-of-some-length/and-$another-one-in-it'
     mkdir -p "$folder"
     cp "$MALLOCS/silent.so" "$folder/lib.so"

@@ -1,7 +1,7 @@
 """Stored results of very many rows, and which of them are left on a page that has no room for all.
 
-many_rows.py write ONE.json MANY.json POLICIES TRACES NAME: results of so many policies on so many traces, made from
-the first run of ONE.json, with names that are NAME bytes longer. Every third policy needs more or less memory.
+many_rows.py write ONE.json MANY.json STRATEGIES TRACES NAME: results of so many strategies on so many traces, made from
+the first run of ONE.json, with names that are NAME bytes longer. Every third strategy needs more or less memory.
 
 many_rows.py cells ONE.json MANY.json COUNT NAME: a baseline of so many cells, each the first one of ONE.json under a
 name of its own, which is NAME bytes longer. Every third one held less memory.
@@ -14,16 +14,16 @@ import re
 import sys
 
 
-def write(one, many, policies, traces, name):
+def write(one, many, strategies, traces, name):
     with open(one) as file:
         result = json.load(file)
     run, result["runs"] = result["runs"][0], []
     for t in range(int(traces)):
-        for i in range(int(policies)):
+        for i in range(int(strategies)):
             new = copy.deepcopy(run)
             new["trace"]["name"] = "trace-%d" % t + "n" * int(name)
             new["trace"]["program_hash"] = "%064x" % (t + 1)
-            new["strategy"]["label"] = "policy-%d" % i + "l" * int(name)
+            new["strategy"]["label"] = "strategy-%d" % i + "l" * int(name)
             change = 4096 * ((i * 7919 + t) % 1000 - 499) if i % 3 == 1 else 0
             for of in (new, *new["devices"]):
                 of["memory"]["peak_reserved_bytes"] = (1 << 24) + change
@@ -37,7 +37,7 @@ def cells(one, many, count, name):
         baseline = json.load(file)
     (trace, strategies), = baseline["cells"].items()
     cell = next(iter(strategies.values()))
-    baseline["cells"] = {trace: {"policy-%d" % i + "l" * int(name): copy.deepcopy(cell) for i in range(int(count))}}
+    baseline["cells"] = {trace: {"strategy-%d" % i + "l" * int(name): copy.deepcopy(cell) for i in range(int(count))}}
     for i, of in enumerate(baseline["cells"][trace].values()):
         for values in of.values():
             if i % 3 == 1:

@@ -13,12 +13,12 @@ setup() {
 info() { "$TAPOOL" info "$@"; }
 why() { "$TAPOOL" why "$@"; }
 
-rows='{p["place"]: int(p["bytes"]) for p in d["peak_holders"]["places"]}'
+rows='{p["place"]: int(p["bytes"]) for p in d["peak_sites"]["places"]}'
 
 @test "info --by metadata: live memory by what the program said of it" {
     ok info labelled.pickle --by metadata --json
     is "$out" "$rows" "{'freed; of a block that is freed': 8192, 'activations; saved for backward': 4096, 'weights': 1536, '[mallocWithAddress]; (long text)': 512}"
-    is "$out" '[(r["why"], int(r["bytes"])) for r in d["peak_holders"]["rests"]]' "[('without metadata', 2048)]"
+    is "$out" '[(r["why"], int(r["bytes"])) for r in d["peak_sites"]["rests"]]' "[('without metadata', 2048)]"
     ok info labelled.pickle --by metadata --at 14 --json # the address of what was freed was used again
     is "$out" "sorted(${rows/peak_/})" "['[mallocWithAddress]; (long text)', 'activations; saved for backward', 'again', 'weights']"
     ok info labelled.pickle --by metadata

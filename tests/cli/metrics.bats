@@ -15,7 +15,7 @@ steady=200ms
 json() {
     local file=$1
     shift
-    ok play_once "$@" --json || return 1
+    ok replay_once "$@" --json || return 1
     cp "$out" "$file"
 }
 
@@ -33,16 +33,16 @@ def keys(what, value, names):
     assert not missing, "%s lacks %s" % (what, missing)
 
 d = json.load(open(sys.argv[1]))
-assert d["schema"] == "tapool.result/1" and d["partial"] is False and d["seed"] == 1
+assert d["schema"] == "tapool.result/2" and d["partial"] is False and d["seed"] == 1
 keys("tool", d["tool"], "version build compiler")
 keys("clock", d["clock"], "name step_ns stamp_ns")
 assert isinstance(d["machine"], dict) and d["machine"]
 assert len(d["runs"]) == 6
 latency = "count mean_ns min_ns p50_ns p90_ns p99_ns p99_9_ns max_ns coarse buckets"
-memory = ("trace_peak_requested_bytes peak_requested_bytes peak_requested_event peak_granted_bytes "
+memory = ("trace_peak_requested_bytes peak_requested_bytes peak_requested_event peak_allocated_bytes "
           "peak_reserved_bytes peak_reserved_event peak_carved_bytes peak_metadata_bytes "
           "end_reserved_bytes overhead internal_fragmentation external_fragmentation "
-          "unused_reserved weight at_peak_demand")
+          "unused_reserved weight at_trace_peak")
 for r in d["runs"]:
     keys("run", r, "trace strategy source touch latency_scope memory source_calls failed_allocations "
                    "skipped_operations first_failed_event throughput latency devices warnings")
@@ -51,21 +51,21 @@ for r in d["runs"]:
     keys("strategy", r["strategy"], "name label options")
     keys("source", r["source"], "name options")
     keys("memory", r["memory"], memory)
-    keys("at_peak_demand", r["memory"]["at_peak_demand"],
-         "requested_bytes granted_bytes reserved_bytes idle_bytes idle_pieces largest_piece_bytes cached_bytes")
+    keys("at_trace_peak", r["memory"]["at_trace_peak"],
+         "requested_bytes allocated_bytes reserved_bytes free_bytes free_blocks largest_free_block_bytes cached_bytes")
     keys("source_calls", r["source_calls"], "get put wait get_bytes put_bytes reuse")
-    keys("throughput", r["throughput"], "ns_per_op low_ns_per_op high_ns_per_op cold_ns_per_op "
-                                        "engine_ns_per_op runs_ns_per_op")
+    keys("throughput", r["throughput"], "ns_per_op ci95_low_ns_per_op ci95_high_ns_per_op cold_ns_per_op "
+                                        "replay_overhead_ns_per_op runs_ns_per_op")
     for kind in ("alloc", "free", "realloc"):
         keys(kind, r["latency"][kind], latency)
     keys("device", r["devices"][0], "index memory source_calls failed_allocations")
-    assert r["latency_scope"] == "policy_and_source" and r["touch"] == "first"
+    assert r["latency_scope"] == "strategy_and_source" and r["touch"] == "first"
     assert len(r["trace"]["program_hash"]) == 64
     t = r["throughput"]
-    assert (t["low_ns_per_op"] is None) == (len(t["runs_ns_per_op"]) < 2)
-    if t["low_ns_per_op"] is not None:
-        assert 0 <= t["low_ns_per_op"] <= t["ns_per_op"] <= t["high_ns_per_op"]
-    assert t["engine_ns_per_op"] >= 0 and len(t["runs_ns_per_op"]) >= 1
+    assert (t["ci95_low_ns_per_op"] is None) == (len(t["runs_ns_per_op"]) < 2)
+    if t["ci95_low_ns_per_op"] is not None:
+        assert 0 <= t["ci95_low_ns_per_op"] <= t["ns_per_op"] <= t["ci95_high_ns_per_op"]
+    assert t["replay_overhead_ns_per_op"] >= 0 and len(t["runs_ns_per_op"]) >= 1
     for l in r["latency"].values():
         assert l["min_ns"] <= l["mean_ns"] <= l["max_ns"] + 1
         known = [l[p] for p in ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns") if l[p] is not None]
@@ -73,8 +73,8 @@ for r in d["runs"]:
     if r["strategy"]["name"] == "system":
         assert r["source_calls"]["get"] is None and r["memory"]["peak_carved_bytes"] is None
     else:
-        m = r["memory"]; at = m["at_peak_demand"]
-        assert at["granted_bytes"] + at["idle_bytes"] == at["reserved_bytes"] <= m["peak_reserved_bytes"]
+        m = r["memory"]; at = m["at_trace_peak"]
+        assert at["allocated_bytes"] + at["free_bytes"] == at["reserved_bytes"] <= m["peak_reserved_bytes"]
         assert m["overhead"] >= 1
 END
     is r.json '[x["trace"]["name"] for x in d["runs"]]' "['sqlite', 'sqlite', 'sqlite', 'python-threads', 'python-threads', 'python-threads']"
@@ -138,8 +138,8 @@ agree() {
     ok "$TAPOOL" replay sample:sqlite -s arena --min-time 0 --export-json r.json
     cp "$out" screen
     python3 "$CLI/agree.py" screen r.json
-    for change in 's/("idle_bytes":\s*)[0-9]+/\11709568/' 's/("idle_pieces":\s*)([0-9])/\19\2/' \
-        's/("engine_ns_per_op":\s*)/\19/' 's/("count":\s*)/\11/' 's/("reuse":\s*)[0-9.]+/\10.5/'; do
+    for change in 's/("free_bytes":\s*)[0-9]+/\11709568/' 's/("free_blocks":\s*)([0-9])/\19\2/' \
+        's/("replay_overhead_ns_per_op":\s*)/\19/' 's/("count":\s*)/\11/' 's/("reuse":\s*)[0-9.]+/\10.5/'; do
         sed -E "$change" r.json >changed.json
         not cmp -s r.json changed.json
         ! python3 "$CLI/agree.py" screen changed.json 2>/dev/null || fail "not seen: $change"
@@ -178,7 +178,7 @@ END
     is r.json 'r["memory"]["trace_peak_requested_bytes"]' 9001
     is r.json 'r["memory"]["peak_requested_event"]' 5
     # pages of 4 KiB: 1 for id 1, 2 for id 2, then 3 for id 2, 1 for id 3
-    is r.json 'r["memory"]["at_peak_demand"]["reserved_bytes"]' 16384
+    is r.json 'r["memory"]["at_trace_peak"]["reserved_bytes"]' 16384
     is r.json 'r["memory"]["end_reserved_bytes"]' 4096
     is r.json '(r["trace"]["events"], r["trace"]["objects"], r["trace"]["live_at_end"], r["trace"]["unknown"])' \
         "(6, 3, 1, ['time'])"
@@ -244,7 +244,7 @@ same() { diff "$1" "$2" >&2 || fail "$1 and $2 differ"; }
 @test "stdin, JSON Lines, a sample's name and other formatting: one program" {
     json file.json "$SAMPLES/sqlite.json" -s arena
     python3 "$CLI/class_e.py" file.json >exact.file
-    ok play_once - -s arena --json <"$SAMPLES/sqlite.json"
+    ok replay_once - -s arena --json <"$SAMPLES/sqlite.json"
     python3 "$CLI/class_e.py" "$out" | sed 's/\(trace.name\) .*/\1 sqlite/' >exact.stdin
     same exact.file exact.stdin
     # shellcheck disable=SC2016 # sh expands it
@@ -279,7 +279,7 @@ END
 }
 
 @test "stdin feeds every strategy and every pass" {
-    ok play - --json <"$SAMPLES/sqlite.json"
+    ok replay - --json <"$SAMPLES/sqlite.json"
     is "$out" '[x["strategy"]["name"] for x in d["runs"]]' "['system', 'arena']"
     is "$out" '{x["trace"]["events"] for x in d["runs"]}' '{6170}'
     is "$out" '{x["memory"]["trace_peak_requested_bytes"] for x in d["runs"]}' '{315477}'
@@ -293,7 +293,7 @@ END
         python3 "$CLI/class_e.py" r.json
     done >alone
     same together alone
-    ok play_once sample:sqlite sample:jq -s bump
+    ok replay_once sample:sqlite sample:jq -s bump
     [ "$(grep -c '^In short: bump' "$out")" -eq 2 ]
     matches "$out" '^sqlite\.json '
     matches "$out" '^jq\.json '
@@ -309,11 +309,11 @@ END
     is r.json 'sorted(r["trace"]["repairs"].items())' \
         "[('double_alloc', 1), ('realloc_unknown', 1), ('realloc_zero', 1), ('time_backwards', 1), ('unknown_free', 2), ('zero_size', 1)]"
     is r.json 'r["memory"]["trace_peak_requested_bytes"]' 84
-    ok play_once dirty.json -s arena --repair
+    ok replay_once dirty.json -s arena --repair
     tr -s ' \n' ' ' <"$out" >line
     matches line 'repaired: 2 unknown_free, 1 double_alloc, 1 zero_size, 1 realloc_unknown, 1 realloc_zero, 1 time_backwards'
-    refused 3 'event 2' play_once dirty.json -s arena
-    refused 3 'event 2' play_once dirty.json -s arena --strict
+    refused 3 'event 2' replay_once dirty.json -s arena
+    refused 3 'event 2' replay_once dirty.json -s arena --strict
     json r.json sample:sqlite -s arena --repair
     is r.json 'r["trace"]["repairs"]' '{}'
 }
@@ -325,7 +325,7 @@ END
     is r.json '{x["strategy"]["name"] for x in d["runs"]}' "{'arena'}"
     is r.json 'd["runs"][0]["strategy"]["options"]["arena_size"]' 1MiB
     is r.json 'd["runs"][2]["strategy"]["options"]["refill_target"]' 4KiB
-    ok play_once sample:sqlite -s small=arena:arena_size=1MiB -s arena
+    ok replay_once sample:sqlite -s small=arena:arena_size=1MiB -s arena
     matches "$out" '^  small  '
     matches "$out" '^  arena  '
     json r.json sample:sqlite -s arena -s arena
@@ -340,7 +340,7 @@ END
     is r.json '[x["memory"]["peak_reserved_bytes"] <= 262144 for x in d["runs"]]' '[True, True, True]'
     is r.json '[x["memory"]["overhead"] for x in d["runs"]]' '[None, None, None]'
     is r.json 'r["skipped_operations"] > 0' True
-    is r.json 'r["source"]["name"], r["source"]["decorators"][0]["options"]["capacity"]' "('virtual+limit', '256KiB')"
+    is r.json 'r["source"]["name"], r["source"]["wrappers"][0]["options"]["capacity"]' "('virtual+limit', '256KiB')"
     json s.json sample:sqlite -s arena --source host+limit:capacity=256KiB
     is s.json 'r["failed_allocations"]' "$(query r.json 'r["failed_allocations"]')"
     json s.json sample:sqlite -s arena --source virtual+limit:capacity=256KiB --on-oom stop
@@ -354,9 +354,9 @@ END
 
 @test "a virtual source has no driver's time in it, and says so" {
     json r.json sample:sqlite -s arena -s direct --source virtual
-    is r.json '{(x["latency_scope"], x["touch"]) for x in d["runs"]}' "{('policy', 'none')}"
-    ok play_once sample:sqlite -s arena --source virtual
-    matches "$out" '^Policy time '
+    is r.json '{(x["latency_scope"], x["touch"]) for x in d["runs"]}' "{('strategy', 'none')}"
+    ok replay_once sample:sqlite -s arena --source virtual
+    matches "$out" '^Strategy time '
     device_trace >gpu.json
     json r.json gpu.json
     is r.json '[x["strategy"]["name"] for x in d["runs"]]' "['arena', 'lru', 'stream-pool', 'bump', 'direct']"
@@ -405,22 +405,22 @@ END
 }
 
 @test "--export-json holds the same as stdout, --json is --format json" {
-    ok play_once sample:sqlite -s arena --format json --export-json r.json
+    ok replay_once sample:sqlite -s arena --format json --export-json r.json
     cmp "$out" r.json
-    ok play_once sample:sqlite -s arena --json --export-json /dev/null
-    is "$out" 'd["schema"]' tapool.result/1
+    ok replay_once sample:sqlite -s arena --json --export-json /dev/null
+    is "$out" 'd["schema"]' tapool.result/2
 }
 
-@test "more threads than one are said to be played by one" {
-    ok play_once sample:python-threads -s arena
-    matches "$out" '4 recorded threads played by 1: no lock contention in these times'
-    ok play_once sample:sqlite -s arena
+@test "more threads than one are said to be replayed by one" {
+    ok replay_once sample:python-threads -s arena
+    matches "$out" '4 recorded threads replayed by 1: no lock contention in these times'
+    ok replay_once sample:sqlite -s arena
     lacks "$out" 'recorded threads'
 }
 
 @test "system: what lies free in its heap at the start is held as well" {
     trace '{"op":"alloc","id":1,"size":4096}' '{"op":"alloc","id":2,"size":5000}' >small.json
-    ok play_once small.json -s system --json
+    ok replay_once small.json -s system --json
     # a sanitizer's malloc keeps no statistics
-    is "$out" '"address" in d["tool"]["build"] or "thread" in d["tool"]["build"] or r["memory"]["peak_reserved_bytes"] >= r["memory"]["peak_granted_bytes"]' True
+    is "$out" '"address" in d["tool"]["build"] or "thread" in d["tool"]["build"] or r["memory"]["peak_reserved_bytes"] >= r["memory"]["peak_allocated_bytes"]' True
 }

@@ -22,21 +22,21 @@ teardown() {
 }
 
 @test "--source cuda: exit 4, with a sentence and a way out" {
-    refused 4 'built without the CUDA Toolkit$' play gpu.json --source cuda -s direct
+    refused 4 'built without the CUDA Toolkit$' replay gpu.json --source cuda -s direct
     matches "$err" "^hint: .*--source virtual"
-    refused 4 'built without the CUDA Toolkit$' play gpu.json --source cuda
+    refused 4 'built without the CUDA Toolkit$' replay gpu.json --source cuda
 }
 
 @test "cudaMallocAsync: exit 4, with a sentence and a way out" {
-    refused 4 'cudaMallocAsync.*built without the CUDA Toolkit$' play gpu.json -s cudaMallocAsync
+    refused 4 'cudaMallocAsync.*built without the CUDA Toolkit$' replay gpu.json -s cudaMallocAsync
     matches "$err" '^hint: .*stream-pool'
 }
 
-@test "device traces are played on a virtual device" {
-    ok play gpu.json -s stream-pool -s direct --json
+@test "device traces are replayed on a virtual device" {
+    ok replay gpu.json -s stream-pool -s direct --json
     is "$out" 'r["source"]["name"]' virtual
     is "$out" 'r["memory"]["peak_requested_bytes"]' 24117248
-    ok play gpu.json
+    ok replay gpu.json
     matches "$out" 'virtual GPU'
 }
 

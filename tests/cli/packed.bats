@@ -42,8 +42,8 @@ setup() {
         cat "sqlite.json.$packer" "sqlite.json.$packer" >two
         refused 3 "^tapool: two:[0-9]+: something follows the end of the trace$" info two
         matches "$err" "^hint: lines and bytes are counted in the unpacked trace$"
-        ok play_once "sqlite.json.$packer" -s arena
-        ok play_once - -s arena <"sqlite.json.$packer"
+        ok replay_once "sqlite.json.$packer" -s arena
+        ok replay_once - -s arena <"sqlite.json.$packer"
     done
 }
 
@@ -63,7 +63,7 @@ setup() {
         for cut in 9 100 $((size / 2)) $((size - 1)); do
             head -c "$cut" whole >cut.x
             refused 3 "^tapool: cut\.x: the $packer data ends too early: truncated\?$" info cut.x
-            refused 3 "^tapool: stdin: the $packer data ends too early: truncated\?$" play_once - <cut.x
+            refused 3 "^tapool: stdin: the $packer data ends too early: truncated\?$" replay_once - <cut.x
         done
         { head -c $((size / 2)) whole && head -c 300 /dev/zero && tail -c +$((size / 2 + 301)) whole; } >damaged
         refused 3 "^tapool: damaged: the $packer data is damaged at byte [0-9]+$" info damaged
@@ -92,7 +92,7 @@ setup() {
     } >bomb.json
     for packer in $(packers); do
         pack "$packer" bomb.json >bomb
-        for command in info play_once; do
+        for command in info replay_once; do
             refused 3 "^tapool: bomb: unpacks to more than 16 MiB from [0-9.,]+ (B|KiB): a decompression bomb\?$" \
                 "$command" --max-memory 16MiB bomb
             matches "$err" "^hint: --max-memory=SIZE reads on$"

@@ -22,13 +22,13 @@ passes() { # LIST
     [ "$(passes latency,throughput)" = "throughput latency | throughput latency" ]
     [ "$(passes count)" = "count | instructions" ]
     [ "$(passes resident)" = "resident | resident" ]
-    [ "$(passes usage,mapped)" = "usage | memory source_calls failed_allocations devices" ] # of a policy it is known
+    [ "$(passes usage,mapped)" = "usage | memory source_calls failed_allocations devices" ] # of a strategy it is known
     [ "$(passes usage,fits,verify)" = \
         "verify usage fits | memory source_calls failed_allocations devices" ]
     python3 -c '
 import json, sys
 run = json.load(open(sys.argv[1]))["runs"][0]
-assert run["verified"] is True and run["memory"]["fits_in_bytes"] > 0' "$BATS_TEST_TMPDIR/r.json"
+assert run["verified"] is True and run["memory"]["min_capacity_bytes"] > 0' "$BATS_TEST_TMPDIR/r.json"
 }
 
 # bats test_tags=nightly
@@ -61,7 +61,7 @@ for r in run("--passes", "usage,resident", "-s", "system", "-s", "direct", "-s",
     if r["strategy"]["name"] != "system":
         assert resident["at_peak_bytes"] > needed, (resident, needed)
     if r["strategy"]["name"] == "direct": # all that it holds is written, and 64 bytes a range
-        held = r["memory"]["at_peak_demand"]["reserved_bytes"]
+        held = r["memory"]["at_trace_peak"]["reserved_bytes"]
         assert held <= resident["at_peak_bytes"] <= held * 1.05 + 32 * page, (resident, held)
 virtual, = run("--passes", "usage,resident", "-s", "direct", "--source", "virtual")
 assert "resident" not in virtual and virtual["passes"] == ["usage"], virtual

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Pinned memory of the host in PyTorch snapshots: a memory space of its own, and the strategy that
-# plays its allocator. The snapshots are made by hand by its public rules (snapshot.py).
+# replays its allocator. The snapshots are made by hand by its public rules (snapshot.py).
 
 # shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
 load common
@@ -29,7 +29,7 @@ verify() { "$TAPOOL" verify "$@"; }
 
 @test "torch-pinned takes what the snapshot says was taken: 20.4 GiB asked take 32" {
     snapshot pinned >pinned.pickle
-    ok "$TAPOOL" replay --min-time 0 pinned.pickle --json # the recorded policy first, on simulated memory
+    ok "$TAPOOL" replay --min-time 0 pinned.pickle --json # the recorded strategy first, on simulated memory
     is "$out" '[r["strategy"]["name"] for r in d["runs"]][:2]' "['torch-pinned', 'arena']"
     is "$out" 'r["source"]["name"]' virtual
     is "$out" 'r["memory"]["peak_reserved_bytes"] == r["recorded"]["devices"][0]["peak_reserved_bytes"] == (32 << 30) + (132 << 20)' True
@@ -39,7 +39,7 @@ verify() { "$TAPOOL" verify "$@"; }
     is "$out" 'r["memory"]["peak_reserved_bytes"] == 21904334848 + (82 << 20) + 3 * 4096' True
 }
 
-@test "beside GPUs it is left out and named, and --space plays it" {
+@test "beside GPUs it is left out and named, and --space replays it" {
     snapshot both >both.pickle
     ok info both.pickle
     matches "$out" '^  memory space  GPU; left out: host \(pinned\) \(32 events, 20\.69 GiB\)'
@@ -92,7 +92,7 @@ verify() { "$TAPOOL" verify "$@"; }
         snapshot "$kind" >"$kind.pickle"
         ok info "$kind.pickle" --json
         is "$out" 'd["nothing"]' "$cause"
-        refused 3 'no events: ' play_once "$kind.pickle"
+        refused 3 'no events: ' replay_once "$kind.pickle"
         grep -qF "no events: $cause" "$err"
         ok why "$kind.pickle" --json
     done <<'END'

@@ -28,7 +28,7 @@ misfit() { make_plugin "$1.so" "$TAPOOL_ROOT/tests/plugins/misfit.c" -Wno-unused
 buddy() { make_plugin buddy.so "$TAPOOL_ROOT/scripts/plugin-example/buddy.c" -O2 "$@"; }
 
 # unusable REGEX FILE: refused as an input, and nothing else said.
-unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
+unusable() { refused 3 "$1" replay_once sample:sqlite -s "plugin:$2"; }
 
 @test "the headers compile alone, in C11, C17 and C++" {
     printf '#include <tapool/strategy.h>\nextern int unused;\n' >one.c
@@ -44,20 +44,20 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
     nm one.o | grep -q ' [DR] tapool_plugin$'
 }
 
-@test "the example is short, and plays" {
+@test "the example is short, and replays" {
     [ "$(wc -l <"$TAPOOL_ROOT/scripts/plugin-example/buddy.c")" -lt 150 ]
     buddy -std=c11 -pedantic -Wconversion
     for sample in sqlite jq python-threads; do
-        ok play "sample:$sample" -s plugin:./buddy.so --verify
+        ok replay "sample:$sample" -s plugin:./buddy.so --verify
         matches "$out" '^plugin:buddy on host +this machine.s memory \(mmap\); '
         matches "$out" '^ +plug-in buddy\.so 1\.0$'
         matches "$out" 'no overlap,'
     done
-    ok play sample:training-step -s plugin:./buddy.so --verify # on virtual
-    ok play_once sample:sqlite -s plugin:buddy.so,range=1MiB -s "plugin:{$PWD/buddy.so}" -s arena
+    ok replay sample:training-step -s plugin:./buddy.so --verify # on virtual
+    ok replay_once sample:sqlite -s plugin:buddy.so,range=1MiB -s "plugin:{$PWD/buddy.so}" -s arena
     matches "$out" '^ +plugin:buddy,range=1MiB +1 MiB'
     matches "$out" '^ +plugin:buddy,range=256KiB +1 MiB'
-    ok play_once sample:sqlite -s mine=Plugin:buddy.so,range=64KiB --json
+    ok replay_once sample:sqlite -s mine=Plugin:buddy.so,range=64KiB --json
     is "$out" 'r["strategy"]["label"]' mine
     is "$out" 'r["strategy"]["name"]' plugin:buddy
     is "$out" 'r["strategy"]["options"]["range"]' 64KiB
@@ -66,18 +66,18 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
 
 @test "options of a plug-in are its own" {
     buddy
-    refused 2 "strategy 'plugin:buddy' has no option 'rnage'$" play_once sample:sqlite -s plugin:./buddy.so,rnage=1MiB
+    refused 2 "strategy 'plugin:buddy' has no option 'rnage'$" replay_once sample:sqlite -s plugin:./buddy.so,rnage=1MiB
     matches "$err" "did you mean 'range'"
-    refused 2 "option 'range' of strategy 'plugin:buddy' is 7B, below the minimum 4KiB$" play_once sample:sqlite -s plugin:./buddy.so,range=7
-    refused 2 "^tapool: strategy 'plugin' needs its PATH$" play_once sample:sqlite -s plugin
-    refused 2 "^tapool: a plugin has a path" play_once sample:sqlite -s plugin:,range=1
-    refused 2 "the braces around the path of a plugin do not match$" play_once sample:sqlite -s 'plugin:{a'
-    refused 2 "the braces around the path of a plugin do not match$" play_once sample:sqlite -s 'plugin:{./a}b,c.so}'
+    refused 2 "option 'range' of strategy 'plugin:buddy' is 7B, below the minimum 4KiB$" replay_once sample:sqlite -s plugin:./buddy.so,range=7
+    refused 2 "^tapool: strategy 'plugin' needs its PATH$" replay_once sample:sqlite -s plugin
+    refused 2 "^tapool: a plugin has a path" replay_once sample:sqlite -s plugin:,range=1
+    refused 2 "the braces around the path of a plugin do not match$" replay_once sample:sqlite -s 'plugin:{a'
+    refused 2 "the braces around the path of a plugin do not match$" replay_once sample:sqlite -s 'plugin:{./a}b,c.so}'
     matches "$err" '^hint: .* a file takes a link without them$'
     cp buddy.so 'a{b},c.so'
-    ok play_once sample:sqlite -s 'plugin:{./a{b},c.so}'
+    ok replay_once sample:sqlite -s 'plugin:{./a{b},c.so}'
     cp buddy.so 'a}b.so'
-    ok play_once sample:sqlite -s 'plugin:./a}b.so'
+    ok replay_once sample:sqlite -s 'plugin:./a}b.so'
 }
 
 @test "what is no plug-in is refused, in words" {
@@ -141,9 +141,9 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
 @test "no text of a plug-in steers the terminal" {
     misfit loud '-DSUMMARY="\033]0;title\007\033[2J"' '-DVERSION="\033[31m1"'
     mv loud.so $'lo\033[31mud.so'
-    ok play_once sample:sqlite -s $'plugin:./lo\033[31mud.so'
+    ok replay_once sample:sqlite -s $'plugin:./lo\033[31mud.so'
     harmless "$out"
-    refused 3 "^tapool: plugin './lo.\[31mud.so2' is not there$" play_once sample:sqlite -s $'plugin:./lo\033[31mud.so2'
+    refused 3 "^tapool: plugin './lo.\[31mud.so2' is not there$" replay_once sample:sqlite -s $'plugin:./lo\033[31mud.so2'
 }
 
 @test "what crashes while it is loaded ends in a sentence" {
@@ -155,7 +155,7 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
 
 @test "overlapping memory is found with its event" {
     misfit overlap -DOVERLAP
-    refused 4 "event 111: strategy 'plugin:misfit' returned bytes of the live block of event 110$" play_once sample:sqlite -s plugin:./overlap.so --verify
+    refused 4 "event 111: strategy 'plugin:misfit' returned bytes of the live block of event 110$" replay_once sample:sqlite -s plugin:./overlap.so --verify
 }
 
 @test "no file that came with a folder makes tapool run a plug-in" {
@@ -164,19 +164,19 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
         printf '[replay]\nstrategy = %s\n' "$text" >.tapool.ini
         unset TAPOOL_CONFIG
         refused 2 "^tapool: .*\.tapool\.ini:2: '.*' runs code from a file: a \.tapool\.ini may not name it$" \
-            play_once sample:sqlite
-        TAPOOL_CONFIG=.tapool.ini capture play_once sample:sqlite # the user's choice
+            replay_once sample:sqlite
+        TAPOOL_CONFIG=.tapool.ini capture replay_once sample:sqlite # the user's choice
         lacks "$err" 'may not name it'
         printf 'base-strategy = %s\n' "$text" >.tapool.ini
         refused 2 "option 'base-strategy' decides what 'check' passes: only its command line may set it$" \
             "$TAPOOL" check
     done
     rm .tapool.ini
-    TAPOOL_STRATEGY=plugin:./trap.so refused 3 'died of signal 6' play_once sample:sqlite
+    TAPOOL_STRATEGY=plugin:./trap.so refused 3 'died of signal 6' replay_once sample:sqlite
 }
 
 # bats test_tags=nightly
-@test "a baseline holds a plug-in, and plays it only where the command line names the file" {
+@test "a baseline holds a plug-in, and replays it only where the command line names the file" {
     buddy
     key=plugin:./buddy.so,range=64KiB
     ok "$TAPOOL" check sample:sqlite -s mine=$key -s "$key" --update
@@ -200,13 +200,13 @@ unusable() { refused 3 "$1" play_once sample:sqlite -s "plugin:$2"; }
 left_out() {
     local code=$1 regex=$2
     shift 2
-    capture play_once sample:sqlite "$@" -s arena
+    capture replay_once sample:sqlite "$@" -s arena
     [ "$rc" -eq "$code" ] || fail "exit code $rc, not $code: $(cat "$err")" || return 1
     one_sentence "$err" || return 1
     matches "$err" "$regex" || return 1
     matches "$out" '^arena on |^ +arena ' || return 1
     matches "$out" '^not measured ' || return 1
-    capture play_once sample:sqlite "$@" -s arena -s direct --json
+    capture replay_once sample:sqlite "$@" -s arena -s direct --json
     [ "$rc" -eq "$code" ] || fail "exit code $rc with --json: $(cat "$err")" || return 1
     is "$out" '[x["strategy"]["name"] for x in d["runs"]]' "['arena', 'direct']"
 }
@@ -217,14 +217,14 @@ left_out() {
     misfit leave -DLEAVE
     left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' died of signal 11 \(Segmentation fault\) in its process, at event 111$" -s plugin:./crash.so
     left_out 4 "^tapool: sample:sqlite: 'x' ended its process with code 7" -s x=plugin:./leave.so
-    refused 4 "'plugin:misfit' died of signal 11" play_once sample:sqlite -s plugin:./crash.so
-    refused 4 "'plugin:misfit' died of signal 11" play_once sample:sqlite -s plugin:./crash.so --source virtual
+    refused 4 "'plugin:misfit' died of signal 11" replay_once sample:sqlite -s plugin:./crash.so
+    refused 4 "'plugin:misfit' died of signal 11" replay_once sample:sqlite -s plugin:./crash.so --source virtual
     left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' died of signal 11" -s plugin:./crash.so --source virtual
     misfit hang -DHANG
     left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' had not ended after 1 s: it was at event 111$" \
         -s plugin:./hang.so --timeout 1s
     ok "$TAPOOL" gen pair --count 300 -o other.json # not the last trace's alone
-    capture play_once other.json sample:sqlite -s plugin:./crash.so -s arena --json
+    capture replay_once other.json sample:sqlite -s plugin:./crash.so -s arena --json
     [ "$rc" -eq 4 ]
     is "$out" '[(x["trace"]["path"], x["strategy"]["name"]) for x in d["runs"]]' \
         "[('other.json', 'arena'), ('sample:sqlite', 'arena')]"
@@ -250,7 +250,7 @@ left_out() {
 @test "what a plug-in prints is no part of the output" {
     misfit print -DPRINT
     for passes in usage,throughput,resident count; do # in a process of its own; in tapool's
-        capture play_once sample:sqlite -s plugin:./print.so --format json --passes "$passes"
+        capture replay_once sample:sqlite -s plugin:./print.so --format json --passes "$passes"
         [ "$rc" -eq 0 ] || [ "$passes" = count ] # nothing may count instructions here
         [ "$rc" -ne 0 ] || python3 -m json.tool "$out" >/dev/null
         lacks "$out" hello
@@ -275,7 +275,7 @@ left_out() {
     export LINGERS_FILE=$PWD/pids
     for name in linger escape; do
         rm -f pids
-        ok play_once sample:sqlite -s "plugin:./$name.so"
+        ok replay_once sample:sqlite -s "plugin:./$name.so"
         all_gone pids
         rm pids
         ok "$TAPOOL" strategies --conformance "plugin:./$name.so"

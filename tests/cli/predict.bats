@@ -276,7 +276,7 @@ at() { made "$2" batch="$1" "${@:3}" >"$1-$2.jsonl"; }
     ok "$TAPOOL" predict "$data"/gpt-infer-ctx{128.pickle.zst@128,256.pickle.zst@256} --at 1024 -o p.tpt --json
     cp "$out" predicted.json
     ok "$TAPOOL" replay p.tpt -s torch --fits --min-time 0 --json
-    is "$out" 'd["runs"][0]["devices"][0]["memory"]["fits_in_bytes"] == '"$(python3 -c '
+    is "$out" 'd["runs"][0]["devices"][0]["memory"]["min_capacity_bytes"] == '"$(python3 -c '
 import json; print(json.load(open("predicted.json"))["predicted"]["settings"][0]["min_capacity_bytes"])')" True
     best=$(python3 -c 'import json; print(json.load(open("predicted.json"))["predicted"]["settings"][-1]["setting"])')
     ok "$TAPOOL" replay p.tpt -s "torch:conf={$best}" --min-time 0 --json

@@ -21,7 +21,7 @@ load record
     done
     said '^a\.tpt: [0-9,]+ events of 5 threads, peak [0-9.]+ KiB at event [0-9,]+; [0-9.]+ KiB, '
     said 'recording took about [0-9]+ ns an event, [0-9.]+ % of its threads. time Next: tapool replay a\.tpt $'
-    ok play_once a.tpt -s arena --verify
+    ok replay_once a.tpt -s arena --verify
 }
 
 @test "the malloc that the program had, its settings, and its share of the program's CPU time" {
@@ -336,7 +336,7 @@ END2
 # bats test_tags=nightly
 @test "kill -9 of the program, of record, or of both, at any moment" {
     "$TAPOOL_ROOT/tests/scripts/kill9_recording.sh" 6 20 >said 2>&1 || fail "$(cat said)"
-    said '^6 kills, .* all read and played; missing: 0'
+    said '^6 kills, .* all read and replayed; missing: 0'
 }
 
 @test "record itself is killed: the recording is read as it is, and made a trace" {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # tapool record --cuda: a program that knows what it asked of its GPUs' driver, and the recording agrees. Here on
-# the simulated driver, which plays CUPTI too (tests/fake_libcuda/fake_libcuda_profiled.c); on a GPU,
+# the simulated driver, which replays CUPTI too (tests/fake_libcuda/fake_libcuda_profiled.c); on a GPU,
 # scripts/gpu-check.sh runs the same program. What is said where there is nothing to record.
 
 # shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
@@ -64,7 +64,7 @@ END
     matches facts.jsonl '"op": "trim"'
     not grep -qv 'books balance' report || fail "$(cat report)"
     for strategy in lru stream-pool cudaMallocAsync; do
-        TAPOOL_CUDA_DRIVER=$TAPOOL_FAKE_CUDA_PATH ok play_once a.tpt -s "$strategy" --source cuda
+        TAPOOL_CUDA_DRIVER=$TAPOOL_FAKE_CUDA_PATH ok replay_once a.tpt -s "$strategy" --source cuda
     done
 }
 
@@ -82,7 +82,7 @@ END
     is "$out" 'd["trace"]["devices"], d["trace"]["live_at_end"]' '(2, 0)'
 }
 
-@test "tapool itself, playing on a device with each strategy" {
+@test "tapool itself, replaying on a device with each strategy" {
     [ -n "${TAPOOL_MALLOCS:-}" ] || skip "this tapool has a sanitizer"
     ok "$TAPOOL" gen streams --count 200 --live 32 -o s.tpt
     for strategy in direct stream-pool cudaMallocAsync; do

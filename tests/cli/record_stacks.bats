@@ -58,7 +58,7 @@ held() {
     ok "$TAPOOL" info a.tpt --json || return 1
     python3 -S -E - "$out" "$@" <<'END'
 import json, sys
-held = json.load(open(sys.argv[1]))["peak_holders"]
+held = json.load(open(sys.argv[1]))["peak_sites"]
 low, high, estimated = float(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "estimated"
 share = {p["place"].split()[-1]: 100 * p["bytes"] / held["bytes"] for p in held["places"]}
 assert low <= share["f"] <= high and 100 - high <= share["g"] <= 100 - low, share

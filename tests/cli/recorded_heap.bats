@@ -192,7 +192,7 @@ END
     grep -q "large.jsonl:.*'pool_2' is 16777216: the limit is 2^24 - 1" "$err"
 }
 
-@test "torch plays the allocator that the frames name, also from a converted file" {
+@test "torch replays the allocator that the frames name, also from a converted file" {
     python3 "$TAPOOL_ROOT/tests/cli/rules_snapshot.py" npu >npu.pickle
     ok "$TAPOOL" convert npu.pickle -o npu.tpt
     ok "$TAPOOL" convert npu.pickle -o npu.json
@@ -222,7 +222,7 @@ END
     [ "$(value 'r["strategy"]["options"]["allocator"] in ("recorded", "cuda")')" = True ]
 }
 
-# phases KIND CONF: peak and driver calls of a made-up snapshot that torch plays with CONF, and those that its file has.
+# phases KIND CONF: peak and driver calls of a made-up snapshot that torch replays with CONF, and those that its file has.
 phases() {
     python3 "$TAPOOL_ROOT/tests/cli/rules_snapshot.py" "$1" >made.pickle
     ok "$TAPOOL" replay made.pickle -s "torch:conf={$2}" "${FAST[@]}" --verify --format json

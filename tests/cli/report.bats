@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What a report says of a trace and of its policies, where a shorter word would mislead.
+# What a report says of a trace and of its strategies, where a shorter word would mislead.
 
 load common
 
@@ -12,20 +12,20 @@ load common
     export LD_PRELOAD=$library
     ok "$TAPOOL" strategies
     matches "$out" '^  system +libjemalloc.so.2 +host'
-    ok play_once sample:sqlite -s system -s arena
+    ok replay_once sample:sqlite -s system -s arena
     matches "$out" '^  system +[0-9.]+ .iB +[0-9.]+ +([0-9.]+|[(]c[)]) .* - +- +- +-$' # resident, as of every row
     matches "$out" '^  system is libjemalloc.so.2: its address space and its calls are not seen[.]$'
     lacks "$out" '0 B'
-    ok play_once sample:sqlite -s system
+    ok replay_once sample:sqlite -s system
     matches "$out" 'libjemalloc.so.2: its own heap'
     matches "$out" '^ +[0-9.]+ .iB +peak resident: private memory, every block written; validated'
     matches "$out" '^In short: system (took .* and )?had [0-9.]+ .iB resident for a program that needed'
-    ok play_once sample:sqlite -s system --json
+    ok replay_once sample:sqlite -s system --json
     is "$out" 'r["strategy"]["library"]' libjemalloc.so.2
     is "$out" 'set(r["strategy"]["options"].values())' "{'default'}"
     is "$out" '[r["memory"][k] for k in ("peak_reserved_bytes", "end_reserved_bytes", "overhead", "unused_reserved", "curve")]' \
         '[None, None, None, None, []]'
-    is "$out" 'r["memory"]["at_peak_demand"]["requested_bytes"] > 0, r["memory"]["at_peak_demand"]["idle_bytes"]' '(True, None)'
+    is "$out" 'r["memory"]["at_trace_peak"]["requested_bytes"] > 0, r["memory"]["at_trace_peak"]["free_bytes"]' '(True, None)'
     ok "$TAPOOL" compare sample:sqlite -s arena -s system --rounds 2 --min-time 0 --metric peak_reserved
     matches "$out" '^  system +- +-$'
     lacks "$out" '-100'
@@ -34,15 +34,15 @@ load common
     is "$out" '[x.get("library") for x in d["tables"][0]["rows"]], d["notes"][0][:26]' \
         "([None, 'libjemalloc.so.2'], 'system is libjemalloc.so.2')"
     refused 2 "^tapool: sample:sqlite: strategy 'system': 'top_pad' sets the C library's malloc, and libjemalloc.so.2 answers in its place$" \
-        play_once sample:sqlite -s system:top_pad=1MiB
+        replay_once sample:sqlite -s system:top_pad=1MiB
 }
 
 # bats test_tags=nightly
 @test "the library behind a real allocator is named below every table" {
     local said='system, lazy are glibc [0-9.]+: its address space is by its own statistics, its calls are not seen[.]'
-    ok play_once sample:sqlite -s system -s lazy=system -s arena
+    ok replay_once sample:sqlite -s system -s lazy=system -s arena
     matches "$out" "^  $said\$"
-    ok play_once sample:sqlite -s system -s lazy=system -s arena --export-json a.json --export-markdown a.md
+    ok replay_once sample:sqlite -s system -s lazy=system -s arena --export-json a.json --export-markdown a.md
     matches a.md "$said"
     is a.json '[x["strategy"].get("library", "")[:6] for x in d["runs"]]' "['glibc ', 'glibc ', '']"
     ok "$TAPOOL" compare sample:sqlite -s system -s lazy=system -s arena --rounds 2 --min-time 0
@@ -55,7 +55,7 @@ load common
     matches line "note $said"
 }
 
-@test "counts of a head add up: what no policy sees is named" {
+@test "counts of a head add up: what no strategy sees is named" {
     snapshot p4 >x.pickle
     for words in "replay --min-time 0 -s direct -s lru" info; do
         # shellcheck disable=SC2086
@@ -66,10 +66,10 @@ load common
 }
 
 @test "threads that a format does not record are not counted" {
-    ok play_once "$TAPOOL_ROOT/tests/data/valgrind/calls.txt" -s arena
+    ok replay_once "$TAPOOL_ROOT/tests/data/valgrind/calls.txt" -s arena
     matches "$out" 'events?.*, threads not recorded: '
     lacks "$out" '1 thread:'
-    ok play_once sample:sqlite -s arena
+    ok replay_once sample:sqlite -s arena
     matches "$out" ', 1 thread: '
 }
 
@@ -90,22 +90,22 @@ load common
     done >events
     { echo "${head/LOOP/}" && cat events; } >once.jsonl
     { echo "${head/LOOP/,\"loop\":true}" && cat events; } >loop.jsonl
-    ok play_once once.jsonl -s lru -s direct
+    ok replay_once once.jsonl -s lru -s direct
     lacks "$out" ' next'
-    ok play_once once.jsonl -s direct --json
-    is "$out" 'r["trace"]["loop"], r["source_calls"]["get"] + r["source_calls"]["put"], r["source_calls"]["next_pass"]' \
+    ok replay_once once.jsonl -s direct --json
+    is "$out" 'r["trace"]["loop"], r["source_calls"]["get"] + r["source_calls"]["put"], r["source_calls"]["warm_calls"]' \
         '(False, 80, 80)'
     ok "$TAPOOL" convert loop.jsonl -o loop.tpt
     ok "$TAPOOL" convert loop.tpt -o loop.json
     for file in loop.jsonl loop.tpt loop.json; do
-        ok play_once "$file" -s lru -s direct
+        ok replay_once "$file" -s lru -s direct
         matches "$out" ' calls +pass +reuse'
-        ok play_once "$file" -s lru --json
-        is "$out" 'r["trace"]["loop"], r["source_calls"]["next_pass"]' '(True, 0)'
+        ok replay_once "$file" -s lru --json
+        is "$out" 'r["trace"]["loop"], r["source_calls"]["warm_calls"]' '(True, 0)'
     done
     # as much live at the end as before the first event: no word is needed
     { echo "${head/LOOP/}" && echo '{"op":"initial","id":99,"size":8192}' && cat events; } >period.jsonl
-    ok play_once period.jsonl -s lru --json
+    ok replay_once period.jsonl -s lru --json
     is "$out" 'r["trace"]["loop"]' True
 }
 
@@ -115,10 +115,10 @@ load common
     for seed in $(seq 1 40); do
         truth=$(python3 "$CLI/holes.py" "$seed" x.pickle)
         ok "$TAPOOL" replay x.pickle --passes usage -s direct --json
-        is "$out" 'r["recorded"]["devices"][0]["at_peak_demand_largest_idle_bytes"]' "$truth" ||
+        is "$out" 'r["recorded"]["devices"][0]["at_trace_peak_largest_free_bytes"]' "$truth" ||
             fail "seed $seed"
     done
-    ok play_once x.pickle -s direct -s lru --bytes
+    ok replay_once x.pickle -s direct -s lru --bytes
     matches "$out" "^  recorded, PyTorch .* B [(]$(python3 -c "print(f'{$truth:,}')") B[)]"
     matches "$out" 'its idle memory holds what was rounded up or not split off[.]$'
     lacks "$out" 'largest piece is not known'
@@ -126,24 +126,24 @@ load common
     ok "$TAPOOL" convert x.tpt -o x.json
     for file in x.tpt x.json; do # as good as the file itself
         ok "$TAPOOL" replay $file --passes usage -s direct --json
-        is "$out" 'r["recorded"]["devices"][0]["at_peak_demand_largest_idle_bytes"]' "$truth"
+        is "$out" 'r["recorded"]["devices"][0]["at_trace_peak_largest_free_bytes"]' "$truth"
     done
 }
 
 @test "where a file does not tell the largest free piece, that is said, and why" {
     python3 "$CLI/holes.py" 1 x.pickle broken >truth
-    ok play_once x.pickle -s direct -s lru
+    ok replay_once x.pickle -s direct -s lru
     matches "$out" '^  recorded, PyTorch .* [0-9.]+ MiB +[0-9]+ +[0-9.]+ %'
     matches "$out" 'Its largest piece is not known: what the file says of addresses does not add up[.]$'
     python3 "$CLI/holes.py" 1 x.pickle >truth
-    ok play_once x.pickle -s direct -s lru --limit 100 # what came later tells what was there
+    ok replay_once x.pickle -s direct -s lru --limit 100 # what came later tells what was there
     matches "$out" 'Its largest piece is not known: the file does not say where its segments lay[.]$'
-    ok play_once x.pickle -s direct --limit 100 --json
-    is "$out" 'r["recorded"]["devices"][0]["at_peak_demand_largest_idle_bytes"]' None
+    ok replay_once x.pickle -s direct --limit 100 --json
+    is "$out" 'r["recorded"]["devices"][0]["at_trace_peak_largest_free_bytes"]' None
     ok "$TAPOOL" convert x.pickle --from 50: -o part.tpt
-    ok play_once part.tpt -s direct -s lru
+    ok replay_once part.tpt -s direct -s lru
     lacks "$out" 'recorded, PyTorch'
     snapshot p4 >oom.pickle # the program ran out: what was free then, beside what it asked for
-    ok play_once oom.pickle -s direct -s lru
+    ok replay_once oom.pickle -s direct -s lru
     matches "$out" '^  recorded, PyTorch +4 MiB .* 3.999 MiB [(]2 MiB[)] '
 }

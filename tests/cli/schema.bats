@@ -17,7 +17,7 @@ PREDICT=$TAPOOL_ROOT/cmd/predict/predict.schema.json
 replayed() {
     local name=$1
     shift
-    ok play_once "$@" --json || return 1
+    ok replay_once "$@" --json || return 1
     cp "$out" "$name.json"
 }
 
@@ -28,7 +28,7 @@ looked_at() {
     cp "$out" "$name.json"
 }
 
-# A file of several memory spaces, one of which is played.
+# A file of several memory spaces, one of which is replayed.
 spaces() { cat "$TAPOOL_ROOT/tests/data/umpire/output-head.replay"; }
 
 # A recording of which calls are missing.
@@ -73,7 +73,7 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     replayed two two.trace -s arena
     replayed failing sample:sqlite -s arena -s bump --source virtual+limit:capacity=300KiB
     replayed stopped sample:sqlite -s arena --source virtual+limit:capacity=300KiB --on-oom stop
-    replayed decorated sample:sqlite -s direct --source host+shuffle+limit:capacity=1GiB --touch all
+    replayed wrapped sample:sqlite -s direct --source host+shuffle+limit:capacity=1GiB --touch all
     replayed marks marks.trace
     replayed huge huge.trace -s direct -s arena -s bump --source virtual
     replayed dirty dirty.trace -s arena --repair
@@ -90,9 +90,9 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     replayed all spaces.trace -s direct --source virtual --space all
     missing_calls >missing.trace
     replayed incomplete missing.trace -s arena
-    ok play sample:sqlite -s arena -v --json
+    ok replay sample:sqlite -s arena -v --json
     cp "$out" steady.json
-    ok play_once sample:sqlite -s arena --export-json exported.json
+    ok replay_once sample:sqlite -s arena --export-json exported.json
     is failing.json 'r["failed_allocations"] > 0' True
     is two.json '"memory" in r' False
     is dirty.json 'len(r["trace"]["repairs"])' 2
@@ -101,7 +101,7 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     is captured.json 'r["trace"]["wrapped"]' True
     is captured.json 'r["trace"]["initial_heap"]["objects"], len(r["recorded"]["devices"])' '(2, 2)'
     is dropped.json 'r["trace"]["initial_heap"]' "{'objects': 0, 'bytes': 0, 'dropped_objects': 2}"
-    is called.json '[c["bytes"] for c in r["peak_holders"]["places"][0]["called_from"]]' '[40000, 35000, 25000]'
+    is called.json '[c["bytes"] for c in r["peak_sites"]["places"][0]["called_from"]]' '[40000, 35000, 25000]'
     is cut.json 'r["trace"]["cut"], r["trace"]["events"]' '(True, 100)'
     is snapshot.json 'r["peak_place"]' 'train.py:7 step'
     is spaces.json '"left_out" in r["trace"]' True
@@ -261,7 +261,7 @@ def check(schema, document, changes):
 
 m = ["runs", 0, "memory"]
 check(sys.argv[1], sys.argv[2], [
-    (["schema"], "tapool.result/2"), (["schema"], "tapool.info/1"), (["seed"], -1), (["seed"], 1.5),
+    (["schema"], "tapool.result/1"), (["schema"], "tapool.info/2"), (["seed"], -1), (["seed"], 1.5),
     (["seed"], (1 << 53) + 2), (["seed"], "12"), (["seed"], None),
     (m + ["peak_reserved_bytes"], -4096), (m + ["peak_metadata_bytes"], -1), (m + ["class"], "N"),
     (m + ["unused_reserved"], 1.01), (m + ["unused_reserved"], -0.01), (m + ["weight"], "bytes"),
@@ -273,7 +273,7 @@ check(sys.argv[1], sys.argv[2], [
     (["runs", 0, "latency", "alloc", "buckets"], [[1]]), (["runs", 0, "devices"], []),
     (["runs", 0, "warnings"], [{"id": "Not An Id", "text": "x"}])])
 check(sys.argv[3], sys.argv[4], [
-    (["schema"], "tapool.result/1"), (["curve"], [[1]]), (["curve"], [[1, -1]]),
+    (["schema"], "tapool.result/2"), (["curve"], [[1]]), (["curve"], [[1, -1]]),
     (["common_sizes"], [{"bytes": 1, "requests": 1}] * 4), (["distinct_sizes"], None),
     (["trace", "repairs"], {"unknown_free": -1}), (["operations", "alloc"], None)])
 END
@@ -300,7 +300,7 @@ END
     cp "$out" age.json
     ok "$TAPOOL" why "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" --json
     cp "$out" peak.json
-    is peak.json 'd["devices"][0]["holders"]["rests"][0]["why"]' "from before the recording"
+    is peak.json 'd["devices"][0]["sites"]["rests"][0]["why"]' "from before the recording"
     schema valid "$WHY" ./*.json
     schema covered "$WHY" ./*.json
 }

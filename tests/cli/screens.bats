@@ -121,8 +121,8 @@ leads() {
 }
 
 @test "one strategy on a screen" {
-    shown sqlite-arena play_once sample:sqlite -s arena
-    shown python-threads-system play_once sample:python-threads -s system
+    shown sqlite-arena replay_once sample:sqlite -s arena
+    shown python-threads-system replay_once sample:python-threads -s system
 }
 
 @test "one strategy, repeated: an interval, and cold beside steady" {
@@ -132,36 +132,36 @@ leads() {
 }
 
 @test "the usual set in a table, and what -v and --bytes add" {
-    shown sqlite-table play_once sample:sqlite
+    shown sqlite-table replay_once sample:sqlite
     matches "$out" '^  \(b\) one replay, longer than --min-time: cold' # the golden leaves it out
-    shown sqlite-arena-v play_once sample:sqlite -s arena -v
-    ok play_once sample:sqlite -v
+    shown sqlite-arena-v replay_once sample:sqlite -s arena -v
+    ok replay_once sample:sqlite -v
     golden sqlite-table-v <"$out"
-    fitting play_once sample:sqlite --bytes
+    fitting replay_once sample:sqlite --bytes
     matches "$out" '^  needed by program +315,477 B '
     matches "$out" '^  arena .* 491,520 B .* 164,432 B'
-    fitting play_once sample:sqlite -s arena --bytes
+    fitting replay_once sample:sqlite -s arena --bytes
     matches "$out" '^ +\+ +11,611 B rounding '
 }
 
 @test "a device trace: the usual set, one strategy, -v" {
     device_trace >gpu.json
-    shown device-table play_once gpu.json
-    fitting play_once gpu.json -v
-    shown device-arena play_once gpu.json -s arena
+    shown device-table replay_once gpu.json
+    fitting replay_once gpu.json -v
+    shown device-arena replay_once gpu.json -s arena
 }
 
 @test "two devices are told apart" {
     sed 's/"id": 7, "device": 0/"id": 7, "device": 1/' <(device_trace) >two.json
-    shown two-devices play_once two.json -s arena
-    fitting play_once two.json
+    shown two-devices replay_once two.json -s arena
+    fitting replay_once two.json
     matches "$out" 'Bytes are sums over the devices, each at its own moment; one by one: -v'
 }
 
 @test "out of memory on a limited device" {
-    shown limit-arena play_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB
-    shown limit-table play_once sample:sqlite -s arena -s bump --source virtual+limit:capacity=400KiB
-    fitting play_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB --on-oom stop
+    shown limit-arena replay_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB
+    shown limit-table replay_once sample:sqlite -s arena -s bump --source virtual+limit:capacity=400KiB
+    fitting replay_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB --on-oom stop
     matches "$out" 'the replay stopped before the event at which the program needs most$'
     matches "$out" '^ +its own peak: 224 KiB, at event 823; '
 }
@@ -169,25 +169,25 @@ leads() {
 @test "repairs are counted on the screen" {
     trace '{"op":"free","id":9}' '{"op":"alloc","id":1,"size":10}' '{"op":"alloc","id":1,"size":20}' \
         '{"op":"realloc","id":8,"size":64}' '{"op":"alloc","id":2,"size":0}' >dirty.json
-    shown repaired play_once dirty.json -s arena --repair
+    shown repaired replay_once dirty.json -s arena --repair
 }
 
 # ---- terminals ----
 
 # Every screen with words that wrap or columns that drop.
 screens() {
-    "$@" play_once sample:sqlite
-    "$@" play_once sample:jq
-    "$@" play_once sample:python-threads
-    "$@" play_once sample:python-threads --bytes
-    "$@" play sample:sqlite -s arena -s bump -s system
-    "$@" play_once sample:jq -s arena
-    "$@" play_once sample:jq -s bump -v
-    "$@" play_once sample:python-threads -s system
-    "$@" play_once sample:python-threads -s direct
-    "$@" play_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB
-    "$@" play_once gpu.json
-    "$@" play_once gpu.json -s arena
+    "$@" replay_once sample:sqlite
+    "$@" replay_once sample:jq
+    "$@" replay_once sample:python-threads
+    "$@" replay_once sample:python-threads --bytes
+    "$@" replay sample:sqlite -s arena -s bump -s system
+    "$@" replay_once sample:jq -s arena
+    "$@" replay_once sample:jq -s bump -v
+    "$@" replay_once sample:python-threads -s system
+    "$@" replay_once sample:python-threads -s direct
+    "$@" replay_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB
+    "$@" replay_once gpu.json
+    "$@" replay_once gpu.json -s arena
     "$@" "$TAPOOL" strategies
     for name in $(strategies); do
         "$@" "$TAPOOL" strategies "$name"
@@ -209,14 +209,14 @@ pages() {
     done
 }
 
-# on_terminal COLUMNS CMD..., and fits: `play` and `play_once` are functions here.
+# on_terminal COLUMNS CMD..., and fits: `replay` and `replay_once` are functions here.
 on_terminal() { in_terminal pty "$@"; }
 in_terminal() {
     local how=$1 columns=$2
     shift 2
     case $1 in
-    play) set -- "$TAPOOL" replay --min-time 1ms "${@:2}" ;;
-    play_once) set -- "$TAPOOL" replay --min-time 0 "${@:2}" ;;
+    replay) set -- "$TAPOOL" replay --min-time 1ms "${@:2}" ;;
+    replay_once) set -- "$TAPOOL" replay --min-time 0 "${@:2}" ;;
     esac
     tool "$how" "$columns" "$@"
 }
@@ -238,9 +238,9 @@ fits() {
 @test "a terminal of 100 columns shows what a pipe gets" {
     device_trace >gpu.json
     for columns in 100 150; do
-        ok on_terminal "$columns" play_once gpu.json
+        ok on_terminal "$columns" replay_once gpu.json
         golden device-table <"$out"
-        ok on_terminal "$columns" play_once sample:sqlite -s arena
+        ok on_terminal "$columns" replay_once sample:sqlite -s arena
         golden sqlite-arena <"$out"
         ok on_terminal "$columns" "$TAPOOL" strategies arena
         golden strategies-arena <"$out"
@@ -250,9 +250,9 @@ fits() {
 @test "at 80 columns: wrapped, and to the letter" {
     device_trace >gpu.json
     for columns in 40 80; do # below 80 it stays 80
-        ok on_terminal "$columns" play_once gpu.json
+        ok on_terminal "$columns" replay_once gpu.json
         golden device-table-80 <"$out"
-        ok on_terminal "$columns" play_once sample:jq -s bump
+        ok on_terminal "$columns" replay_once sample:jq -s bump
         golden jq-bump-80 <"$out"
     done
 }
@@ -263,18 +263,18 @@ names_of() { sed -n '/^  needed by program/,/^$/s/^  \([a-z][a-z:_=0-9,KMiB]*\) 
 # bats test_tags=nightly
 @test "at 80 columns only columns are dropped, never a row, and their number is said" {
     many=(-s arena -s bump -s direct -s system -s a=arena -s b=arena:refill_target=4KiB)
-    ok play_once sample:sqlite "${many[@]}"
+    ok replay_once sample:sqlite "${many[@]}"
     names_of "$out" >"$SCRATCH/wide"
     [ "$(wc -l <"$SCRATCH/wide")" -eq 6 ]
     lacks "$out" hidden
-    ok on_terminal 80 play_once sample:sqlite "${many[@]}"
+    ok on_terminal 80 replay_once sample:sqlite "${many[@]}"
     names_of "$out" | diff - "$SCRATCH/wide"
     matches "$out" '[12] columns? hidden: -v'
     hidden=$(sed -n 's/.*\([0-9]\) columns* hidden: -v.*/\1/p' "$out")
     # 'needed by program' has a cell in each column that is left
     shown=$(grep '^  needed by program' "$out" | sed 's/^  //; s/   */\n/g' | wc -l)
     [ $((shown + hidden)) -eq 9 ]
-    ok on_terminal 80 play_once sample:sqlite "${many[@]}" -v
+    ok on_terminal 80 replay_once sample:sqlite "${many[@]}" -v
     lacks "$out" hidden
     matches "$out" 'idle at$'
 }
@@ -316,10 +316,10 @@ names_of() { sed -n '/^  needed by program/,/^$/s/^  \([a-z][a-z:_=0-9,KMiB]*\) 
 
 @test "colour is an addition: the words are the same" {
     device_trace >gpu.json
-    ok play_once gpu.json --color always
+    ok replay_once gpu.json --color always
     matches "$out" $'\x1b'
     golden device-table <"$out"
-    ok play_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB --color always
+    ok replay_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB --color always
     matches "$out" $'\x1b\[31;1mOUT OF MEMORY\x1b\[0m'
     golden limit-arena <"$out"
 }

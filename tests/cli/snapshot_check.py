@@ -2,7 +2,7 @@
 happens is possible, and what is left.
 
     snapshot_check.py FILE [JSON [RECORDED]]
-        exits 0 and prints a line of figures; JSON is the result of the same run, RECORDED the snapshot that was played,
+        exits 0 and prints a line of figures; JSON is the result of the same run, RECORDED the snapshot that was replayed,
         which must have ended in the same way
 """
 import bisect
@@ -167,7 +167,7 @@ class Device:
         known = self.live.take(addr)
         return known == size or (known is None and not self.known)
 
-    def play(self, e):
+    def replay(self, e):
         action, addr, size = e["action"], e.get("addr"), e["size"]
         self.counts[action] = self.counts.get(action, 0) + 1
         if action in ("segment_alloc", "segment_map"):
@@ -201,7 +201,7 @@ def check_events(number, events, known):
         frames.look(e["frames"])
         frames.known += e["action"] == "alloc" and e["frames"] != []
         last = e["time_us"]
-        d.play(e)
+        d.replay(e)
     return d
 
 

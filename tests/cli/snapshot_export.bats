@@ -12,7 +12,7 @@ setup() { enter_folder; }
 
 # snapshot TRACE ARGS...: x.pickle of one replay, checked.
 snapshot() {
-    ok play_once "$@" --no-fits -f --export-snapshot x.pickle --export-json x.json || return 1
+    ok replay_once "$@" --no-fits -f --export-snapshot x.pickle --export-json x.json || return 1
     python3 "$CLI/snapshot_check.py" x.pickle x.json >facts || fail "of replay $*"
 }
 
@@ -55,7 +55,7 @@ snapshot() {
     for trace in "$DATA/complete-small.pickle" "$DATA/training-step.pickle.gz" "$CORPUS/newest-format.pickle" \
         "$CORPUS/ring-wrapped.pickle.gz" "$CORPUS/training-999-segments.pickle.gz"; do
         [ -f "$trace" ] || continue
-        ok play_once "$trace" -s torch --no-fits -f --export-snapshot x.pickle --export-json x.json
+        ok replay_once "$trace" -s torch --no-fits -f --export-snapshot x.pickle --export-json x.json
         python3 "$CLI/snapshot_check.py" x.pickle x.json "$trace" >facts || fail "of $trace"
     done
 }
@@ -63,7 +63,7 @@ snapshot() {
 @test "read back: the same program, and what the replay said" {
     for strategy in direct torch arena; do
         snapshot "$DATA/complete-small.pickle" -s "$strategy"
-        ok play_once x.pickle -s torch --no-fits --format json
+        ok replay_once x.pickle -s torch --no-fits --format json
         cp "$out" back.json
         python3 - "$DATA/complete-small.pickle" <<'END' || fail "of $strategy"
 import json
@@ -79,7 +79,7 @@ END
     grep -q '3.521 GiB at$' "$out"
 }
 
-@test "the frames of the trace: who held the memory is read back, whatever played" {
+@test "the frames of the trace: who held the memory is read back, whatever replayed" {
     for strategy in direct torch arena; do
         snapshot "$DATA/complete-small.pickle" -s "$strategy"
         grep -q 'stacks=36' facts
@@ -130,7 +130,7 @@ assert left == {0}, left'
 }
 
 # bats test_tags=nightly
-@test "every policy, on the host and on devices" {
+@test "every strategy, on the host and on devices" {
     device_trace >gpu.json
     captured_trace >rich.json
     for strategy in direct bump arena lru stream-pool torch; do
@@ -147,7 +147,7 @@ assert left == {0}, left'
     cp x.pickle first.pickle
     snapshot sample:jq -s arena
     cmp x.pickle first.pickle
-    ok play_once sample:jq -s arena --format snapshot
+    ok replay_once sample:jq -s arena --format snapshot
     cmp x.pickle "$out"
 }
 
@@ -182,19 +182,19 @@ END
 }
 
 @test "several results are several files, and what exists is kept" {
-    ok play_once "$DATA/complete-small.pickle" -s torch -s arena --no-fits --export-snapshot s.pickle
+    ok replay_once "$DATA/complete-small.pickle" -s torch -s arena --no-fits --export-snapshot s.pickle
     ls s-torch.pickle s-arena.pickle
-    capture play_once "$DATA/complete-small.pickle" -s torch -s arena --export-snapshot s.pickle
+    capture replay_once "$DATA/complete-small.pickle" -s torch -s arena --export-snapshot s.pickle
     [ "$rc" -eq 2 ]
-    capture play_once "$DATA/complete-small.pickle" -s torch -s arena --format snapshot
+    capture replay_once "$DATA/complete-small.pickle" -s torch -s arena --format snapshot
     [ "$rc" -eq 2 ]
 }
 
-@test "what has no segments to show is refused before anything is played" {
-    capture play_once sample:jq -s system --export-snapshot s.pickle
+@test "what has no segments to show is refused before anything is replayed" {
+    capture replay_once sample:jq -s system --export-snapshot s.pickle
     [ "$rc" -eq 2 ]
     grep -q "a snapshot cannot show 'system': only the allocator itself knows its segments" "$err"
-    capture play_once sample:jq --export-snapshot s.pickle
+    capture replay_once sample:jq --export-snapshot s.pickle
     [ "$rc" -eq 2 ]
     not ls s*.pickle
 }

@@ -20,7 +20,7 @@ print(eval(sys.argv[3]))' "$CLI" "$1" "$2") || fail "$2 of $1" || return 1
 
 @test "themes: both in a file, or one of them; they differ in colours alone" {
     for theme in auto light dark; do
-        ok play_once sample:sqlite -s arena --svg-theme "$theme" --export-svg "$theme.svg"
+        ok replay_once sample:sqlite -s arena --svg-theme "$theme" --export-svg "$theme.svg"
     done
     seen auto.svg 'sorted(themes)' "['dark', 'light']"
     seen light.svg 'sorted(themes)' "['light']"
@@ -28,12 +28,12 @@ print(eval(sys.argv[3]))' "$CLI" "$1" "$2") || fail "$2 of $1" || return 1
     not cmp -s light.svg dark.svg
     diff <(sed '/^\.tp-chart/d' light.svg) <(sed '/^\.tp-chart/d' dark.svg)
     diff <(sed '/^\.tp-chart\|^}\|^@media/d' auto.svg) <(sed '/^\.tp-chart/d' dark.svg)
-    refused 2 'none of auto, light, dark' play_once sample:sqlite --svg-theme blue
+    refused 2 'none of auto, light, dark' replay_once sample:sqlite --svg-theme blue
 }
 
 @test "the same figures give the same bytes" {
-    ok play_once sample:jq -s arena -s bump --export-svg one.svg
-    ok play_once sample:jq -s arena -s bump --export-svg other.svg
+    ok replay_once sample:jq -s arena -s bump --export-svg one.svg
+    ok replay_once sample:jq -s arena -s bump --export-svg other.svg
     cmp one.svg other.svg
 }
 
@@ -55,27 +55,27 @@ print(eval(sys.argv[3]))' "$CLI" "$1" "$2") || fail "$2 of $1" || return 1
 @test "the recorded allocator, the capacity and the first request that failed are lines" {
     trace=$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz
     quick=(--no-fits --bound-time 0)
-    ok play_once "$trace" -s torch -s lru "${quick[@]}" --export-svg x.svg
+    ok replay_once "$trace" -s torch -s lru "${quick[@]}" --export-svg x.svg
     seen x.svg 'charts[0].lines["recorded, PyTorch"][0]' '3.947 GiB'
     seen x.svg 'charts[0].marks' '[]'
-    ok play_once "$trace" -s torch -s lru "${quick[@]}" --capacity 3.8GiB --export-svg x.svg -f
+    ok replay_once "$trace" -s torch -s lru "${quick[@]}" --capacity 3.8GiB --export-svg x.svg -f
     seen x.svg 'charts[0].marks' "['lru: no room for 147.2 MiB at event 1,834']"
     seen x.svg 'sum("Capacity 3.8 GiB" == t for t in charts[0].texts)' 1
     # one far above would press all lines down
-    ok play_once "$trace" -s torch "${quick[@]}" --capacity 80GiB --export-svg x.svg -f
+    ok replay_once "$trace" -s torch "${quick[@]}" --capacity 80GiB --export-svg x.svg -f
     seen x.svg '"Capacity: 80 GiB, above this chart." in charts[0].texts' True
     # what a recording ran out of
     python3 "$CLI/oom_snapshot.py" fragmented >oom.pickle
-    ok play_once oom.pickle -s arena "${quick[@]}" --export-svg x.svg -f
+    ok replay_once oom.pickle -s arena "${quick[@]}" --export-svg x.svg -f
     seen x.svg 'any(m.startswith("recorded, PyTorch: no room for") for m in charts[0].marks)' True
 }
 
 @test "one line for strategies that did the same, none where nothing is known" {
     device_trace >gpu.json
-    ok play_once gpu.json -s lru -s stream-pool:release_threshold=max -s arena --export-svg x.svg
+    ok replay_once gpu.json -s lru -s stream-pool:release_threshold=max -s arena --export-svg x.svg
     seen x.svg 'sorted(charts[0].lines)' "['arena', 'lru, stream-pool', 'requested']"
     [ -n "${TAPOOL_MALLOCS:-}" ] || return 0
-    ok play_once sample:sqlite -s "lib:$TAPOOL_MALLOCS/silent.so" --export-svg x.svg -f
+    ok replay_once sample:sqlite -s "lib:$TAPOOL_MALLOCS/silent.so" --export-svg x.svg -f
     seen x.svg 'list(charts[0].lines), [t.split(":")[0] for t in charts[0].texts if "Not" in t]' \
         "(['requested'], ['Not drawn, as nothing says what it holds over time'])"
     seen x.svg 'charts[0].lines["requested"][0]' '308.1 KiB'
@@ -86,7 +86,7 @@ print(eval(sys.argv[3]))' "$CLI" "$1" "$2") || fail "$2 of $1" || return 1
     many=()
     for i in $(seq 20); do many+=(-s "n$i=arena:first_range=$((i * 64))KiB"); done
     ok "$TAPOOL" gen random-replace -o long.tpt
-    ok play_once long.tpt sample:sqlite "${many[@]}" --export-svg x.svg
+    ok replay_once long.tpt sample:sqlite "${many[@]}" --export-svg x.svg
     seen x.svg '[len(c.lines) for c in charts]' '[16, 16]'
     # every strategy is in a line of its own or of several, or named below
     seen x.svg '[sum(any("n%d" % i in t.replace(",", " ").replace(".", " ").split() for t in list(c.lines) + [t for t in c.texts if "want of room" in t]) for i in range(1, 21)) for c in charts]' '[20, 20]'
@@ -97,13 +97,13 @@ print(json.dumps({"format": "tapool-trace", "version": 1, "meta": {"name": "nine
                   "streams": [{"id": i, "device": i} for i in range(9)],
                   "events": [{"op": "alloc", "id": i, "size": 1 << 20, "stream": i} for i in range(9)]}))
 END
-    ok play_once nine.json -s arena --export-svg x.svg -f
+    ok replay_once nine.json -s arena --export-svg x.svg -f
     seen x.svg 'len(charts), charts[7].title, remarks' "(8, 'nine: memory over time, device 7', ['1 more device not drawn'])"
 }
 
 # heaps REPLAY...: the picture of the heaps says and draws what the JSON of the same replay has.
 heaps() {
-    ok play_once "$@" --export-svg-heap h.svg --export-json h.json -f
+    ok replay_once "$@" --export-svg-heap h.svg --export-json h.json -f
     python3 "$CLI/svg_heap_check.py" h.svg h.json >found 2>&1 || fail "$(cat found)"
 }
 
@@ -151,13 +151,13 @@ END
     heaps full.jsonl -s arena -s torch --capacity 64MiB --on-oom stop
     of_heaps '[h.figures.split("; ")[1][:9] for h in charts[0].heaps]' "['1 request', '1 request']"
     heaps full.jsonl -s arena -s torch --capacity 64MiB
-    ok play_once full.jsonl -s arena --frames 0 --export-svg-heap h.svg -f
+    ok replay_once full.jsonl -s arena --frames 0 --export-svg-heap h.svg -f
     of_heaps 'charts[0].texts[-1]' 'Not drawn, as nothing says what lies where: arena.'
     sed 's|"kind"|"name": "</svg><script>alert(1)</script>\&amp;\\u202e", "kind"|' full.jsonl >hostile.jsonl
     heaps hostile.jsonl -s arena
     of_heaps 'charts[0].title.startswith("</svg><script>alert(1)</script>&amp;")' True
     many=()
     for i in $(seq 10); do many+=(-s "n$i=arena"); done
-    ok play_once full.jsonl "${many[@]}" --export-svg-heap h.svg -f
+    ok replay_once full.jsonl "${many[@]}" --export-svg-heap h.svg -f
     of_heaps '(len(charts[0].heaps), remarks)' "(8, ['2 more heaps not drawn'])"
 }

@@ -12,7 +12,7 @@ import rounding
 from svg_check import SVG, Bad, in_bytes, load, need
 
 MOST_BYTES = 160 * 1024
-KINDS = {"live": "granted_bytes", "cached": "cached_bytes", "idle": "span_bytes", "dead": "dead_bytes",
+KINDS = {"live": "allocated_bytes", "cached": "cached_bytes", "idle": "span_bytes", "dead": "dead_bytes",
          "internal": "internal_bytes", "rest of pages": "page_rest_bytes"}
 COLORS = {"live": "c0", "cached": "c2", "idle": "c1", "dead": "c4", "internal": "c7"}
 
@@ -70,7 +70,7 @@ class Heap:
         whole = re.search(r" %s: (.*?)\.(?= |$)" % re.escape(label), description)
         need(whole and whole.group(1).startswith(self.figures.rstrip("\u2026")), "description", self.figures, description)
         figures = whole.group(1)
-        at = device["memory"]["at_peak_demand"]
+        at = device["memory"]["at_trace_peak"]
         need((at["reserved_bytes"] is None) == (", after event" in figures), "moment", figures)
         if at["reserved_bytes"] is None:
             return  # it stopped before
@@ -90,7 +90,7 @@ class Heap:
 
 def is_walked(device):
     """Whether the strategy says what lies where; not known of one that stopped before peak demand, which is drawn."""
-    at = device["memory"]["at_peak_demand"]
+    at = device["memory"]["at_trace_peak"]
     return at["span_bytes"] is not None or at["reserved_bytes"] is None
 
 

@@ -48,7 +48,7 @@ found() {
 
 @test "they can be replayed, also with CRLF and from a pipe" {
     small_rep >small.rep
-    ok play_once small.rep -s arena
+    ok replay_once small.rep -s arena
     for file in "$DATA"/mtrace/calls.txt "$DATA"/valgrind/calls.txt "$DATA"/rmm/*.csv small.rep; do
         ok info "$file" --json
         hash=$(says "$out" program_hash)

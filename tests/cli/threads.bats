@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --threads: real threads play the timed passes. What they do is tested in test_crew and
+# --threads: real threads replay the timed passes. What they do is tested in test_crew and
 # test_thread_plan; here is what the user sees, and what does not go.
 load common
 
@@ -15,8 +15,8 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
 
 @test "each recorded thread by one of its own: the head, the table and JSON say so" {
     web 8 web.tpt
-    ok play web.tpt -s arena -s lru --threads recorded --json
-    is "$out" "[r['throughput']['threads_played'] for r in d['runs']]" '[8, 8]'
+    ok replay web.tpt -s arena -s lru --threads recorded --json
+    is "$out" "[r['throughput']['threads_replayed'] for r in d['runs']]" '[8, 8]'
     is "$out" "[r['throughput']['one_lock'] for r in d['runs']]" '[False, True]'
     is "$out" "[0 <= r['throughput']['waited'] <= 1 for r in d['runs']]" '[True, True]'
     is "$out" "[0 <= r['throughput']['blocked'] <= 1 for r in d['runs']]" '[True, True]'
@@ -24,19 +24,19 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     is "$out" "[r['throughput']['window_ns'] > r['throughput']['wall_ns_per_op'] for r in d['runs']]" '[True, True]'
     is "$out" "[r['settings']['threads'] for r in d['runs']]" "['recorded', 'recorded']"
     is "$out" "sum(k['count'] for k in r['latency'].values()) % r['trace']['operations']" 0
-    ok play_once web.tpt -s arena -s lru --threads recorded --repeat 4 --json
-    is "$out" "[all(t['low_' + k] <= t[k] <= t['high_' + k] for k in ('wall_ns_per_op', 'window_ns')) for t in (r['throughput'] for r in d['runs'])]" '[True, True]'
-    ok play web.tpt -s arena -s lru --threads recorded
-    matches "$out" 'played by 8 threads on [0-9]+ cores?, as recorded'
+    ok replay_once web.tpt -s arena -s lru --threads recorded --repeat 4 --json
+    is "$out" "[all(t['ci95_low_' + k] <= t[k] <= t['ci95_high_' + k] for k in ('wall_ns_per_op', 'window_ns')) for t in (r['throughput'] for r in d['runs'])]" '[True, True]'
+    ok replay web.tpt -s arena -s lru --threads recorded
+    matches "$out" 'replayed by 8 threads on [0-9]+ cores?, as recorded'
     matches "$out" 'wall time +ns per call +against'
     matches "$out" 'wall time: what passed for each call of all threads together, waiting too'
     matches "$out" 'waited: for an object of another thread; not in ns per call'
     matches "$out" 'blocked: calls without a core, in a lock or a page fault; in ns per call'
     matches "$out" '^  lru: one lock around every call'
     lacks "$out" 'no lock contention'
-    ok play_once web.tpt -s arena --threads recorded --verify
+    ok replay_once web.tpt -s arena --threads recorded --verify
     tr -s ' \n' ' ' <"$out" | grep -qF 'verified by one thread and by 8: no overlap, aligned, contents kept, nothing leaked'
-    ok play web.tpt -s arena --threads recorded
+    ok replay web.tpt -s arena --threads recorded
     matches "$out" '[0-9.,]+ ns of wall time +for each call of all threads: [0-9,]+ a second$'
     matches "$out" '[0-9.]+ [mu]?s in each window +at whose end all threads meet, untimed$'
     matches "$out" '[0-9.]+x of one thread +by that time$'
@@ -45,46 +45,46 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     matches "$out" '[0-9.]+ % blocked +calls without a core'
 }
 
-@test "the recorded threads play by default, on host" {
+@test "the recorded threads replay by default, on host" {
     web 8 web.tpt
     ok "$TAPOOL" replay web.tpt -s arena --min-time 0 --json
-    is "$out" "r['throughput']['threads_played'], d['runs'][0]['settings']['threads']" "(8, 'auto')"
+    is "$out" "r['throughput']['threads_replayed'], d['runs'][0]['settings']['threads']" "(8, 'auto')"
     ok "$TAPOOL" replay web.tpt -s arena --min-time 0 --source virtual --json
-    is "$out" "r['throughput']['threads_played']" 1
+    is "$out" "r['throughput']['threads_replayed']" 1
 }
 
 @test "by one thread nothing is said of waiting" {
     web 8 web.tpt
-    ok play web.tpt -s arena --json
-    is "$out" "[r['throughput'][k] for k in ('threads_played', 'wall_ns_per_op', 'low_wall_ns_per_op', 'window_ns', 'high_window_ns', 'calls_per_second', 'speedup', 'waited', 'blocked', 'one_lock')]" '[1, None, None, None, None, None, None, None, None, False]'
-    ok play web.tpt -s arena
-    matches "$out" '8 recorded threads played by 1: no lock contention in these times'
-    matches "$out" '\(--threads recorded plays 8\)'
+    ok replay web.tpt -s arena --json
+    is "$out" "[r['throughput'][k] for k in ('threads_replayed', 'wall_ns_per_op', 'ci95_low_wall_ns_per_op', 'window_ns', 'ci95_high_window_ns', 'calls_per_second', 'speedup', 'waited', 'blocked', 'one_lock')]" '[1, None, None, None, None, None, None, None, None, False]'
+    ok replay web.tpt -s arena
+    matches "$out" '8 recorded threads replayed by 1: no lock contention in these times'
+    matches "$out" '\(--threads recorded replays 8\)'
     lacks "$out" waited
-    ok play_once web.tpt -s arena --verify
-    tr -s ' \n' ' ' <"$out" | grep -qF 'played by one thread; blocks written on first use; verified: no overlap'
+    ok replay_once web.tpt -s arena --verify
+    tr -s ' \n' ' ' <"$out" | grep -qF 'replayed by one thread; blocks written on first use; verified: no overlap'
 }
 
 # bats test_tags=nightly
 @test "N threads: several recorded ones each, and never more than there are" {
     web 8 web.tpt
-    ok play web.tpt -s arena --threads 3
-    matches "$out" '8 recorded threads played by 3 on [0-9]+ core'
-    ok play web.tpt -s arena --threads 100 --json
-    is "$out" "r['throughput']['threads_played']" 8
-    ok play web.tpt -s arena --threads 100
-    matches "$out" '^ +\(the trace has 8 threads: --threads 100 plays no more\)'
-    ok play web.tpt -s arena --threads 8
-    lacks "$out" 'plays no more'
+    ok replay web.tpt -s arena --threads 3
+    matches "$out" '8 recorded threads replayed by 3 on [0-9]+ core'
+    ok replay web.tpt -s arena --threads 100 --json
+    is "$out" "r['throughput']['threads_replayed']" 8
+    ok replay web.tpt -s arena --threads 100
+    matches "$out" '^ +\(the trace has 8 threads: --threads 100 replays no more\)'
+    ok replay web.tpt -s arena --threads 8
+    lacks "$out" 'replays no more'
     web 1 one.tpt
     for n in 100 recorded; do
-        ok play one.tpt -s arena --threads "$n"
-        matches "$out" 'played by one thread'
+        ok replay one.tpt -s arena --threads "$n"
+        matches "$out" 'replayed by one thread'
         matches "$out" "^ +\(the trace has one thread: --threads $n changes nothing\)"
     done
     ok "$TAPOOL" compare one.tpt -s arena -s lru --threads 2 --rounds 2 --min-time 0
     matches "$out" '^ +\(the trace has one thread: --threads 2 changes nothing\)'
-    ok play_once "$TAPOOL_ROOT/tests/fuzz/corpus/mtrace/real" -s bump --threads 2
+    ok replay_once "$TAPOOL_ROOT/tests/fuzz/corpus/mtrace/real" -s bump --threads 2
     matches "$out" '\(the trace names no threads: --threads 2 changes nothing\)'
 }
 
@@ -102,29 +102,29 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
 
 @test "memory and counts are those of one thread" {
     web 8 web.tpt
-    ok play web.tpt -s arena --threads recorded --json
+    ok replay web.tpt -s arena --threads recorded --json
     cp "$out" several.json
-    ok play web.tpt -s arena --json
+    ok replay web.tpt -s arena --json
     is "$out" "r['memory'] == json.load(open('several.json'))['runs'][0]['memory']" True
     is "$out" "r['source_calls'] == json.load(open('several.json'))['runs'][0]['source_calls']" True
 }
 
 @test "a real allocator in its own process" {
     web 4 web.tpt
-    ok play web.tpt -s system --threads recorded --json
-    is "$out" "r['throughput']['threads_played']" 4
+    ok replay web.tpt -s system --threads recorded --json
+    is "$out" "r['throughput']['threads_replayed']" 4
 }
 
 # bats test_tags=nightly
 @test "compare: the column waited, no core to pin to, and another setting than before" {
     web 4 web.tpt
     ok "$TAPOOL" compare web.tpt -s arena -s lru --threads recorded --rounds 2 --min-time 1ms -v
-    matches "$out" 'played by 4 threads'
+    matches "$out" 'replayed by 4 threads'
     matches "$out" 'wall time: what passed for each call of all threads together, waiting too'
     matches "$out" 'waited: for an object of another thread; not in ns per call'
     lacks "$out" pinned
-    play web.tpt -s arena -s lru --threads 2 --json >two.json
-    play web.tpt -s arena -s lru --json >one.json
+    replay web.tpt -s arena -s lru --threads 2 --json >two.json
+    replay web.tpt -s arena -s lru --json >one.json
     ok "$TAPOOL" compare one.json two.json
     matches "$out" '--threads 1 and 2'
 }
@@ -157,14 +157,14 @@ needs() {
     matches "$out" 'Resident and mapped memory is replayed by the 5 recorded threads, all other memory by one\.'
 }
 
-@test "where threads cannot play: one sentence, and 2" {
+@test "where threads cannot replay: one sentence, and 2" {
     "$TAPOOL" gen training-step --layers 1 -o gpu.tpt >/dev/null
-    refused 2 'plays host traces in this machine.s memory' play gpu.tpt -s arena --threads 2
+    refused 2 'replays host traces in this machine.s memory' replay gpu.tpt -s arena --threads 2
     web 2 web.tpt
-    refused 2 "plays host traces in this machine.s memory: '--source host'" \
-        play web.tpt -s arena --source virtual --threads recorded
-    refused 2 "threads" play web.tpt -s arena --threads 0
-    refused 2 "threads" play web.tpt -s arena --threads many
+    refused 2 "replays host traces in this machine.s memory: '--source host'" \
+        replay web.tpt -s arena --source virtual --threads recorded
+    refused 2 "threads" replay web.tpt -s arena --threads 0
+    refused 2 "threads" replay web.tpt -s arena --threads many
 }
 
 # bats test_tags=nightly
@@ -207,12 +207,12 @@ SH
 }
 
 # bats test_tags=nightly
-@test "65,535 threads: recorded is too many, N plays them" {
+@test "65,535 threads: recorded is too many, N replays them" {
     one_each 65535 >many.jsonl
     refused 2 '65535 threads are too many: at most 1024 can replay together' \
-        play many.jsonl -s bump --threads recorded
-    ok play_once many.jsonl -s bump --threads 8 --json
-    is "$out" "r['throughput']['threads_played']" 8
+        replay many.jsonl -s bump --threads recorded
+    ok replay_once many.jsonl -s bump --threads 8 --json
+    is "$out" "r['throughput']['threads_replayed']" 8
 }
 
 # bats test_tags=nightly

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Times where there are none, and that playing ahead changes nothing. Nothing here is timed; how often a
+# Times where there are none, and that replaying ahead changes nothing. Nothing here is timed; how often a
 # pass repeats is counted in test_repetitions.
 load common
 
@@ -25,7 +25,7 @@ has_no_time() {
     ok "$TAPOOL" replay "$@" --export-json r.json --export-csv r.csv --export-markdown r.md \
         --export-benchfmt r.txt -f || return 1
     no_zero "$out" r.json r.md r.txt || return 1
-    for name in ns_per_op low_ns_per_op high_ns_per_op cold_ns_per_op engine_ns_per_op; do
+    for name in ns_per_op ci95_low_ns_per_op ci95_high_ns_per_op cold_ns_per_op replay_overhead_ns_per_op; do
         is r.json "r['throughput']['$name']" None || return 1
     done
     is r.json "r['throughput']['replays'], r['throughput']['runs_ns_per_op'], r['latency']" '(0, [], {})' ||
@@ -39,7 +39,7 @@ for row in csv.DictReader(open(sys.argv[1])):
 @test "a trace without a call that could be timed has no time, in no form" {
     mid_run 20 '{"op": "mark", "name": "step"}' >none.jsonl
     has_no_time none.jsonl -s lru
-    matches "$out" '^Policy time +not measured: the trace has no call that could be timed$'
+    matches "$out" '^Strategy time +not measured: the trace has no call that could be timed$'
     lacks "$out" '^Latency'
     matches "$out" '^In short: lru held '
     has_no_time none.jsonl -s lru -s arena
@@ -96,7 +96,7 @@ for row in csv.DictReader(open(sys.argv[1])):
 @test "calls that could not take place have no time either" {
     mid_run 1 '{"op": "free", "id": 0}' >skipped.jsonl
     has_no_time skipped.jsonl -s lru --capacity 2MiB
-    matches "$out" '^Policy time +not measured: no call of the trace could take place$'
+    matches "$out" '^Strategy time +not measured: no call of the trace could take place$'
 }
 
 @test "memory and counts are the same on one core and on several" {

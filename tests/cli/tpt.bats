@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# .tpt from the command line: converted, played from the file, in pipes, cut and damaged.
+# .tpt from the command line: converted, replayed from the file, in pipes, cut and damaged.
 
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common
@@ -41,7 +41,7 @@ same_program() {
         expected=$(hash_of "$out" | sed 's/.*"\([0-9a-f]*\)".*/\1/')
         ok python3 -S -E "$CLI/tpt_read.py" x.tpt
         [ "$(cat "$out")" = "$expected" ] || fail "not $expected:" "$(cat "$out")"
-        ok "$TAPOOL" convert x.tpt -o piece.tpt -f --from 500:1500 # which begins with a prologue
+        ok "$TAPOOL" convert x.tpt -o piece.tpt -f --from 500:1500 # which begins with a initial_heap
         ok python3 -S -E "$CLI/tpt_read.py" piece.tpt
     done
     for specimen in everything guessed-slots empty; do
@@ -49,11 +49,11 @@ same_program() {
     done
 }
 
-@test "a child process plays the file itself" {
+@test "a child process replays the file itself" {
     ok "$TAPOOL" convert "$SAMPLES/jq.json" -o jq.tpt
-    ok play_once jq.tpt -s system -s arena
-    ok play_once - -s system <jq.tpt
-    ok play_once "$BATS_FILE_TMPDIR/long.tpt" -s system
+    ok replay_once jq.tpt -s system -s arena
+    ok replay_once - -s system <jq.tpt
+    ok replay_once "$BATS_FILE_TMPDIR/long.tpt" -s system
 }
 
 @test "the first events of a .tpt are those of the trace" {
@@ -63,22 +63,22 @@ same_program() {
     same_program p.tpt --limit 1000
 }
 
-@test "a cut file is played up to there, and says so; --strict refuses it" {
+@test "a cut file is replayed up to there, and says so; --strict refuses it" {
     head -c 400000 "$BATS_FILE_TMPDIR/long.tpt" >cut.tpt
     ok "$TAPOOL" info cut.tpt
     matches "$out" 'cut at byte 400,000: the last 124,464 of 190,000 events are'
-    ok play_once cut.tpt -s system
-    refused 3 '^tapool: cut.tpt: cut at byte 400,000: the last ' play_once cut.tpt --strict -s arena
+    ok replay_once cut.tpt -s system
+    refused 3 '^tapool: cut.tpt: cut at byte 400,000: the last ' replay_once cut.tpt --strict -s arena
     head -c 1000 "$BATS_FILE_TMPDIR/long.tpt" >cut.tpt
-    refused 3 '^tapool: cut.tpt: cut at byte 1000, before its first event$' play_once cut.tpt
+    refused 3 '^tapool: cut.tpt: cut at byte 1000, before its first event$' replay_once cut.tpt
 }
 
 @test "damage is found, and named" {
     cp "$BATS_FILE_TMPDIR/long.tpt" bad.tpt
     printf '\125' | dd of=bad.tpt bs=1 seek=300000 conv=notrunc status=none
     refused 3 '^tapool: bad.tpt: block [0-9]+ \(byte [0-9]+\) is damaged: CRC-32C is 0x[0-9a-f]{8}, not 0x[0-9a-f]{8}$' \
-        play_once bad.tpt -s arena
-    refused 3 '^tapool: bad.tpt: block [0-9]+ .*is damaged: CRC-32C' play_once bad.tpt -s system
+        replay_once bad.tpt -s arena
+    refused 3 '^tapool: bad.tpt: block [0-9]+ .*is damaged: CRC-32C' replay_once bad.tpt -s system
     refused 3 'is damaged: CRC-32C' "$TAPOOL" convert bad.tpt -o other.tpt
     [ ! -e other.tpt ]
 }

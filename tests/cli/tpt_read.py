@@ -52,7 +52,7 @@ class Object:
 class Program:
     def __init__(self):
         self.objects, self.free, self.used = {}, [], 0
-        self.sha, self.ops, self.prologue = hashlib.sha256(), [0] * 15, 0
+        self.sha, self.ops, self.initial_heap = hashlib.sha256(), [0] * 15, 0
         self.time = self.event = 0
         self.pool, self.started = None, False
 
@@ -205,10 +205,10 @@ class Block:
             self.p.objects[slot].references += (op == RETAIN) - (op == RELEASE)
         return insn
 
-    def play(self, count, prologue):
-        if self.p.prologue and not prologue and not self.p.started:
+    def replay(self, count, initial_heap):
+        if self.p.initial_heap and not initial_heap and not self.p.started:
             self.p.sha.update(b"\xff" + bytes(23))
-        self.p.started = not prologue
+        self.p.started = not initial_heap
         for _ in range(count):
             insn, pool = self.record(), self.p.pool
             here = insn[2], insn[4], self.event
@@ -216,8 +216,8 @@ class Block:
             self.p.pool = here if insn[0] == POOL else None
             self.p.sha.update(struct.pack("<BBHHHIIQ", *insn))
             self.p.time += insn[6]
-            self.p.prologue += prologue
-            self.p.ops[insn[0]] += not prologue
+            self.p.initial_heap += initial_heap
+            self.p.ops[insn[0]] += not initial_heap
         assert self.at == len(self.data)
         self.p.event = self.event
 
@@ -236,13 +236,13 @@ def blocks(data):
 
 def check_facts(p, payload):
     words = struct.unpack("<%dQ" % (len(payload) // 8), payload)
-    names = ("kind time_known devices slots threads streams marks events prologue instructions "
+    names = ("kind time_known devices slots threads streams marks events initial_heap instructions "
              "operations objects live_at_end live_at_end_bytes duration_ns "
              "recorded_threads").split()
     facts = dict(zip(names, words[4:20]))
     ops = 15 if p.ops[POOL] else 14
     assert words[20] == ops and list(words[21:21 + ops]) == p.ops[:ops]
-    assert facts["prologue"] == p.prologue and facts["instructions"] == sum(p.ops)
+    assert facts["initial_heap"] == p.initial_heap and facts["instructions"] == sum(p.ops)
     assert facts["slots"] == p.used and facts["live_at_end"] == len(p.objects)
     assert facts["live_at_end_bytes"] == sum(o.size for o in p.objects.values())
     assert facts["duration_ns"] == p.time and facts["events"] >= p.event
@@ -259,7 +259,7 @@ def main(path):
     for at, kind, flags, count, tick, event, time, payload in blocks(data):
         if kind in (b"PROL", b"DATA"):
             assert not flags & 1 and time == p.time
-            Block(p, payload, tick, flags, event).play(count, kind == b"PROL")
+            Block(p, payload, tick, flags, event).replay(count, kind == b"PROL")
         elif kind == b"FACT":
             facts_at = at
             check_facts(p, payload)

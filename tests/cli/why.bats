@@ -28,7 +28,7 @@ import json, sys
 d = json.load(open(sys.argv[1]))["devices"][0]
 MIB = 1 << 20
 # 30 and 30 MiB are free: a whole unit of 20 each; of 10 MiB on the device and these two are mapped, and 50 need three
-assert d["memory"]["idle_units"] == 2 and d["memory"]["idle_bytes"] == 40 * MIB
+assert d["memory"]["free_units"] == 2 and d["memory"]["free_bytes"] == 40 * MIB
 r = d["request"]
 assert (r["verdict"], r["segment_bytes"], r["fitting_bytes"]) == ("fragmented", 60 * MIB, 40 * MIB)
 assert (r["in_the_way"]["makes"], r["in_the_way"]["blocks"], r["in_the_way"]["bytes"]) == ("a hole", 1, 4 * MIB)

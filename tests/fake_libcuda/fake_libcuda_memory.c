@@ -143,7 +143,7 @@ static struct use *use_over(struct fc_memory *m, uint64_t from, uint64_t end)
     return u && u->node.key < end ? u : NULL;
 }
 
-/* Cuts [from, end) out of the uses. Returns one of them that is not before the clock's holder. */
+/* Cuts [from, end) out of the uses. Returns one of them that is not before the clock's site. */
 static bool uses_cut(struct fc_memory *m, uint64_t from, uint64_t end, const struct fc_clock *c,
                      struct fc_point *race)
 {

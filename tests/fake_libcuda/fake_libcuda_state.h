@@ -349,7 +349,7 @@ void fc_memory_drop(struct fc_memory *m);
 /* What `what` in the stream does at `p` with these bytes. */
 void fc_memory_use(struct fc_stream *s, const struct fc_point *p, uint64_t addr, uint64_t size,
                    const char *what);
-/* A violation unless its allocation and all uses are before the clock's holder. */
+/* A violation unless its allocation and all uses are before the clock's site. */
 void fc_memory_settled(struct fc_memory *m, const struct fc_clock *c, const char *what);
 
 void fc_heap_init(struct fc_heap *h, struct fc_device *d, uint64_t chunk_size);

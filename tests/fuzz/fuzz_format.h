@@ -6,7 +6,7 @@
 #define TP_FUZZ_FORMAT_H
 
 #include "traces/format.h"
-#include "traces/lower/strangers.h"
+#include "traces/lower/unknown_formats.h"
 
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ static inline void check_program(struct tp_program *program)
             must(tp_window_event(&w, i) >= event);
             event = tp_window_event(&w, i);
         }
-        count += w.prologue ? 0 : w.count;
+        count += w.initial_heap ? 0 : w.count;
     }
     tp_cursor_close(cursor);
     must(count == tp_program_facts(program)->instructions);
@@ -60,10 +60,10 @@ static inline void fuzz_format_with(const struct tp_format *format, bool strict,
     struct tp_err err = {0};
     uint64_t repairs[TP_REPAIR_COUNT];
     size_t head = size < TP_PROBE_BYTES ? size : TP_PROBE_BYTES;
-    const struct tp_stranger *stranger = tp_stranger_of(data, head);
+    const struct tp_unknown_format *unknown_format = tp_unknown_format_of(data, head);
     int score = format->probe(data, head);
     must(score >= 0 && score <= 100);
-    must(!stranger || (stranger->name && stranger->why && stranger->hint));
+    must(!unknown_format || (unknown_format->name && unknown_format->why && unknown_format->hint));
     int rc = tp_input_memory("fuzz", data, size, 0, &in, &err);
     if (rc == TP_OK)
         rc = tp_lower_new(&cfg, &lo, &err);

@@ -1,4 +1,4 @@
-/* Fuzz target: results that are read back (tapool.result/1). Whatever the bytes are, the outcome is
+/* Fuzz target: results that are read back (tapool.result/2). Whatever the bytes are, the outcome is
  * a result all of whose texts are there, or TP_EINPUT with one clean sentence; a result compares
  * with itself, and nothing about it differs from itself. */
 #include "cmd/results/record.h"

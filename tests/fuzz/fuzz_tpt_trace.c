@@ -1,7 +1,7 @@
 /* Fuzz target: the reader of .tpt. The bytes are read as they are, and once more with the checksums
  * of header and blocks put right, so that what lies behind them is reached.
  *
- * Whatever they are: a program that can be played twice with the same outcome, or TP_EINPUT. */
+ * Whatever they are: a program that can be replayed twice with the same outcome, or TP_EINPUT. */
 #include "tests/fuzz/fuzz_format.h"
 
 #include "traces/formats/tpt/tpt_block.h"
@@ -40,8 +40,8 @@ static int pass(struct tp_program *program)
     int got = 0;
     must(tp_cursor_open(program, &cursor, NULL) == TP_OK);
     while ((got = tp_cursor_next(cursor, &w, &err)) == 1) {
-        must(w.prologue || w.first_insn == count);
-        count += w.prologue ? 0 : w.count;
+        must(w.initial_heap || w.first_insn == count);
+        count += w.initial_heap ? 0 : w.count;
         for (uint32_t i = 0; i < w.count; i++) {
             must(tp_window_event(&w, i) >= event);
             event = tp_window_event(&w, i);

@@ -128,8 +128,8 @@ static int misfit_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_
     m->next +=
         (m->range * UINT64_C(0x9E3779B97F4A7C15) >> 58) * 16; /* other addresses, other blocks */
 #endif
-    *out = (struct tp_block){.addr = m->next, .granted = (rq->size + 15) & ~UINT64_C(15)};
-    if (out->granted > m->range + RANGE - m->next)
+    *out = (struct tp_block){.addr = m->next, .allocated = (rq->size + 15) & ~UINT64_C(15)};
+    if (out->allocated > m->range + RANGE - m->next)
         return TP_EOOM;
 #ifdef OVERLAP
     if (now)
@@ -140,8 +140,8 @@ static int misfit_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_
         out->addr = m->range + RANGE - 8;
 #endif
     m->last = m->next;
-    m->live[(m->next - m->range) / 16] = (unsigned)out->granted;
-    m->next += out->granted;
+    m->live[(m->next - m->range) / 16] = (unsigned)out->allocated;
+    m->next += out->allocated;
     return TP_OK;
 }
 
@@ -181,7 +181,8 @@ extern const struct tp_strategy misfit;
 const struct tp_strategy misfit = {.name = NAME,
                                    .summary = SUMMARY,
                                    .caps = CAPS,
-                                   .group = CAPS & TP_CAP_FOREIGN ? TP_GROUP_REAL : TP_GROUP_POLICY,
+                                   .group =
+                                       CAPS & TP_CAP_FOREIGN ? TP_GROUP_REAL : TP_GROUP_STRATEGY,
                                    .state_size = sizeof(struct misfit),
                                    .opts_size = sizeof(struct misfit_opts),
                                    .options = rows,

@@ -6,7 +6,7 @@
 # folder exports tp_format_* and tp_writer_* constants, and beside them what begins with tp_ and its
 # name; every other exported name begins with tp_; and no folder but cmd/ keeps mutable data at file
 # scope. The executable exports the names that are marked TP_API, for plug-ins, and no other. And no
-# file calls one that leads back to it: a strategy counts as one file, and so does the player with its
+# file calls one that leads back to it: a strategy counts as one file, and so does the replayer with its
 # threads. Prints one line per finding and exits 1 when there is any.
 #
 # How: nm in its sysv format, which names the section, once for all objects. Symbols and sections that
@@ -69,7 +69,7 @@ cut -f 2 "$WORK/objects" | xargs -d '\n' -r "$NM" -A -f posix | awk '
             match(source, /^alloc\/strategies\/[^\/]*/)
             return substr(source, 1, RLENGTH)
         }
-        return source ~ /^alloc\/engine\/(crew|instance|play_loop)\.c$/ ? "alloc/engine/play_loop.c" : source
+        return source ~ /^alloc\/engine\/(crew|instance|replay_loop)\.c$/ ? "alloc/engine/replay_loop.c" : source
     }
     NR == FNR { split($0, of, "\t"); source[of[2]] = of[1]; next }
     { object = $1; sub(/:$/, "", object); from = unit(source[object]) }

@@ -9,7 +9,7 @@
 #     both      tapool is killed and then the program; tapool convert --recover makes the trace
 #     other     the program is killed and then tapool; likewise, where tapool had not made it yet
 #
-# Each trace is read with --strict and played. Prints a line with the figures; exits 1 where an event
+# Each trace is read with --strict and replayed. Prints a line with the figures; exits 1 where an event
 # is missing that was done, or one is there that was not.
 #
 # Environment: TAPOOL (the binary), TAPOOL_RECORDED (tests/programs/recorded_program.c, built).
@@ -45,7 +45,7 @@ done_by() {
 # Sizes that the program asks for are odd: what the C library asks for is not counted.
 measure() {
     "$TAPOOL" info "$1" --strict >facts || fail "info --strict refuses $1"
-    "$TAPOOL" replay "$1" -s bump --min-time 0 >replayed || fail "$1 is not played"
+    "$TAPOOL" replay "$1" -s bump --min-time 0 >replayed || fail "$1 is not replayed"
     "$TAPOOL" convert "$1" -o all.jsonl -f >converted
     allocs=$(grep -cE '"op": ?"alloc".*"size": ?[0-9]*[13579][,}]' all.jsonl) || true
     frees=$(grep -cE '"op": ?"free"' all.jsonl) || true
@@ -88,5 +88,5 @@ for ((round = 1; round <= COUNT; round++)); do
     [ "$lost" -le 0 ] || { missing=$((missing + lost)); echo "round $round ($how): $lost of $was_done are missing" >&2; }
     rounds=$((rounds + 1)) total=$((total + was_done))
 done
-echo "$COUNT kills, $early before the first allocation: $rounds traces of $total allocations, all read and played; missing: $missing"
+echo "$COUNT kills, $early before the first allocation: $rounds traces of $total allocations, all read and replayed; missing: $missing"
 [ "$missing" -eq 0 ] && [ "$rounds" -gt 0 ]

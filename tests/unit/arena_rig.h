@@ -1,5 +1,5 @@
 /* What the tests of `arena` share: an instance in a rig, and a look into its lists. How many blocks
- * move is the policy, so the tests count them. */
+ * move is the strategy, so the tests count them. */
 #ifndef TP_TEST_ARENA_RIG_H
 #define TP_TEST_ARENA_RIG_H
 
@@ -12,7 +12,7 @@
 /* What a test knows of a block. */
 struct object {
     tp_addr addr; /* 0: none */
-    uint64_t size, align, granted;
+    uint64_t size, align, allocated;
     unsigned char fill;
 };
 

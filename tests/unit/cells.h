@@ -58,7 +58,7 @@ static bool happens(enum fault fault)
 
 struct cell {
     tp_addr addr; /* 0: free */
-    uint64_t granted;
+    uint64_t allocated;
     tp_addr base; /* the range behind it */
     uint64_t bytes;
     uint32_t references;
@@ -138,13 +138,13 @@ static void break_block(const struct cell *first, const struct tp_req *rq, struc
         *out = (struct tp_block){first->addr - rq->size + 1, rq->size};
         break;
     case ACROSS_END:
-        *out = (struct tp_block){first->addr + first->granted - 1, rq->size};
+        *out = (struct tp_block){first->addr + first->allocated - 1, rq->size};
         break;
     case MISALIGNED:
         *out = (struct tp_block){out->addr + 8, rq->size};
         break;
     case TOO_SMALL:
-        out->granted = rq->size - 1;
+        out->allocated = rq->size - 1;
         break;
     case NO_ADDRESS:
         out->addr = 0;
@@ -184,19 +184,19 @@ static int cells_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_b
         return TP_EINVAL;
     uint64_t skip = rq->align > PAGE ? rq->align : PAGE;
     struct cell *cell = free_cell(c), *first = &c->live[0];
-    uint64_t granted = round_up(rq->size, 16), bytes = round_up(granted, PAGE) + skip + PAGE;
+    uint64_t allocated = round_up(rq->size, 16), bytes = round_up(allocated, PAGE) + skip + PAGE;
     tp_addr base;
     int status = tp_src_get(c->env->source, bytes, skip, &base);
     if (status)
         return status;
-    *cell = (struct cell){base + skip, granted, base, bytes, 1};
-    *out = (struct tp_block){cell->addr, cell->granted};
+    *cell = (struct cell){base + skip, allocated, base, bytes, 1};
+    *out = (struct tp_block){cell->addr, cell->allocated};
     if (happens(WRITE))
         write_byte(first);
     else if (happens(MIX_UP))
-        memcpy((void *)(uintptr_t)first->addr, (void *)(uintptr_t)first[1].addr, first->granted);
+        memcpy((void *)(uintptr_t)first->addr, (void *)(uintptr_t)first[1].addr, first->allocated);
     else if (happens(BEYOND_RANGE))
-        out->granted = base + bytes - out->addr + 1;
+        out->allocated = base + bytes - out->addr + 1;
     else if (happens(ACROSS_RANGES))
         out->addr = two_neighbours(c->env->source);
     else if (plan.fault >= SAME_BLOCK && plan.fault <= OUTSIDE && happens(plan.fault))
@@ -228,13 +228,13 @@ static int cells_resize(void *st, void *thr, tp_addr addr, const struct tp_req *
     (void)thr;
     if (!cell)
         return TP_EINVAL;
-    uint64_t granted = round_up(rq->size, 16);
-    if (granted > cell->base + cell->bytes - PAGE - addr || addr % rq->align)
+    uint64_t allocated = round_up(rq->size, 16);
+    if (allocated > cell->base + cell->bytes - PAGE - addr || addr % rq->align)
         return TP_EUNSUP;
     if (happens(LOSE_BYTE))
         write_byte(cell);
-    cell->granted = granted;
-    *out = (struct tp_block){addr, granted};
+    cell->allocated = allocated;
+    *out = (struct tp_block){addr, allocated};
     return TP_OK;
 }
 
@@ -248,7 +248,7 @@ static int cells_move(void *st, void *thr, tp_addr addr, const struct tp_req *rq
     int status = cells_alloc(st, thr, rq, out);
     if (status)
         return status;
-    uint64_t kept = cell->granted < rq->size ? cell->granted : rq->size;
+    uint64_t kept = cell->allocated < rq->size ? cell->allocated : rq->size;
     if (tp_src_host(c->env->source, out->addr))
         memcpy((void *)(uintptr_t)out->addr, (const void *)(uintptr_t)addr, kept);
     if (happens(LOSE_BYTE))
@@ -297,12 +297,12 @@ static int cells_walk(void *st, tp_walk_fn *fn, void *ctx)
             continue;
         bool cached = i == 0 && plan.fault == WALK_CACHED;
         uint64_t more = plan.fault == WALK_MORE && i == 1;
-        fn(ctx, cached ? TP_WALK_CACHED : TP_WALK_LIVE, cell->addr, cell->granted + more);
+        fn(ctx, cached ? TP_WALK_CACHED : TP_WALK_LIVE, cell->addr, cell->allocated + more);
         if (cell->addr > cell->base)
             fn(ctx, TP_WALK_INTERNAL, cell->base, cell->addr - cell->base);
-        if (cell->base + cell->bytes > cell->addr + cell->granted)
-            fn(ctx, TP_WALK_INTERNAL, cell->addr + cell->granted,
-               cell->base + cell->bytes - (cell->addr + cell->granted));
+        if (cell->base + cell->bytes > cell->addr + cell->allocated)
+            fn(ctx, TP_WALK_INTERNAL, cell->addr + cell->allocated,
+               cell->base + cell->bytes - (cell->addr + cell->allocated));
     }
     return TP_OK;
 }
@@ -315,7 +315,7 @@ static int cells_check(void *st, struct tp_err *err)
 
 #define CELLS                                                                                      \
     .name = "cells", .summary = "a range per block", .resembles = "nothing", .to_use = "a test",   \
-    .group = TP_GROUP_POLICY, .state_size = sizeof(struct cells), .init = cells_init,              \
+    .group = TP_GROUP_STRATEGY, .state_size = sizeof(struct cells), .init = cells_init,            \
     .fini = cells_fini, .alloc = cells_alloc, .free = cells_free, .walk = cells_walk,              \
     .check = cells_check
 

@@ -78,7 +78,7 @@ static inline tp_addr rig_alloc(struct rig *r, int thread, uint64_t size)
 {
     struct tp_block b;
     assert_int_equal(rig_try(r, thread, size, 1, &b), TP_OK);
-    assert_true(b.granted >= size || r->s->usable(r->st, b.addr) >= size);
+    assert_true(b.allocated >= size || r->s->usable(r->st, b.addr) >= size);
     return b.addr;
 }
 

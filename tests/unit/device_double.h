@@ -486,7 +486,7 @@ static int pooled_status(int status)
 static int pooled_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_block *out)
 {
     (void)thr;
-    out->granted = rq->size;
+    out->allocated = rq->size;
     return pooled_status(
         tp_src_get_async(((struct pooled *)st)->env->source, rq->size, rq->stream, &out->addr));
 }

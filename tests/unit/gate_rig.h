@@ -188,7 +188,7 @@ static inline void rig_lost(struct gate_rig *r)
 }
 
 /* It ended before anything was found. */
-static inline void rig_unfinished(struct gate_rig *r)
+static inline void rig_aborted(struct gate_rig *r)
 {
     rig_base(r);
     struct tp_gate *g = &r->gate;

@@ -47,7 +47,7 @@ struct importer {
         .text = (what), .size = (length), __VA_ARGS__                                              \
     }
 #define READS(what, ...)   READS_OF(what, sizeof(what) - 1, __VA_ARGS__)
-#define PLAYS(what, ...)   READS(what, .program = __VA_ARGS__)
+#define REPLAYS(what, ...) READS(what, .program = __VA_ARGS__)
 #define REFUSED(what, ...) READS(what, .error = __VA_ARGS__)
 
 static inline uint64_t sum_of_repairs(const struct reading *r)
@@ -85,7 +85,7 @@ static inline void write_recorded(const char *wanted, const struct tp_recorded_d
 {
     static const char *const names[] = {
         "number",         "start_reserved", "start_segments", "end_reserved", "end_segments",
-        "end_large",      "end_small",      "end_idle",       "end_pieces",   "end_largest",
+        "end_large",      "end_small",      "end_free",       "end_pieces",   "end_largest",
         "end_returnable", "demand_event",   "demand_largest"};
     uint64_t values[COUNT(names)];
     char name[40];
@@ -116,7 +116,7 @@ static inline void write_facts(const struct reading *r, const char *wanted, char
                  {"idles", f->ops[TP_IDLE]},
                  {"objects", f->objects},
                  {"slots", f->slots},
-                 {"prologue", f->prologue},
+                 {"initial_heap", f->initial_heap},
                  {"live_at_end", f->live_at_end},
                  {"live_at_end_bytes", f->live_at_end_bytes},
                  {"time_known", f->time_known},
@@ -128,9 +128,9 @@ static inline void write_facts(const struct reading *r, const char *wanted, char
                  {"peak", demand->bytes},
                  {"peak_event", demand->event},
                  {"peak_insn", demand->insn},
-                 {"prologue_bytes", demand->prologue_bytes},
+                 {"initial_heap_bytes", demand->initial_heap_bytes},
                  {"next_peak", next->bytes},
-                 {"next_prologue_bytes", next->prologue_bytes},
+                 {"next_initial_heap_bytes", next->initial_heap_bytes},
                  {"spaces", r->meta.spaces},
                  {"wrapped", r->meta.wrapped},
                  {"not_recorded", r->meta.not_recorded},

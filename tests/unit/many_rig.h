@@ -44,7 +44,7 @@ static inline void is_linear(const char *what)
     steps = 0;
 }
 
-/* ---- two instances play the same; one of them looks at everything one by one ---- */
+/* ---- two instances replay the same; one of them looks at everything one by one ---- */
 
 enum { TWIN_LIVE = 300 };
 

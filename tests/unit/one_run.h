@@ -44,7 +44,7 @@ static inline int teardown(void **state)
     return 0;
 }
 
-/* Of the decorator `limit`. */
+/* Of the wrapper `limit`. */
 struct limit_options {
     uint64_t capacity;
 };

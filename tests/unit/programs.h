@@ -11,7 +11,7 @@
  * Slots, threads and devices are as given. */
 struct program_parts {
     enum tp_kind kind;
-    const struct tp_insn *before; /* the prologue */
+    const struct tp_insn *before; /* the initial_heap */
     size_t before_count;
     const struct tp_insn *insns;
     size_t count;
@@ -30,7 +30,7 @@ static inline int add_parts(struct tp_builder *b, const struct program_parts *pa
         status = tp_builder_mark(b, name, &index, err);
     }
     for (size_t i = 0; !status && i < parts->before_count; i++)
-        status = tp_builder_prologue(b, &parts->before[i], err);
+        status = tp_builder_initial_heap(b, &parts->before[i], err);
     for (size_t i = 0; !status && i < parts->count; i++)
         status =
             tp_builder_add(b, &parts->insns[i],

@@ -1,8 +1,9 @@
-/* Programs as properties: play one from a seed, shrink one that fails, keep it as a trace.
+/* Programs as properties: replay one from a seed, shrink one that fails, keep it as a trace.
  *
  *     seed --> program --> fails? --> drop chunks, then single steps --> smaller sizes, one thread,
  *                                     until no single step is too much   one stream, no gaps
- *                                                  \--> tapool JSON trace + the command to play it
+ *                                                  \--> tapool JSON trace + the command to replay
+ * it
  *
  * A smaller program counts only if it fails in the same way (enum model_kind). Crashes are failures
  * too: then every attempt runs in a process of its own. */
@@ -10,7 +11,7 @@
 #define TP_TEST_PROPERTY_H
 
 #include "alloc/conformance/conformance_gen.h"
-#include "alloc/conformance/conformance_play.h"
+#include "alloc/conformance/conformance_replay.h"
 #include "tests/unit/async_source.h"
 #include "tests/unit/conformance.h"
 #include "tests/unit/fake_driver.h"
@@ -20,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PROPERTY_STEPS 300  /* of a program; its objects have a slot each */
-#define PROPERTY_PLAYS 6000 /* at most, to shrink one program */
+#define PROPERTY_STEPS   300  /* of a program; its objects have a slot each */
+#define PROPERTY_REPLAYS 6000 /* at most, to shrink one program */
 static_assert(PROPERTY_STEPS <= GEN_SLOTS, "every step may allocate");
 
 struct property_source {
@@ -44,7 +45,7 @@ static const struct property_source property_sources[] = {
 #define PROPERTY_SOURCES (sizeof property_sources / sizeof property_sources[0])
 
 /* The double has no ranges, others have no pool, and there may be no driver. */
-static inline bool property_plays(const struct tp_strategy *s, const struct property_source *on)
+static inline bool property_replays(const struct tp_strategy *s, const struct property_source *on)
 {
     if (on->base == &tp_source_cuda && !fake_driver_ready())
         return false;
@@ -102,10 +103,10 @@ static inline struct rig_cfg property_config(const struct property_case *c)
                             .streams = GEN_STREAMS};
 }
 
-/* Plays a program on a fresh instance. The kind of failure, MODEL_FINE if there was none. */
-static inline enum model_kind property_play(const struct property_case *c,
-                                            const struct property_program *p,
-                                            struct model_failure *failure)
+/* Replays a program on a fresh instance. The kind of failure, MODEL_FINE if there was none. */
+static inline enum model_kind property_replay(const struct property_case *c,
+                                              const struct property_program *p,
+                                              struct model_failure *failure)
 {
     struct rig *r = calloc(1, sizeof *r);
     struct model *m = calloc(1, sizeof *m);
@@ -132,9 +133,9 @@ static inline enum model_kind property_play(const struct property_case *c,
 }
 
 /* The same in a process of its own, silently; what ends that process otherwise is a crash. */
-static inline enum model_kind property_play_apart(const struct property_case *c,
-                                                  const struct property_program *p,
-                                                  struct model_failure *failure)
+static inline enum model_kind property_replay_apart(const struct property_case *c,
+                                                    const struct property_program *p,
+                                                    struct model_failure *failure)
 {
     enum { FIRST_STATUS = 100 };
     int status = 0;
@@ -148,7 +149,7 @@ static inline enum model_kind property_play_apart(const struct property_case *c,
         int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
         if (null >= 0)
             dup2(null, STDERR_FILENO);
-        _exit(FIRST_STATUS + (int)property_play(c, p, said));
+        _exit(FIRST_STATUS + (int)property_replay(c, p, said));
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     *failure = *said;
@@ -169,20 +170,20 @@ struct property_shrink {
     struct property_program *best, candidate;
     struct model_failure failure; /* of `best` */
     enum model_kind kind;
-    uint32_t plays;
+    uint32_t replays;
 };
 
 /* Takes the candidate if it fails in the same way. */
 static inline bool property_try(struct property_shrink *s)
 {
     struct model_failure failure;
-    if (s->plays++ >= PROPERTY_PLAYS)
+    if (s->replays++ >= PROPERTY_REPLAYS)
         return false;
     property_normalise(&s->candidate);
     /* a driver that this process has called is one that its later forks cannot use */
     bool apart = s->kind == MODEL_CRASH || s->c->source->base == &tp_source_cuda;
-    enum model_kind kind = apart ? property_play_apart(s->c, &s->candidate, &failure)
-                                 : property_play(s->c, &s->candidate, &failure);
+    enum model_kind kind = apart ? property_replay_apart(s->c, &s->candidate, &failure)
+                                 : property_replay(s->c, &s->candidate, &failure);
     if (kind != s->kind)
         return false;
     *s->best = s->candidate;
@@ -280,7 +281,7 @@ static inline void property_shrink(struct property_shrink *s)
         s->candidate.probes = false;
         property_try(s);
     }
-    while (any && s->plays < PROPERTY_PLAYS) {
+    while (any && s->replays < PROPERTY_REPLAYS) {
         any = property_drop(s);
         any = property_drop_pairs(s) || any;
         for (uint32_t i = 0; i < s->best->count; i++)

@@ -19,7 +19,7 @@ static struct {
     bool needs_size;      /* starts only on a device whose size is known */
     bool refuses_frees, leaks, lies_in_walk;
     void (*allocated)(const struct tp_req *rq); /* is called for each block; NULL: nothing is */
-    uint64_t plays;                             /* instances opened */
+    uint64_t replays;                           /* instances opened */
     int threads_started, threads_ended;
 } how;
 
@@ -46,7 +46,7 @@ static int ranges_init(void *st, const struct tp_env *env, const void *opts, str
     tp_addr moment;
     (void)opts;
     r->env = env;
-    how.plays++;
+    how.replays++;
     if (how.needs_size && !tp_src_capacity(env->source))
         return tp_fail(e, TP_EUSAGE, "strategy 'ranges' takes a share of the device");
     if (how.moment_init && !tp_src_get(env->source, how.moment_init, PAGE, &moment))
@@ -186,7 +186,7 @@ static int ranges_walk(void *st, tp_walk_fn *fn, void *ctx)
 
 #define RANGES                                                                                     \
     .name = "ranges", .summary = "a range per block", .resembles = "nothing", .to_use = "a test",  \
-    .group = TP_GROUP_POLICY, .caps = TP_CAP_ALIGN, .state_size = sizeof(struct ranges),           \
+    .group = TP_GROUP_STRATEGY, .caps = TP_CAP_ALIGN, .state_size = sizeof(struct ranges),         \
     .thread_size = sizeof(struct thread), .init = ranges_init, .fini = ranges_fini,                \
     .alloc = ranges_alloc, .free = ranges_free, .thread_init = ranges_thread_init,                 \
     .thread_fini = ranges_thread_fini

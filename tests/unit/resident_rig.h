@@ -1,5 +1,5 @@
-/* What the tests of the resident pass share: the policy `direct`, which holds exactly the pages of
- * its blocks, how far a figure may lie off, and a run where the kernel says what was written. */
+/* What the tests of the resident pass share: the strategy `direct`, which holds exactly the pages
+ * of its blocks, how far a figure may lie off, and a run where the kernel says what was written. */
 #ifndef TP_TEST_RESIDENT_RIG_H
 #define TP_TEST_RESIDENT_RIG_H
 

@@ -1,7 +1,7 @@
 /* Calls of a strategy, and what becomes of each, as words of a text. After every word the strategy
  * checks itself; at the end what it holds adds up, and the instance is closed.
  *
- *     PLAYS(free_neighbours_become_one_block, open_torch(""),
+ *     REPLAYS(free_neighbours_become_one_block, open_torch(""),
  *           "a=5M b=5M -a -b largest=10M 10M@a gets=1")
  *
  *     a=4M        asks for 4 MiB on stream 0, or as thread 0 where there is one stream alone
@@ -27,10 +27,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define PLAYS(name, opened, words)                                                                 \
+#define REPLAYS(name, opened, words)                                                               \
     TEST(name)                                                                                     \
     {                                                                                              \
-        play(opened, words);                                                                       \
+        replay(opened, words);                                                                     \
     }
 
 struct scenario {
@@ -119,7 +119,7 @@ static inline void step_alloc(struct scenario *s, struct scenario_block *block)
     expect_step(s, b.addr == 0, rc != TP_OK);
     if (rc)
         return;
-    expect_step(s, b.granted >= rq.size || s->r->s->usable(s->r->st, b.addr) >= rq.size, true);
+    expect_step(s, b.allocated >= rq.size || s->r->s->usable(s->r->st, b.addr) >= rq.size, true);
     expect_step(s, b.addr % rq.align, 0);
     if (says_next(s, "@!"))
         expect_step(s, b.addr == next_block(s)->addr, false);
@@ -128,7 +128,7 @@ static inline void step_alloc(struct scenario *s, struct scenario_block *block)
     else if (says_next(s, "@"))
         expect_step(s, b.addr, next_sum(s, next_block(s)->addr));
     if (says_next(s, ":"))
-        expect_step(s, b.granted, next_size(s));
+        expect_step(s, b.allocated, next_size(s));
     if (block)
         *block = (struct scenario_block){b.addr, rq.size};
 }
@@ -159,7 +159,7 @@ static inline void step_resize(struct scenario *s, struct scenario_block *block,
         return;
     expect_step(s, b.addr, block->addr);
     if (says_next(s, ":"))
-        expect_step(s, b.granted, next_size(s));
+        expect_step(s, b.allocated, next_size(s));
     block->size = rq.size;
 }
 
@@ -266,7 +266,7 @@ static inline void step(struct scenario *s)
     rig_check(s->r);
 }
 
-static inline void play(struct rig *r, const char *words)
+static inline void replay(struct rig *r, const char *words)
 {
     struct scenario s = {.r = r};
     for (s.step = words; *(s.step += strspn(s.step, " ")); s.step = s.at) {

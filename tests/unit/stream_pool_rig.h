@@ -56,7 +56,7 @@ static inline tp_addr get(struct rig *r, uint16_t stream, uint64_t size)
 {
     struct tp_block b;
     assert_int_equal(try_on(r, stream, size, &b), TP_OK);
-    assert_true(b.granted >= size);
+    assert_true(b.allocated >= size);
     return b.addr;
 }
 

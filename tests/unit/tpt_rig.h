@@ -20,10 +20,10 @@ struct tpt_mix {
     uint64_t seed;
     uint32_t count; /* instructions */
     uint16_t threads, streams, devices;
-    uint32_t live;     /* objects, about */
-    uint32_t prologue; /* instructions */
-    uint32_t marks;    /* distinct names */
-    uint32_t sizes;    /* distinct ones; 0: any up to 2^48 */
+    uint32_t live;         /* objects, about */
+    uint32_t initial_heap; /* instructions */
+    uint32_t marks;        /* distinct names */
+    uint32_t sizes;        /* distinct ones; 0: any up to 2^48 */
     bool resets, odd, jumps, long_gaps, any_slot, notes;
 };
 
@@ -51,7 +51,7 @@ struct tpt_gen {
     uint32_t *free_slots; /* a stack */
     uint32_t free_count;
     struct tp_builder *builder;
-    bool prologue;
+    bool initial_heap;
 };
 
 static inline uint64_t tpt_below(struct tpt_gen *g, uint64_t n)
@@ -62,9 +62,9 @@ static inline uint64_t tpt_below(struct tpt_gen *g, uint64_t n)
 static inline void tpt_emit(struct tpt_gen *g, struct tp_insn in)
 {
     struct tp_err err = {0};
-    if (g->prologue) {
+    if (g->initial_heap) {
         in.thread = 0;
-        if (tp_builder_prologue(g->builder, &in, &err))
+        if (tp_builder_initial_heap(g->builder, &in, &err))
             fail_msg("%s", err.text);
         return;
     }
@@ -255,7 +255,8 @@ static inline struct tp_program *tpt_program(const struct tpt_mix *mix)
     struct tp_hash *hash = NULL;
     struct tp_program *p = NULL;
     uint8_t digest[TP_HASH_SIZE];
-    struct tpt_gen g = {.mix = mix, .state = mix->seed, .room = 2 * mix->live + mix->prologue + 2};
+    struct tpt_gen g = {
+        .mix = mix, .state = mix->seed, .room = 2 * mix->live + mix->initial_heap + 2};
     g.objects = calloc(g.room, sizeof *g.objects);
     g.free_slots = calloc(g.room, sizeof *g.free_slots);
     assert_true(g.objects && g.free_slots);
@@ -264,10 +265,10 @@ static inline struct tp_program *tpt_program(const struct tpt_mix *mix)
                                        .hash = tp_hash_add,
                                        .hash_ctx = hash};
     assert_int_equal(tp_builder_new(&cfg, &g.builder, &err), TP_OK);
-    g.prologue = true;
-    for (uint32_t i = 0; i < mix->prologue; i++)
+    g.initial_heap = true;
+    for (uint32_t i = 0; i < mix->initial_heap; i++)
         tpt_new(&g, TP_ALLOC);
-    g.prologue = false;
+    g.initial_heap = false;
     for (uint32_t i = 0; i < mix->count; i++)
         tpt_step(&g);
     tp_builder_flush(g.builder);
@@ -401,7 +402,7 @@ static inline void tpt_advance(struct tpt_side *s)
     }
 }
 
-/* Up to `limit` instructions, the prologue counted; 0 = all, and both must end together. */
+/* Up to `limit` instructions, the initial_heap counted; 0 = all, and both must end together. */
 static inline uint64_t tpt_same_insns(struct tp_program *a, struct tp_program *b, uint64_t limit)
 {
     struct tpt_side x = {0}, y = {0};
@@ -421,7 +422,7 @@ static inline uint64_t tpt_same_insns(struct tp_program *a, struct tp_program *b
                      j->gap_ns, j->stream);
         assert_int_equal(tp_window_event(&x.w, x.at), tp_window_event(&y.w, y.at));
         assert_int_equal(x.w.first_insn + x.at, y.w.first_insn + y.at);
-        assert_int_equal(x.w.prologue, y.w.prologue);
+        assert_int_equal(x.w.initial_heap, y.w.initial_heap);
         x.time += i->gap_ns;
         y.time += j->gap_ns;
         x.at++;

@@ -2,7 +2,7 @@
  * repair.
  *
  *     event --> time, thread, stream --> one handler per op --> emit --> builder
- *               (dense numbers)          (objects, policy)      (gap, IDLE)
+ *               (dense numbers)          (objects, strategy)      (gap, IDLE)
  *
  * A handler first checks its event. `dirty` fails when strict and else counts a repair; `refuse`
  * always fails. Known weakness: an event without a time gets the time of the event before it. */
@@ -295,7 +295,7 @@ int tp_lower_begin(struct tp_lower *lo, char *why, struct tp_err *err)
 static int add(struct tp_lower *lo, struct context *cx, const struct tp_insn *insn)
 {
     if (cx->ev->op == TP_EV_INITIAL)
-        return placed(lo, cx->ev, tp_builder_prologue(lo->builder, insn, cx->err), cx->err);
+        return placed(lo, cx->ev, tp_builder_initial_heap(lo->builder, insn, cx->err), cx->err);
     int rc = lo->heap.given ? TP_OK : give_heap(lo, NULL, cx->err);
     if (rc != TP_OK)
         return rc;
@@ -447,7 +447,7 @@ static int replace_old(struct tp_lower *lo, struct context *cx, struct tp_id_ent
     return TP_OK;
 }
 
-/* An object that was live at the start goes to the prologue, or only its id becomes known. */
+/* An object that was live at the start goes to the initial_heap, or only its id becomes known. */
 static int on_initial(struct tp_lower *lo, struct context *cx)
 {
     if (tp_id_map_find(&lo->objects.ids, cx->ev->id))
@@ -588,7 +588,7 @@ static int note_object(struct tp_lower *lo, struct context *cx)
 
 /* Repeats a failed request and frees it: see failed_request.h. Not in host traces, where a request
  * fails by a process limit or a wrong length and not by the size of a device. */
-static int play_failed(struct tp_lower *lo, struct context *cx)
+static int replay_failed(struct tp_lower *lo, struct context *cx)
 {
     struct tp_insn insn = {.op = TP_ALLOC,
                            .align_log2 = tp_usual_align_log2(lo->kind),
@@ -616,7 +616,7 @@ static int on_note(struct tp_lower *lo, struct context *cx)
     int rc = emit_note(lo, cx, ev->note, ev->size);
     if (rc == TP_OK && more != TP_NOTE_OTHER)
         rc = emit_note(lo, cx, more, value);
-    return rc == TP_OK && ev->note == TP_NOTE_OOM ? play_failed(lo, cx) : rc;
+    return rc == TP_OK && ev->note == TP_NOTE_OOM ? replay_failed(lo, cx) : rc;
 }
 
 static int on_thread_end(struct tp_lower *lo, struct context *cx)

@@ -295,7 +295,7 @@ static int on_insn(struct walk *k, const struct tp_window *w, uint32_t i)
     const struct tp_insn *in = &w->insns[i];
     uint64_t event = tp_window_event(w, i);
     k->time += in->gap_ns;
-    if (w->prologue || event < k->cfg->first) {
+    if (w->initial_heap || event < k->cfg->first) {
         tp_live_apply(&k->live, in, k->facts->devices);
         return TP_OK;
     }

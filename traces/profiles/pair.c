@@ -1,5 +1,5 @@
-/* Profile `pair`: one object at a time. It uses only the fast path of an allocator, so every policy
- * looks its best. */
+/* Profile `pair`: one object at a time. It uses only the fast path of an allocator, so every
+ * strategy looks its best. */
 #include "traces/profiles/emit.h"
 
 struct pair_opts {

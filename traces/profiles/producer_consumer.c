@@ -1,5 +1,5 @@
 /* Profile `producer-consumer`: one thread allocates and another frees, first in, first out. No
- * block returns to the cache that it came from, which shows what this costs policies with a cache
+ * block returns to the cache that it came from, which shows what this costs strategies with a cache
  * per thread.
  *
  * Ids count up, so the generator needs no memory for the queue. */

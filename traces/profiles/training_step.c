@@ -149,7 +149,7 @@ static verb_fn *const verbs[VERBS] = {[MAKE] = make,
                                       [MAKE_BELOW] = make_below,
                                       [DROP_BELOW] = drop_below};
 
-static void play(struct training *t, uint64_t stage, const struct move *script)
+static void replay(struct training *t, uint64_t stage, const struct move *script)
 {
     for (; script->verb != END && t->emit.status == TP_OK; script++)
         verbs[script->verb](t, stage, script->what);
@@ -268,14 +268,14 @@ static void forward(struct training *t)
 {
     tp_emit_mark(&t->emit, "forward");
     for (uint64_t stage = 0; stage < t->stages; stage++)
-        play(t, stage, stage_of(t, stage)->forward);
+        replay(t, stage, stage_of(t, stage)->forward);
 }
 
 static void backward(struct training *t)
 {
     tp_emit_mark(&t->emit, "backward");
     for (uint64_t stage = t->stages; stage-- > 0 && t->emit.status == TP_OK;) {
-        play(t, stage, stage_of(t, stage)->backward);
+        replay(t, stage, stage_of(t, stage)->backward);
         send_gradients(t, stage);
     }
     synchronise(t, 1, t->o->streams);

@@ -174,7 +174,7 @@ static void arena_thread_fini(void *state, void *thread)
     *thr = (struct arena_thread){0};
 }
 
-/* ---- large objects, where one thread plays everything ---- */
+/* ---- large objects, where one thread replays everything ---- */
 
 static int large_serial(struct arena *st, const struct tp_req *rq, bool again, struct tp_block *out)
 {
@@ -274,7 +274,7 @@ int tp_arena_alloc_slow(struct arena *st, struct arena_thread *thr, const struct
     return TP_OK;
 }
 
-/* A large object that a kept span serves, where one thread plays everything; the rest of the rare
+/* A large object that a kept span serves, where one thread replays everything; the rest of the rare
  * requests is left to alloc_slow. */
 OUT_OF_LINE int alloc_rare(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
                            struct tp_block *out)
@@ -289,7 +289,7 @@ OUT_OF_LINE int alloc_rare(struct arena *st, struct arena_thread *thr, const str
         return tp_arena_alloc_slow(st, thr, rq, out);
     s->state = ARENA_SPAN_LARGE;
     out->addr = span_addr(s);
-    out->granted = s->pages * ARENA_PAGE;
+    out->allocated = s->pages * ARENA_PAGE;
     return TP_OK;
 }
 
@@ -305,7 +305,7 @@ static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struc
     struct arena_cache *cache = &thr->caches[st->classes.of[least / ARENA_STEP]];
     struct arena_item *top = cache->top;
     /* two separate stores, because a combined one would wait for the address */
-    out->granted = cache->block;
+    out->allocated = cache->block;
     if (UNLIKELY(top == cache->floor))
         return tp_arena_alloc_slow(st, thr, rq, out);
     tp_addr addr = (--top)->addr;
@@ -367,7 +367,7 @@ OUT_OF_LINE int free_unchecked(struct arena *st, struct arena_thread *thr, tp_ad
     return TP_OK;
 }
 
-/* A large object that will be kept, where one thread plays everything; the rest of the rare frees
+/* A large object that will be kept, where one thread replays everything; the rest of the rare frees
  * is left to free_slow. */
 OUT_OF_LINE int free_rare(struct arena *st, struct arena_thread *thr, tp_addr addr,
                           const struct tp_req *rq)
@@ -548,7 +548,7 @@ const struct tp_strategy tp_strategy_arena = {
     .resembles = "jemalloc's design, not its footprint",
     .to_use = "jemalloc, tcmalloc and mimalloc work alike in a host program\n"
               "(LD_PRELOAD=libjemalloc.so.2); PyTorch has no setting for it",
-    .group = TP_GROUP_POLICY,
+    .group = TP_GROUP_STRATEGY,
     .caps = TP_CAP_ALIGN | TP_CAP_THREADS,
     .state_size = sizeof(struct arena),
     .thread_size = sizeof(struct arena_thread),

@@ -5,7 +5,7 @@
 typedef bool arena_visit_fn(struct arena *st, uint32_t size_class, const struct arena_item *item,
                             uint64_t *count);
 
-/* Goes through all owners and threads: where one thread plays everything there is no owner, and
+/* Goes through all owners and threads: where one thread replays everything there is no owner, and
  * each thread comes alone; elsewhere an owner may come without a thread, as the orphans do. */
 struct arena_step {
     struct arena_owner *owner;

@@ -38,7 +38,7 @@
 #define CHUNK_FIRST_LOG2 5u  /* slots of the first table */
 #define CHUNK_MOST_LOG2  32u /* slots of the largest one */
 
-/* All of a page where several OS threads play, in one cache line; see arena_owner.h. */
+/* All of a page where several OS threads replay, in one cache line; see arena_owner.h. */
 struct arena_page {
     uint64_t live[PAGE_WORDS], pooled[PAGE_WORDS]; /* as those of a chunk */
     uint64_t gone[PAGE_WORDS]; /* atomic: set = a block that another than its owner has freed */
@@ -185,7 +185,7 @@ INLINE uint64_t granule_word(uint64_t granule)
     return (granule >> 6) & (PAGE_WORDS - 1);
 }
 
-/* As chunk_live, however many threads play. */
+/* As chunk_live, however many threads replay. */
 static inline uint64_t *live_word(const struct arena_chunks *t, struct arena_chunk *chunk,
                                   uint64_t granule)
 {

@@ -1,11 +1,11 @@
 /* The state of `arena` and its slow paths: carve, refill, large objects.
  *
- * arena.c has the contract and the fast paths. The policy is the order in which memory is searched:
- * a fitting free span, a shorter free span, the same again when idle blocks have been collected, a
- * new range, a new range of exactly the needed size. When the source refuses that too, all idle
- * memory is reclaimed and the search is repeated once before the answer is out of memory.
+ * arena.c has the contract and the fast paths. The strategy is the order in which memory is
+ * searched: a fitting free span, a shorter free span, the same again when idle blocks have been
+ * collected, a new range, a new range of exactly the needed size. When the source refuses that too,
+ * all idle memory is reclaimed and the search is repeated once before the answer is out of memory.
  *
- * Locks, in the order in which they are taken. All are off where one thread plays everything:
+ * Locks, in the order in which they are taken. All are off where one thread replays everything:
  *
  *     owners->locks[c]      the pool of class c that no thread owns; never two at once
  *     heap                  pages, writers of the chunk table, large objects, owners without a
@@ -47,7 +47,7 @@ struct arena {
     uint64_t refill_target;       /* bytes */
     struct arena_collected collected;
     struct arena_central central[ARENA_MAX_CLASSES];
-    struct arena_owners *owners; /* NULL where one thread plays everything */
+    struct arena_owners *owners; /* NULL where one thread replays everything */
 };
 
 /* The pool of a class that a thread's cache is filled from, and the thread's kept spans. */
@@ -62,7 +62,8 @@ static inline struct arena_kept *kept_of(struct arena *st, struct arena_thread *
     return UNLIKELY(st->owners != NULL) ? &thr->owner->kept : &st->kept;
 }
 
-/* Where one thread plays everything: a thread's caches may hold blocks from now on, or no more. */
+/* Where one thread replays everything: a thread's caches may hold blocks from now on, or no more.
+ */
 static inline void thread_link(struct arena *st, struct arena_thread *thr)
 {
     thr->stocked = true;
@@ -124,7 +125,7 @@ void tp_arena_span_is_idle(struct arena *st, struct arena_central *pool, struct 
 /* Turns all idle spans of a pool into free pages but for so many. */
 void tp_arena_release_idle(struct arena *st, struct arena_central *pool, uint64_t keep);
 
-/* ---- in arena_owners.c, where several OS threads play; no lock is held ---- */
+/* ---- in arena_owners.c, where several OS threads replay; no lock is held ---- */
 
 int tp_arena_owners_init(struct arena *st);
 void tp_arena_owners_fini(struct arena *st);
@@ -148,7 +149,7 @@ void tp_arena_reclaim_owned(struct arena *st, struct arena_thread *own);
 int tp_arena_free_remote(struct arena *st, struct arena_thread *thr, struct arena_chunk *chunk,
                          uint64_t granule, uint64_t tag);
 
-/* ---- in arena_shared.c, where several OS threads play ---- */
+/* ---- in arena_shared.c, where several OS threads replay ---- */
 
 int tp_arena_alloc_shared(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
                           struct tp_block *out);
@@ -212,7 +213,7 @@ static inline void kept_add(struct arena_kept *kept, struct arena_span *s)
     kept->spans[kept->count++] = s;
 }
 
-/* Likewise, where one thread plays everything. Where several do the state stays as it is, because
+/* Likewise, where one thread replays everything. Where several do the state stays as it is, because
  * another thread may look at it under the heap lock, which this one does not hold. */
 static inline void kept_add_serial(struct arena *st, struct arena_span *s)
 {

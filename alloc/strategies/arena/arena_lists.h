@@ -13,9 +13,9 @@
  * known at once, and a refill hands out neighbours in the order of their addresses, however they
  * were freed.
  *
- * A cache belongs to its thread alone. Where one thread plays everything there is one pool for each
- * class; elsewhere each thread has its own, see arena_owner.h. Bookkeeping memory is got under the
- * heap lock. */
+ * A cache belongs to its thread alone. Where one thread replays everything there is one pool for
+ * each class; elsewhere each thread has its own, see arena_owner.h. Bookkeeping memory is got under
+ * the heap lock. */
 #ifndef TP_ARENA_LISTS_H
 #define TP_ARENA_LISTS_H
 

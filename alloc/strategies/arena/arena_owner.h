@@ -1,4 +1,4 @@
-/* What a thread of `arena` owns where several OS threads play, and how others free it.
+/* What a thread of `arena` owns where several OS threads replay, and how others free it.
  *
  *     thread A: owner             word of 64 x 16 bytes     thread B
  *     cache <-> pool <- carve     tag of the page: A, 5     free: the tag is not B's

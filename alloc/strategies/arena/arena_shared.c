@@ -1,4 +1,4 @@
-/* What the members of `arena` do where several OS threads play; see arena_owner.h. */
+/* What the members of `arena` do where several OS threads replay; see arena_owner.h. */
 #include "alloc/strategies/arena/arena_core.h"
 
 /* ---- small blocks ---- */

@@ -44,9 +44,9 @@ static int span_from_tree(struct arena *st, uint64_t wanted, uint64_t least, uin
     return pages_take(&st->pages, last->pages, align, state, out);
 }
 
-/* Where one thread plays everything: turns idle blocks into free pages before a range is got, a few
- * times for each range, so that a program that repeats itself soon needs neither; and not before
- * enough was taken since the last time. False: nothing was found. */
+/* Where one thread replays everything: turns idle blocks into free pages before a range is got, a
+ * few times for each range, so that a program that repeats itself soon needs neither; and not
+ * before enough was taken since the last time. False: nothing was found. */
 static bool arena_collect(struct arena *st)
 {
     struct arena_collected *last = &st->collected;

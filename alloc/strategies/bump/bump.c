@@ -2,7 +2,7 @@
  *
  * alloc aligns the offset and adds the size. free only marks the block; memory is reused after a
  * reset, which happens by itself when the last live block is freed. This is a region allocator, as
- * in compilers and inference engines: the fastest policy, and the most wasteful for objects of
+ * in compilers and inference engines: the fastest strategy, and the most wasteful for objects of
  * different lifetimes. Sizes are rounded up to a multiple of `alignment`. The rest of a range that
  * is too small for a request is dead until the reset.
  *
@@ -104,7 +104,7 @@ static int alloc_fallback(struct bump *st, const struct tp_req *rq, struct tp_bl
     if (rc)
         return rc;
     bump_sync(st);
-    carved_add(&st->carved, out->granted);
+    carved_add(&st->carved, out->allocated);
     st->fallback_count++;
     return TP_OK;
 }
@@ -326,7 +326,7 @@ static uint64_t bump_usable(void *state, tp_addr addr)
     return held_usable(st->env, &st->fallbacks, addr);
 }
 
-/* Resizes in place: any block within its granted bytes, and the newest block up to the end of its
+/* Resizes in place: any block within its allocated bytes, and the newest block up to the end of its
  * range. */
 static int bump_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
                        struct tp_block *out)
@@ -335,20 +335,20 @@ static int bump_resize(void *state, void *thread, tp_addr addr, const struct tp_
     struct bump *st = state;
     if (!request_is_sound(rq))
         return TP_EINVAL;
-    uint64_t granted =
+    uint64_t allocated =
         addr == st->last && bump_is_live(st, addr) ? st->at - addr : bump_usable(st, addr);
-    if (!granted)
+    if (!allocated)
         return TP_EINVAL;
     if (addr & (rq->align - 1) || rq->size > BUMP_MAX_BYTES)
         return TP_EUNSUP;
-    if (rq->size > granted) {
+    if (rq->size > allocated) {
         uint64_t size = (rq->size + st->mask) & ~st->mask;
         if (addr != st->last || size > st->limit - addr)
             return TP_EUNSUP;
         st->at = addr + size;
-        granted = size;
+        allocated = size;
     }
-    *out = (struct tp_block){addr, granted};
+    *out = (struct tp_block){addr, allocated};
     return TP_OK;
 }
 
@@ -383,7 +383,7 @@ const struct tp_strategy tp_strategy_bump = {
     .resembles = "a region: no individual frees",
     .to_use = "a model of an arena or monotonic buffer (std::pmr::monotonic_buffer_resource) in\n"
               "the program itself",
-    .group = TP_GROUP_POLICY,
+    .group = TP_GROUP_STRATEGY,
     .caps = TP_CAP_ALIGN | TP_CAP_NOFREE,
     .state_size = sizeof(struct bump),
     .opts_size = sizeof(struct bump_opts),

@@ -71,10 +71,10 @@ bool tp_cache_adopts(const struct cache *c, tp_addr addr, const struct tp_req *r
 
 bool tp_cache_put(struct cache *c, struct cache_block *b)
 {
-    if (tp_src_put(c->env->source, b->addr, cache_range(c, b->granted)))
+    if (tp_src_put(c->env->source, b->addr, cache_range(c, b->allocated)))
         return false;
     tp_addr_map_remove(&c->addresses, b->addr, NULL);
-    c->carved.now -= b->granted;
+    c->carved.now -= b->allocated;
     slab_give(&c->blocks, b);
     return true;
 }
@@ -91,7 +91,7 @@ void tp_cache_set_aside(struct cache *c, struct cache_block *b)
 uint64_t tp_cache_usable(void *state, tp_addr addr)
 {
     const struct cache_block *b = cache_find_live(state, addr);
-    return b ? b->granted : 0;
+    return b ? b->allocated : 0;
 }
 
 void tp_cache_stats(void *state, struct tp_stats *out)
@@ -106,11 +106,11 @@ int tp_cache_walk(void *state, tp_walk_fn *fn, void *ctx)
     struct slab_cursor at = slab_first(&c->blocks);
     for (const struct cache_block *b; (b = slab_next(&at));) {
         enum tp_walk_kind idle = b->shelf ? TP_WALK_CACHED : TP_WALK_DEAD;
-        uint64_t rest = cache_range(c, b->granted) - b->granted;
-        if (b->granted)
-            fn(ctx, b->refs ? TP_WALK_LIVE : idle, b->addr, b->granted);
+        uint64_t rest = cache_range(c, b->allocated) - b->allocated;
+        if (b->allocated)
+            fn(ctx, b->refs ? TP_WALK_LIVE : idle, b->addr, b->allocated);
         if (rest) /* rounding up to the source's page */
-            fn(ctx, TP_WALK_INTERNAL, b->addr + b->granted, rest);
+            fn(ctx, TP_WALK_INTERNAL, b->addr + b->allocated, rest);
     }
     return TP_OK;
 }
@@ -124,15 +124,15 @@ static const char *check_block(const struct cache *c, const struct cache_block *
     sums->live += b->refs != 0;
     sums->cached += cached;
     sums->refused += !s;
-    sums->bytes += b->granted;
-    sums->cached_bytes += cached ? b->granted : 0;
+    sums->bytes += b->allocated;
+    sums->cached_bytes += cached ? b->allocated : 0;
     if (cache_find(c, b->addr) != b)
         return "a block is not in the table of addresses";
     if (s && cache_shelf_find(c, s->key, s->stream) != s)
         return "the shelf of a block cannot be found";
-    if (s && (cache_key_size(s->key) > b->granted || b->addr & (cache_key_align(s->key) - 1)))
+    if (s && (cache_key_size(s->key) > b->allocated || b->addr & (cache_key_align(s->key) - 1)))
         return "a block cannot serve its key";
-    if (b->refs && (!s || !b->size || b->size > b->granted))
+    if (b->refs && (!s || !b->size || b->size > b->allocated))
         return "a live block is smaller than its request";
     return NULL;
 }
@@ -169,7 +169,7 @@ const char *tp_cache_check(const struct cache *c, struct cache_sums *sums)
     uint64_t refused = 0;
     struct slab_cursor at = slab_first(&c->blocks);
     for (const struct cache_block *b; !fault && (b = slab_next(&at));)
-        if (b->granted)
+        if (b->allocated)
             fault = check_block(c, b, sums);
     if (!fault)
         fault = check_bins(c, sums);

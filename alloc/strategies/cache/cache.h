@@ -8,8 +8,8 @@
  *
  * A key is a size and an alignment. A shelf exists as long as it has blocks, live or cached, and a
  * bin as long as it has shelves. Which cached block serves a request, and which one goes back, is
- * the policy of the strategy, whose state, blocks and shelves begin with the structs below. Blocks
- * are visited in the order of their records, never by address. */
+ * the strategy of the strategy, whose state, blocks and shelves begin with the structs below.
+ * Blocks are visited in the order of their records, never by address. */
 #ifndef TP_CACHE_H
 #define TP_CACHE_H
 
@@ -25,7 +25,7 @@ struct cache_block {
         struct refused refused;  /* refused: in the list of the cache */
     };
     tp_addr addr;
-    uint64_t granted;          /* bytes; 0: a free record */
+    uint64_t allocated;        /* bytes; 0: a free record */
     uint64_t size, align;      /* of the request, while live */
     struct cache_shelf *shelf; /* NULL: refused */
     uint64_t refs;             /* > 0: live */
@@ -43,7 +43,7 @@ struct cache_shelf {
 
 struct cache {
     struct tp_addr_map addresses;  /* address -> struct cache_block * */
-    uint64_t cached_bytes, cached; /* granted bytes and number of cached blocks */
+    uint64_t cached_bytes, cached; /* allocated bytes and number of cached blocks */
     uint64_t max_bytes, max_blocks;
     uint64_t page;
     const struct tp_env *env;
@@ -121,9 +121,9 @@ static inline struct cache_block *cache_of_refused(const struct refused *r)
 }
 
 /* Bytes of the source's range behind a block. */
-static inline uint64_t cache_range(const struct cache *c, uint64_t granted)
+static inline uint64_t cache_range(const struct cache *c, uint64_t allocated)
 {
-    return round_up(granted, c->page);
+    return round_up(allocated, c->page);
 }
 
 INLINE bool cache_is_over(const struct cache *c)
@@ -135,7 +135,7 @@ INLINE bool cache_is_over(const struct cache *c)
 INLINE void cache_add(struct cache *c, struct tp_link *list, struct cache_block *b)
 {
     tp_link_insert(list, &b->on_shelf);
-    c->cached_bytes += b->granted;
+    c->cached_bytes += b->allocated;
     c->cached++;
 }
 
@@ -143,7 +143,7 @@ INLINE void cache_add(struct cache *c, struct tp_link *list, struct cache_block 
 INLINE void cache_take(struct cache *c, struct cache_block *b)
 {
     tp_link_out(&b->on_shelf);
-    c->cached_bytes -= b->granted;
+    c->cached_bytes -= b->allocated;
     c->cached--;
 }
 
@@ -153,7 +153,7 @@ INLINE bool cache_pop(struct cache *c, struct tp_link *list, struct cache_block 
     struct tp_link *before = b->on_shelf.before;
     before->behind = list;
     list->before = before;
-    c->cached_bytes -= b->granted;
+    c->cached_bytes -= b->allocated;
     c->cached--;
     return before == list;
 }
@@ -163,7 +163,7 @@ INLINE int cache_hand_out(struct cache_block *b, const struct tp_req *rq, struct
     b->refs = 1;
     b->size = rq->size;
     b->align = rq->align;
-    *out = (struct tp_block){b->addr, b->granted};
+    *out = (struct tp_block){b->addr, b->allocated};
     return TP_OK;
 }
 
@@ -176,15 +176,15 @@ static inline int cache_reserve(struct cache *c)
 
 /* Makes a block of the range at `addr`; its shelf already counts it. */
 static inline struct cache_block *cache_enter(struct cache *c, struct cache_shelf *s, tp_addr addr,
-                                              uint64_t granted)
+                                              uint64_t allocated)
 {
     struct cache_block *b = slab_take(&c->blocks);
     assert(b);
     b->addr = addr;
-    b->granted = granted;
+    b->allocated = allocated;
     b->shelf = s;
     tp_addr_map_insert(&c->addresses, addr, (uintptr_t)b);
-    carved_add(&c->carved, granted);
+    carved_add(&c->carved, allocated);
     return b;
 }
 

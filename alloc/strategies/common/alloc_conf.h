@@ -208,7 +208,7 @@ static inline int conf_each(const char *text, conf_item_fn *fn, void *ctx, struc
 }
 
 struct conf_keeping {
-    bool (*is_played)(const char *name);
+    bool (*is_replayed)(const char *name);
     struct tp_str *out;
 };
 
@@ -216,18 +216,18 @@ static inline int conf_keep(void *ctx, const char *name, char *value, struct tp_
 {
     const struct conf_keeping *k = ctx;
     (void)err;
-    if (!k->is_played(name))
+    if (!k->is_replayed(name))
         tp_str_item(k->out, ",", "%s:%s", name, value);
     return TP_OK;
 }
 
 /* Adds the items whose keys are not simulated. A text that is none adds nothing. */
-static inline void conf_kept(const char *text, bool (*is_played)(const char *name),
+static inline void conf_kept(const char *text, bool (*is_replayed)(const char *name),
                              struct tp_str *out)
 {
     char room[CONF_TEXT_MAX];
     struct tp_str kept = TP_STR_IN(room);
-    struct conf_keeping k = {is_played, &kept};
+    struct conf_keeping k = {is_replayed, &kept};
     struct tp_err ignored;
     if (!conf_each(text, conf_keep, &k, &ignored))
         tp_str_add(out, "%s", tp_str_text(&kept));

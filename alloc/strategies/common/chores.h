@@ -1,4 +1,4 @@
-/* Helpers that every strategy needs beside its policy: checking and rounding requests,
+/* Helpers that every strategy needs beside its strategy: checking and rounding requests,
  * tables in bookkeeping memory, and giving ranges back to the source. */
 #ifndef TP_STRATEGY_CHORES_H
 #define TP_STRATEGY_CHORES_H
@@ -83,17 +83,17 @@ INLINE void *meta_map_at(const struct tp_addr_map *map, uint64_t key)
 
 /* ---- walks ---- */
 
-/* Visits a live block of which only `granted` bytes, `lead` bytes from its beginning, are handed
+/* Visits a live block of which only `allocated` bytes, `lead` bytes from its beginning, are handed
  * out, because more alignment was asked for than blocks have or its size was rounded up. */
 static inline void walk_handed_out(tp_walk_fn *fn, void *ctx, tp_addr addr, uint64_t size,
-                                   uint64_t lead, uint64_t granted)
+                                   uint64_t lead, uint64_t allocated)
 {
-    tp_addr behind = addr + lead + granted;
+    tp_addr behind = addr + lead + allocated;
     if (lead)
         fn(ctx, TP_WALK_INTERNAL, addr, lead);
-    fn(ctx, TP_WALK_LIVE, addr + lead, granted);
-    if (lead + granted < size)
-        fn(ctx, TP_WALK_INTERNAL, behind, size - lead - granted);
+    fn(ctx, TP_WALK_LIVE, addr + lead, allocated);
+    if (lead + allocated < size)
+        fn(ctx, TP_WALK_INTERNAL, behind, size - lead - allocated);
 }
 
 /* ---- giving back ---- */

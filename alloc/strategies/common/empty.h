@@ -1,4 +1,4 @@
-/* What the empty strategies share, which are played to find tapool's own share of a time. All
+/* What the empty strategies share, which are replayed to find tapool's own share of a time. All
  * blocks of a thread are the same EMPTY_SCRATCH bytes, its handle, so only the first bytes of a
  * block may be touched, and threads do not share them.
  *

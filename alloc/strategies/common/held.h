@@ -23,7 +23,7 @@ static inline uint64_t *held_find(const struct tp_addr_map *held, tp_addr addr)
     return value && !(*value & HELD_REFUSED) ? value : NULL;
 }
 
-/* Granted bytes of a block; 0: no block begins at this address. */
+/* Allocated bytes of a block; 0: no block begins at this address. */
 static inline uint64_t held_usable(const struct tp_env *env, const struct tp_addr_map *held,
                                    tp_addr addr)
 {

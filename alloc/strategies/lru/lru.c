@@ -211,11 +211,11 @@ static int lru_resize(void *state, void *thread, tp_addr addr, const struct tp_r
     struct cache_block *b = cache_find_live(&st->cache, addr);
     if (!b || !request_is_sound(rq))
         return TP_EINVAL;
-    if (rq->size > b->granted || rq->align != b->align ||
+    if (rq->size > b->allocated || rq->align != b->align ||
         round_size(st, rq->size) != cache_key_size(b->shelf->key))
         return TP_EUNSUP;
     b->size = rq->size;
-    *out = (struct tp_block){addr, b->granted};
+    *out = (struct tp_block){addr, b->allocated};
     return TP_OK;
 }
 
@@ -294,7 +294,7 @@ const struct tp_strategy tp_strategy_lru = {
     .resembles = "a framework's buffer cache",
     .to_use = "a model of a cache of buffers by shape in front of cudaMalloc or mmap, as in\n"
               "frameworks and inference servers; it pays off when the same shapes recur",
-    .group = TP_GROUP_POLICY,
+    .group = TP_GROUP_STRATEGY,
     .caps = TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS,
     .state_size = sizeof(struct lru),
     .opts_size = sizeof(struct lru_opts),

@@ -136,7 +136,7 @@ static inline bool lru_is_over(const struct lru *st)
 static inline struct lru_node *node_next(struct slab_cursor *c)
 {
     struct lru_node *n = slab_next(c);
-    while (n && !n->block.granted)
+    while (n && !n->block.allocated)
         n = slab_next(c);
     return n;
 }

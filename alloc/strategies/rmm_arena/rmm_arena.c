@@ -143,7 +143,7 @@ static int rmm_arena_alloc(void *state, void *thread, const struct tp_req *rq, s
     if (!b)
         return TP_EOOM;
     hand_out(st, b, rq);
-    *out = (struct tp_block){b->spot.addr + rmm_arena_lead(b), rmm_arena_granted(b)};
+    *out = (struct tp_block){b->spot.addr + rmm_arena_lead(b), rmm_arena_allocated(b)};
     return TP_OK;
 }
 
@@ -236,7 +236,7 @@ static uint64_t rmm_arena_usable(void *state, tp_addr addr)
 {
     const struct rmm_arena *st = state;
     const struct rmm_arena_block *b = meta_map_at(&st->live, addr);
-    return b ? rmm_arena_granted(b) : 0;
+    return b ? rmm_arena_allocated(b) : 0;
 }
 
 static void rmm_arena_stats(void *state, struct tp_stats *out)
@@ -250,7 +250,7 @@ const struct tp_strategy tp_strategy_rmm_arena = {
     .summary = "superblocks",
     .resembles = "RMM's arena_memory_resource",
     .to_use = "rmm::mr::arena_memory_resource; the option has the same name in RMM",
-    .group = TP_GROUP_POLICY,
+    .group = TP_GROUP_STRATEGY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct rmm_arena),
     .opts_size = sizeof(struct rmm_arena_opts),

@@ -6,7 +6,7 @@ static void walk_block(const struct rmm_arena_block *b, tp_walk_fn *fn, void *ct
     if (!b->requested)
         fn(ctx, TP_WALK_SPAN, b->spot.addr, b->size);
     else
-        walk_handed_out(fn, ctx, b->spot.addr, b->size, rmm_arena_lead(b), rmm_arena_granted(b));
+        walk_handed_out(fn, ctx, b->spot.addr, b->size, rmm_arena_lead(b), rmm_arena_allocated(b));
 }
 
 int tp_rmm_arena_walk(void *state, tp_walk_fn *fn, void *ctx)
@@ -38,7 +38,8 @@ static const char *check_block(const struct rmm_arena *st, const struct rmm_aren
         return b->size > s->spot.free ? "a superblock does not know its largest block" : NULL;
     if (meta_map_at(&st->live, b->spot.addr + rmm_arena_lead(b)) != b)
         return "a live block is not in the table of addresses";
-    return rmm_arena_granted(b) < b->requested ? "a live block is smaller than its request" : NULL;
+    return rmm_arena_allocated(b) < b->requested ? "a live block is smaller than its request"
+                                                 : NULL;
 }
 
 /* A superblock that begins with this block. */

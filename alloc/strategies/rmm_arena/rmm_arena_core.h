@@ -71,7 +71,7 @@ static inline uint64_t rmm_arena_lead(const struct rmm_arena_block *b)
 }
 
 /* Bytes that a live block's user may use: the same wherever the block lies. */
-static inline uint64_t rmm_arena_granted(const struct rmm_arena_block *b)
+static inline uint64_t rmm_arena_allocated(const struct rmm_arena_block *b)
 {
     return b->size - (b->align > RMM_ARENA_GRAIN ? b->align - RMM_ARENA_GRAIN : 0);
 }

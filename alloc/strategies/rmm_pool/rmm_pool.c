@@ -160,7 +160,7 @@ static int rmm_pool_alloc(void *state, void *thread, const struct tp_req *rq, st
         return rc;
     tp_rmm_pool_take(st, b, size);
     hand_out(st, b, rq);
-    *out = (struct tp_block){b->addr + rmm_pool_lead(b), rmm_pool_granted(b)};
+    *out = (struct tp_block){b->addr + rmm_pool_lead(b), rmm_pool_allocated(b)};
     return TP_OK;
 }
 
@@ -285,7 +285,7 @@ static uint64_t rmm_pool_usable(void *state, tp_addr addr)
 {
     const struct rmm_pool *st = state;
     const struct rmm_pool_block *b = meta_map_at(&st->live, addr);
-    return b ? rmm_pool_granted(b) : 0;
+    return b ? rmm_pool_allocated(b) : 0;
 }
 
 static void rmm_pool_stats(void *state, struct tp_stats *out)
@@ -300,7 +300,7 @@ const struct tp_strategy tp_strategy_rmm_pool = {
     .resembles = "RMM's pool_memory_resource",
     .to_use = "rmm.reinitialize(pool_allocator=True), or rmm::mr::pool_memory_resource;\n"
               "the options have the same names in RMM",
-    .group = TP_GROUP_POLICY,
+    .group = TP_GROUP_STRATEGY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct rmm_pool),
     .opts_size = sizeof(struct rmm_pool_opts),

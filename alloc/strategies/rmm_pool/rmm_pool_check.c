@@ -6,7 +6,7 @@ static void walk_block(const struct rmm_pool_block *b, tp_walk_fn *fn, void *ctx
     if (b->list)
         fn(ctx, TP_WALK_SPAN, b->addr, b->size);
     else
-        walk_handed_out(fn, ctx, b->addr, b->size, rmm_pool_lead(b), rmm_pool_granted(b));
+        walk_handed_out(fn, ctx, b->addr, b->size, rmm_pool_lead(b), rmm_pool_allocated(b));
 }
 
 int tp_rmm_pool_walk(void *state, tp_walk_fn *fn, void *ctx)
@@ -37,7 +37,7 @@ static const char *check_block(const struct rmm_pool *st, const struct rmm_pool_
         return NULL;
     if (meta_map_at(&st->live, b->addr + rmm_pool_lead(b)) != b)
         return "a live block is not in the table of addresses";
-    if (!b->requested || rmm_pool_granted(b) < b->requested)
+    if (!b->requested || rmm_pool_allocated(b) < b->requested)
         return "a live block is smaller than its request";
     return NULL;
 }

@@ -78,7 +78,7 @@ static inline uint64_t rmm_pool_lead(const struct rmm_pool_block *b)
 }
 
 /* Bytes that a live block's user may use: the same wherever the block lies. */
-static inline uint64_t rmm_pool_granted(const struct rmm_pool_block *b)
+static inline uint64_t rmm_pool_allocated(const struct rmm_pool_block *b)
 {
     return b->size - (b->align > RMM_POOL_GRAIN ? b->align - RMM_POOL_GRAIN : 0);
 }

@@ -127,7 +127,7 @@ static int stream_pool_free(void *state, void *thread, tp_addr addr, const struc
     return TP_OK;
 }
 
-/* Resizes in place if the new size is granted the same bytes. */
+/* Resizes in place if the new size is allocated the same bytes. */
 static int stream_pool_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
                               struct tp_block *out)
 {
@@ -138,7 +138,7 @@ static int stream_pool_resize(void *state, void *thread, tp_addr addr, const str
     struct block *b = block_find_live(st, addr);
     if (!b)
         return TP_EINVAL;
-    if (rq->size > POOL_MAX_BYTES || rounded(st, rq->size) != b->block.granted ||
+    if (rq->size > POOL_MAX_BYTES || rounded(st, rq->size) != b->block.allocated ||
         rq->align > key_align(st, b->block.shelf->key))
         return TP_EUNSUP;
     return cache_hand_out(&b->block, rq, out);
@@ -150,7 +150,7 @@ const struct tp_strategy tp_strategy_stream_pool = {
     .resembles = "exact-size bins per stream",
     .to_use = "cudaMallocAsync uses the driver's stream-ordered pool, which splits and merges\n"
               "blocks; cudaMemPoolAttrReleaseThreshold sets its release_threshold",
-    .group = TP_GROUP_POLICY,
+    .group = TP_GROUP_STRATEGY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct pool),
     .opts_size = sizeof(struct stream_pool_opts),

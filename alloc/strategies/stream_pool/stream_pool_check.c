@@ -95,7 +95,7 @@ int tp_stream_pool_check(void *state, struct tp_err *err)
     const char *fault = tp_cache_check(&st->cache, &all);
     struct slab_cursor c = slab_first(&st->cache.blocks);
     for (const struct block *b; !fault && (b = slab_next(&c));)
-        fault = b->block.granted ? pool_check_block(b, &sums) : NULL;
+        fault = b->block.allocated ? pool_check_block(b, &sums) : NULL;
     if (!fault && all.ready != sums.ready)
         fault = "a ready block is on no shelf";
     if (!fault)

@@ -233,7 +233,7 @@ static void pool_make_ranks(struct pool *st)
     st->ranks = tp_stream_pool_ranks_new(st->cache.env);
     struct slab_cursor c = slab_first(&st->cache.blocks);
     for (struct block *b; st->ranks && (b = slab_next(&c));) {
-        struct shelf *shelf = b->block.granted ? block_shelf(b) : NULL;
+        struct shelf *shelf = b->block.allocated ? block_shelf(b) : NULL;
         for (const struct stream_use *u = shelf ? b->uses : NULL; u; u = u->next)
             tp_stream_pool_rank_use(st, u);
         if (shelf && shelf_oldest(&shelf->shelf.ready) == b)
@@ -382,7 +382,7 @@ static struct block *pool_oldest_passed(struct pool *st)
  * cache and is kept in a list of its own. */
 static uint64_t pool_give_back(struct pool *st, struct block *b)
 {
-    uint64_t bytes = cache_range(&st->cache, b->block.granted);
+    uint64_t bytes = cache_range(&st->cache, b->block.allocated);
     pool_uncache(st, b);
     shelf_release(st, block_shelf(b));
     if (tp_cache_put(&st->cache, &b->block))
@@ -548,7 +548,7 @@ static struct block *pool_elsewhere(struct pool *st, const struct shelf *own)
 }
 
 /* Gets a block for `shelf`, which has nothing ready. The shelf already counts the block. */
-static int pool_obtain(struct pool *st, struct shelf *shelf, uint64_t granted, uint64_t align,
+static int pool_obtain(struct pool *st, struct shelf *shelf, uint64_t allocated, uint64_t align,
                        struct cache_block **out)
 {
     struct block *b = pool_elsewhere(st, shelf);
@@ -562,9 +562,9 @@ static int pool_obtain(struct pool *st, struct shelf *shelf, uint64_t granted, u
     tp_addr addr = 0;
     int rc = cache_reserve(&st->cache);
     if (!rc)
-        rc = pool_get_range(st, cache_range(&st->cache, granted), align, &addr);
+        rc = pool_get_range(st, cache_range(&st->cache, allocated), align, &addr);
     if (!rc)
-        *out = cache_enter(&st->cache, &shelf->shelf, addr, granted);
+        *out = cache_enter(&st->cache, &shelf->shelf, addr, allocated);
     return rc;
 }
 
@@ -578,7 +578,7 @@ int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct t
         return TP_EOOM;
     if (st->held)
         pool_poll(st);
-    uint64_t granted = rounded(st, rq->size), key = key_of(st, granted, rq->align);
+    uint64_t allocated = rounded(st, rq->size), key = key_of(st, allocated, rq->align);
     struct shelf *shelf = shelf_make(st, key, rq->stream);
     if (!shelf)
         return TP_ENOMEM;
@@ -586,7 +586,7 @@ int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct t
         return cache_hand_out(&pool_pop(st, shelf)->block, rq, out);
     struct cache_block *b = NULL;
     shelf->shelf.blocks++; /* before the block arrives, so that the shelf is not freed */
-    int rc = pool_obtain(st, shelf, granted, key_align(st, key), &b);
+    int rc = pool_obtain(st, shelf, allocated, key_align(st, key), &b);
     if (rc) {
         shelf_release(st, shelf);
         return rc;
@@ -613,17 +613,17 @@ int tp_stream_pool_adopt(void *state, void *thread, tp_addr addr, const struct t
     (void)thread;
     if (!tp_cache_adopts(&st->cache, addr, rq, POOL_MAX_BYTES))
         return TP_EINVAL;
-    uint64_t granted = rounded(st, rq->size), range = cache_range(&st->cache, rq->size);
-    if (granted > range)
-        granted = range;
+    uint64_t allocated = rounded(st, rq->size), range = cache_range(&st->cache, rq->size);
+    if (allocated > range)
+        allocated = range;
     int rc = cache_reserve(&st->cache);
     if (rc)
         return rc;
-    struct shelf *shelf = shelf_make(st, key_of(st, granted, rq->align), rq->stream);
+    struct shelf *shelf = shelf_make(st, key_of(st, allocated, rq->align), rq->stream);
     if (!shelf)
         return TP_ENOMEM;
     shelf->shelf.blocks++;
-    return cache_hand_out(cache_enter(&st->cache, &shelf->shelf, addr, granted), rq, out);
+    return cache_hand_out(cache_enter(&st->cache, &shelf->shelf, addr, allocated), rq, out);
 }
 
 static bool was_used_on(const struct pool *st, const struct block *b, uint16_t stream)

@@ -91,7 +91,7 @@ static inline bool pool_is_ordered(const struct pool *st)
 
 /* ---- requests ---- */
 
-/* The granted size for a request of 1 to POOL_MAX_BYTES bytes; at most POOL_MAX_BYTES. */
+/* The allocated size for a request of 1 to POOL_MAX_BYTES bytes; at most POOL_MAX_BYTES. */
 INLINE uint64_t rounded(const struct pool *st, uint64_t size)
 {
     if (LIKELY(st->round == SIZE_512))
@@ -101,11 +101,11 @@ INLINE uint64_t rounded(const struct pool *st, uint64_t size)
 
 /* The key of a valid request that is not too large. Every range is aligned to the page, so only
  * larger alignments are part of the key. */
-INLINE uint64_t key_of(const struct pool *st, uint64_t granted, uint64_t align)
+INLINE uint64_t key_of(const struct pool *st, uint64_t allocated, uint64_t align)
 {
     if (LIKELY(align <= st->cache.page))
-        return granted;
-    return cache_key(granted, (unsigned)__builtin_ctzll(align));
+        return allocated;
+    return cache_key(allocated, (unsigned)__builtin_ctzll(align));
 }
 
 static inline uint64_t key_align(const struct pool *st, uint64_t key)

@@ -15,7 +15,7 @@
  * Known weakness: cached memory of private pools never goes back, because a trace does not say when
  * the graph of a pool is gone. Of alignments above 512 bytes, which PyTorch does not know, more
  * memory is taken. What a pool served because the device was full (use_on_oom) is recorded as that
- * pool's, and is played so on a larger device too. */
+ * pool's, and is replayed so on a larger device too. */
 #include "alloc/strategies/torch/torch_core.h"
 #include "alloc/strategies/torch/torch_place.h"
 
@@ -238,7 +238,7 @@ static int torch_start(void *state, const struct tp_heap *heap)
 static uint64_t torch_usable(void *state, tp_addr addr)
 {
     const struct torch_block *b = torch_find_live(state, addr);
-    return b ? torch_granted(b) : 0;
+    return b ? torch_allocated(b) : 0;
 }
 
 static void torch_stats(void *state, struct tp_stats *out)
@@ -255,7 +255,7 @@ const struct tp_strategy tp_strategy_torch = {
     .resembles = "PyTorch's CUDA caching allocator",
     .to_use = "PyTorch's default, unless PYTORCH_CUDA_ALLOC_CONF has backend:cudaMallocAsync;\n"
               "conf takes the value of that variable",
-    .group = TP_GROUP_POLICY,
+    .group = TP_GROUP_STRATEGY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct torch),
     .thread_size = sizeof(struct torch_thread),

@@ -99,7 +99,7 @@ int tp_torch_alloc(struct torch *st, const struct tp_req *rq, struct tp_block *o
     if (is_split(st, pool, b, size))
         tp_torch_pool_add(tp_torch_split(st, b, size));
     tp_torch_hand_out(st, b, rq->size, rq->align);
-    *out = (struct tp_block){b->addr + torch_lead(b), torch_granted(b)};
+    *out = (struct tp_block){b->addr + torch_lead(b), torch_allocated(b)};
     return TP_OK;
 }
 

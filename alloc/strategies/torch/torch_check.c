@@ -4,7 +4,7 @@
 static void walk_block(const struct torch_block *b, tp_walk_fn *fn, void *ctx)
 {
     if (b->state == TORCH_LIVE)
-        walk_handed_out(fn, ctx, b->addr, b->size, torch_lead(b), torch_granted(b));
+        walk_handed_out(fn, ctx, b->addr, b->size, torch_lead(b), torch_allocated(b));
     else if (b->state != TORCH_UNMAPPED)
         fn(ctx, b->state == TORCH_FREE ? TP_WALK_SPAN : TP_WALK_CACHED, b->addr, b->size);
 }
@@ -26,7 +26,7 @@ int tp_torch_walk(void *state, tp_walk_fn *fn, void *ctx)
 struct torch_sums {
     uint64_t blocks, live, pending, uses, segments, bytes, carved;
     uint64_t free[2], idle[2], unmapped[2]; /* blocks of the large and of the small pool */
-    uint64_t idle_bytes[2];
+    uint64_t free_bytes[2];
     uint64_t room[2]; /* the largest that an unmapped block offers */
     tp_addr open;     /* where the bytes that are open up to the block begin */
 };
@@ -56,7 +56,7 @@ static void count_block(const struct torch_block *b, struct torch_sums *sums)
     if (b->state == TORCH_FREE) {
         uint64_t idle = torch_is_whole(b) ? b->size : tp_torch_unmappable(b);
         sums->idle[small] += idle != 0;
-        sums->idle_bytes[small] += idle;
+        sums->free_bytes[small] += idle;
     }
     sums->unmapped[small] += b->state == TORCH_UNMAPPED;
     note_room(b, sums);
@@ -90,7 +90,7 @@ static const char *check_block(struct torch *st, const struct torch_block *b,
         return "an unmapped block has no whole units";
     if (b->state == TORCH_LIVE && torch_find_live(st, b->addr + torch_lead(b)) != b)
         return "a live block is not in the table of addresses";
-    if (b->state == TORCH_LIVE && (!b->requested || torch_granted(b) < b->requested))
+    if (b->state == TORCH_LIVE && (!b->requested || torch_allocated(b) < b->requested))
         return "a live block is smaller than its request";
     if ((b->pending != 0) != (b->state == TORCH_PENDING) || b->state == TORCH_NONE)
         return "a block waits for nothing, or the other way round";
@@ -158,7 +158,7 @@ static uint64_t most_room(const struct torch_pool *pool, uint64_t most)
 static bool are_complete(const struct torch *st, int small, const struct torch_sums *sums)
 {
     const struct torch_pool *own = small ? &st->small : &st->large;
-    uint64_t free = 0, unmapped = 0, idle = 0, idle_bytes = 0, room = 0, placed = 0;
+    uint64_t free = 0, unmapped = 0, idle = 0, free_bytes = 0, room = 0, placed = 0;
     for (const struct torch_private *p = st->privates; own;) {
         free += count_nodes(own->free) + count_nodes(own->grown);
         placed += count_nodes(own->placed);
@@ -166,7 +166,7 @@ static bool are_complete(const struct torch *st, int small, const struct torch_s
         room = most_room(own, room);
         idle += count_idle(own, tp_torch_idle_first(own));
         idle += count_idle(own, tp_torch_units_first(own));
-        idle_bytes += own->idle_bytes;
+        free_bytes += own->free_bytes;
         own = NULL;
         if (p) {
             own = small ? &p->small : &p->large;
@@ -175,7 +175,7 @@ static bool are_complete(const struct torch *st, int small, const struct torch_s
     }
     return free == sums->free[small] && unmapped == sums->unmapped[small] &&
            placed == (st->by_address ? free : 0) && room == sums->room[small] &&
-           idle == sums->idle[small] && idle_bytes == sums->idle_bytes[small];
+           idle == sums->idle[small] && free_bytes == sums->free_bytes[small];
 }
 
 static const char *check_sums(const struct torch *st, const struct torch_sums *sums)

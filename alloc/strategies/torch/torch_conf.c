@@ -248,7 +248,7 @@ static int set_key(struct tp_torch_settings *conf, const char *name, char *value
 }
 
 /* Keys that another tapool knows are kept too. */
-static bool is_played(const char *name)
+static bool is_replayed(const char *name)
 {
     for (size_t i = 0; keys[i].name; i++)
         if (!strcmp(keys[i].name, name))
@@ -258,7 +258,7 @@ static bool is_played(const char *name)
 
 void tp_torch_conf_kept(const char *text, struct tp_str *out)
 {
-    conf_kept(text, is_played, out);
+    conf_kept(text, is_replayed, out);
 }
 
 bool tp_torch_plain(const char *text, char *to, size_t room)

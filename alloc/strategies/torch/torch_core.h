@@ -39,7 +39,7 @@ struct torch_pool {
     struct tp_tree_node *units;    /* of those: the ones with whole units */
     struct tp_tree_node *placed;   /* with by_address: all free blocks, by address */
     struct tp_tree_node *unmapped; /* by stream and place */
-    uint64_t idle_bytes;           /* free, and would go back if memory were short */
+    uint64_t free_bytes;           /* free, and would go back if memory were short */
     uint64_t searches; /* for the age of free blocks; counted while garbage is collected */
     uint64_t number;   /* of a private pool (tp_pool_number); 0: the pool of all others */
     bool by_address;   /* as in struct torch */
@@ -165,7 +165,7 @@ static inline uint64_t torch_lead(const struct torch_block *b)
 }
 
 /* Bytes that a live block's user may use: the same wherever the block lies. */
-static inline uint64_t torch_granted(const struct torch_block *b)
+static inline uint64_t torch_allocated(const struct torch_block *b)
 {
     return b->size - (b->align > TORCH_GRAIN ? b->align - TORCH_GRAIN : 0);
 }
@@ -251,7 +251,7 @@ struct torch_block *tp_torch_enter(struct torch *st, struct torch_pool *pool, ui
 int tp_torch_release_cached(struct torch *st, uint64_t keep);
 
 /* Free bytes that would go back then, with a keep of 0 bytes. */
-uint64_t tp_torch_idle_bytes(const struct torch *st);
+uint64_t tp_torch_free_bytes(const struct torch *st);
 
 /* Gives a whole segment back. False: the source refused. */
 bool tp_torch_put(struct torch *st, struct torch_block *b);

@@ -304,7 +304,7 @@ tp_addr tp_torch_serves(void *state, uint64_t requested, uint16_t stream, uint64
     uint64_t size = tp_torch_rounded(&st->rules, requested);
     struct torch_pool *pool = torch_pool_of(st, size <= st->rules.small_most);
     const struct torch_block *b = tp_torch_pool_fit(st, pool, stream, size);
-    *idle = tp_torch_idle_bytes(st);
+    *idle = tp_torch_free_bytes(st);
     return b ? b->addr : 0;
 }
 

@@ -50,7 +50,7 @@ static void renew_neighbours(const struct torch_block *b)
 }
 
 /* Bytes of a free block that would go back if memory were short. */
-INLINE uint64_t idle_bytes(const struct torch_block *b)
+INLINE uint64_t free_bytes(const struct torch_block *b)
 {
     if (b->segment->unit)
         return tp_torch_unmappable(b);
@@ -61,10 +61,10 @@ void tp_torch_pool_add(struct torch_block *b)
 {
     struct torch_pool *pool = b->segment->pool;
     bool grows = b->segment->unit;
-    uint64_t idle = idle_bytes(b);
+    uint64_t idle = free_bytes(b);
     b->state = TORCH_FREE;
     b->searched = pool->searches;
-    pool->idle_bytes += idle;
+    pool->free_bytes += idle;
     tp_tree_insert(grows ? &pool->grown : &pool->free, &b->by_size, size_less, NULL);
     if (idle)
         tp_tree_insert(grows ? &pool->units : &pool->idle, &b->by_idle, idle_less, NULL);
@@ -78,9 +78,9 @@ void tp_torch_pool_remove(struct torch_block *b)
 {
     struct torch_pool *pool = b->segment->pool;
     bool grows = b->segment->unit;
-    uint64_t idle = idle_bytes(b);
+    uint64_t idle = free_bytes(b);
     b->state = TORCH_NONE;
-    pool->idle_bytes -= idle;
+    pool->free_bytes -= idle;
     tp_tree_remove(grows ? &pool->grown : &pool->free, &b->by_size, NULL);
     if (idle)
         tp_tree_remove(grows ? &pool->units : &pool->idle, &b->by_idle, NULL);

@@ -59,9 +59,9 @@ bool tp_torch_put(struct torch *st, struct torch_block *b)
     return true;
 }
 
-uint64_t tp_torch_idle_bytes(const struct torch *st)
+uint64_t tp_torch_free_bytes(const struct torch *st)
 {
-    return st->large.idle_bytes + st->small.idle_bytes;
+    return st->large.free_bytes + st->small.free_bytes;
 }
 
 /* What is left of a block that was unmapped is smaller than a unit. */
@@ -97,7 +97,7 @@ int tp_torch_release_cached(struct torch *st, uint64_t keep)
     int rc = tp_torch_wait(st);
     if (rc)
         return rc;
-    uint64_t idle = keep ? tp_torch_idle_bytes(st) : UINT64_MAX;
+    uint64_t idle = keep ? tp_torch_free_bytes(st) : UINT64_MAX;
     st->releases++;
     rc = release_pool(st, &st->large, keep, &idle);
     return rc ? rc : release_pool(st, &st->small, keep, &idle);

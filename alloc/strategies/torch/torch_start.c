@@ -1,8 +1,8 @@
 /* The heap that a recording began with: its segments are taken from the source, its blocks cut out
- * of them, and each is handed out to the object of the prologue that it belongs to.
+ * of them, and each is handed out to the object of the initial_heap that it belongs to.
  *
  *     segment   | starting | free | starting | free |      before the first request
- *               | live     | free | starting | free |      after one request of the prologue
+ *               | live     | free | starting | free |      after one request of the initial_heap
  *
  * Where memory is short, idle segments are left out first, as PyTorch would have given them back;
  * the objects of a segment that still does not fit fail. Of a segment that grows, idle units are
@@ -340,6 +340,6 @@ int tp_torch_start_one(struct torch *st, const struct tp_req *rq, struct tp_bloc
         return TP_EOOM;
     }
     tp_torch_hand_out(st, b, rq->size, rq->align);
-    *out = (struct tp_block){b->addr + torch_lead(b), torch_granted(b)};
+    *out = (struct tp_block){b->addr + torch_lead(b), torch_allocated(b)};
     return TP_OK;
 }

@@ -163,7 +163,7 @@ static int torch_pinned_alloc(void *state, void *thread, const struct tp_req *rq
         return rc;
     hand_out_pinned(st, b, rq);
     tp_torch_pinned_use(st, b, rq->stream);
-    *out = (struct tp_block){b->addr + pinned_lead(st, b), pinned_granted(st, b)};
+    *out = (struct tp_block){b->addr + pinned_lead(st, b), pinned_allocated(st, b)};
     return TP_OK;
 }
 
@@ -202,7 +202,7 @@ static uint64_t torch_pinned_usable(void *state, tp_addr addr)
 {
     const struct torch_pinned *st = state;
     const struct pinned_block *b = meta_map_at(&st->live, addr);
-    return b ? pinned_granted(st, b) : 0;
+    return b ? pinned_allocated(st, b) : 0;
 }
 
 static void torch_pinned_stats(void *state, struct tp_stats *out)
@@ -217,7 +217,7 @@ const struct tp_strategy tp_strategy_torch_pinned = {
     .resembles = "PyTorch's pinned host memory",
     .to_use = "PyTorch's own, for tensors with pin_memory=True; conf takes the value of\n"
               "PYTORCH_ALLOC_CONF (PYTORCH_CUDA_ALLOC_CONF before PyTorch 2.10)",
-    .group = TP_GROUP_POLICY,
+    .group = TP_GROUP_STRATEGY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct torch_pinned),
     .opts_size = sizeof(struct torch_pinned_opts),

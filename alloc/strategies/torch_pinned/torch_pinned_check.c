@@ -6,7 +6,7 @@ static void walk_pinned(const struct torch_pinned *st, const struct pinned_block
 {
     uint64_t bytes = pinned_bytes(st, b);
     if (b->state == PINNED_LIVE)
-        walk_handed_out(fn, ctx, b->addr, b->size, pinned_lead(st, b), pinned_granted(st, b));
+        walk_handed_out(fn, ctx, b->addr, b->size, pinned_lead(st, b), pinned_allocated(st, b));
     else
         fn(ctx, b->state == PINNED_LOST ? TP_WALK_DEAD : TP_WALK_CACHED, b->addr, b->size);
     if (bytes > b->size)
@@ -28,7 +28,7 @@ int tp_torch_pinned_walk(void *state, tp_walk_fn *fn, void *ctx)
 
 /* Sums over the records, to be compared with trees, tables and counters. */
 struct pinned_sums {
-    uint64_t blocks, live, free, uses, pending, idle_bytes, carved, handed;
+    uint64_t blocks, live, free, uses, pending, free_bytes, carved, handed;
 };
 
 static const char *check_pinned(const struct torch_pinned *st, const struct pinned_block *b,
@@ -37,7 +37,7 @@ static const char *check_pinned(const struct torch_pinned *st, const struct pinn
     sums->blocks++;
     sums->live += b->state == PINNED_LIVE;
     sums->free += b->state == PINNED_FREE;
-    sums->idle_bytes += b->state == PINNED_FREE ? b->size : 0;
+    sums->free_bytes += b->state == PINNED_FREE ? b->size : 0;
     sums->pending += b->state == PINNED_PENDING ? b->pending : 0;
     sums->carved += b->reserved ? pinned_bytes(st, b) : b->size;
     sums->handed += b->reserved ? pinned_bytes(st, b) : 0;
@@ -51,7 +51,7 @@ static const char *check_pinned(const struct torch_pinned *st, const struct pinn
         return b->uses ? "a freed block is in use" : NULL;
     if (meta_map_at(&st->live, b->addr + pinned_lead(st, b)) != b)
         return "a live block is not in the table of addresses";
-    if (!b->requested || pinned_granted(st, b) < b->requested)
+    if (!b->requested || pinned_allocated(st, b) < b->requested)
         return "a live block is smaller than its request";
     return NULL;
 }
@@ -85,7 +85,7 @@ static uint64_t count_queue(const struct torch_pinned *st, const char **fault)
 
 static bool adds_up(const struct torch_pinned *st, const struct pinned_sums *sums)
 {
-    return sums->idle_bytes == st->idle_bytes && sums->carved == st->carved.now &&
+    return sums->free_bytes == st->free_bytes && sums->carved == st->carved.now &&
            sums->handed == st->handed && st->carved.now <= st->carved.peak &&
            st->handed <= round_up(st->rules.reserve, PINNED_GRAIN);
 }

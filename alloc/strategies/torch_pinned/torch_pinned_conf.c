@@ -48,7 +48,7 @@ static int set_pinned_key(void *rules, const char *name, char *value, struct tp_
     return conf_unknown("PyTorch", name, names, err);
 }
 
-static bool is_played(const char *name)
+static bool is_replayed(const char *name)
 {
     for (size_t i = 0; pinned_keys[i].name; i++)
         if (!strcmp(pinned_keys[i].name, name))
@@ -58,7 +58,7 @@ static bool is_played(const char *name)
 
 void tp_torch_pinned_conf_kept(const char *text, struct tp_str *out)
 {
-    conf_kept(text, is_played, out);
+    conf_kept(text, is_replayed, out);
 }
 
 int tp_torch_pinned_conf(struct tp_torch_pinned_rules *rules, const char *text, struct tp_err *err)

@@ -55,7 +55,7 @@ struct torch_pinned {
     tp_addr segment;     /* the reserved segment; 0: there is none yet */
     uint64_t handed;     /* its bytes that were handed out, from its beginning */
     uint64_t age;        /* releases so far */
-    uint64_t idle_bytes; /* of free blocks */
+    uint64_t free_bytes; /* of free blocks */
     struct tp_tree_node *classes[PINNED_CLASSES];
     struct tp_link queue;    /* events; the oldest first */
     struct tp_addr_map live; /* address handed out -> struct pinned_block * */
@@ -82,7 +82,7 @@ static inline uint64_t pinned_lead(const struct torch_pinned *st, const struct p
 }
 
 /* Bytes that a live block's user may use: the same wherever the block lies. */
-static inline uint64_t pinned_granted(const struct torch_pinned *st, const struct pinned_block *b)
+static inline uint64_t pinned_allocated(const struct torch_pinned *st, const struct pinned_block *b)
 {
     return b->size - (b->align > st->grain ? b->align - st->grain : 0);
 }

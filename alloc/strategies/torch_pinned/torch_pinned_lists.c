@@ -26,7 +26,7 @@ static void note_largest_pinned(struct tp_tree_node *n)
 static void take_out(struct torch_pinned *st, struct pinned_block *b)
 {
     tp_tree_remove(&st->classes[pinned_class(b->size)], &b->by_age, note_largest_pinned);
-    st->idle_bytes -= b->size;
+    st->free_bytes -= b->size;
 }
 
 struct pinned_block *tp_torch_pinned_take(struct torch_pinned *st, uint64_t size)
@@ -46,7 +46,7 @@ static void put_in(struct torch_pinned *st, struct pinned_block *b)
 {
     b->state = PINNED_FREE;
     b->age = ++st->age;
-    st->idle_bytes += b->size;
+    st->free_bytes += b->size;
     tp_tree_insert(&st->classes[pinned_class(b->size)], &b->by_age, is_freed_before,
                    note_largest_pinned);
 }
@@ -77,7 +77,7 @@ static void trim_class(struct torch_pinned *st, unsigned size_class, uint64_t ke
 {
     uint64_t last = st->age;
     struct tp_tree_node *n = tp_tree_first(st->classes[size_class]);
-    while (n && pinned_by_age(n)->age <= last && st->idle_bytes > keep) {
+    while (n && pinned_by_age(n)->age <= last && st->free_bytes > keep) {
         struct pinned_block *b = pinned_by_age(n);
         take_out(st, b);
         if (!give_back(st, b))

@@ -4,7 +4,7 @@
 page.view("calls", (figure, runs) => {
     const { count } = page;
 
-    /* Two lines of each policy whose calls are known. */
+    /* Two lines of each strategy whose calls are known. */
     const lines = device => page.followed(runs, device).flatMap(run => {
         const curve = page.curve(run.page.devices[device].curve), { label } = run.strategy;
         const index = page.indexOf(runs, run);

@@ -1,16 +1,16 @@
-/* Fragmentation over time: the share of a policy's memory that the program has not asked for. The
+/* Fragmentation over time: the share of a strategy's memory that the program has not asked for. The
    shares are those of `tapool help metrics`, from the bytes of a run's curve at each event. */
 "use strict";
 page.view("fragmentation", (figure, runs) => {
     const { bytes, percent } = page;
     const SHARES = [
         { name: "not requested, of what is reserved", part: "requested", whole: "reserved" },
-        { name: "idle, of what is reserved (unused_reserved)", part: "granted", whole: "reserved" },
-        { name: "rounding, of what is handed out (internal_fragmentation)", part: "requested", whole: "granted" },
+        { name: "idle, of what is reserved (unused_reserved)", part: "allocated", whole: "reserved" },
+        { name: "rounding, of what is handed out (internal_fragmentation)", part: "requested", whole: "allocated" },
     ];
     let share = SHARES[0];
 
-    const peakOf = (run, device) => (page.onDevice(run, device).memory || {}).at_peak_demand || {};
+    const peakOf = (run, device) => (page.onDevice(run, device).memory || {}).at_trace_peak || {};
 
     /* The curve of a run with the event at which the program needed most, of which the table speaks:
        it lacks that where nothing changed there, as when a request was refused. */
@@ -19,7 +19,7 @@ page.view("fragmentation", (figure, runs) => {
         const next = curve.events.findIndex(event => event > peak.event), at = next < 0 ? curve.events.length : next;
         if (peak.requested_bytes == null || curve.events[at - 1] === peak.event)
             return curve;
-        const values = { events: peak.event, ns: peak.time_ns, requested: peak.requested_bytes, granted: peak.granted_bytes,
+        const values = { events: peak.event, ns: peak.time_ns, requested: peak.requested_bytes, allocated: peak.allocated_bytes,
             reserved: peak.reserved_bytes };
         return Object.fromEntries(Object.entries(curve).map(([name, list]) =>
             [name, list.length ? [...list.slice(0, at), Number(values[name]), ...list.slice(at)] : list]));
@@ -32,8 +32,8 @@ page.view("fragmentation", (figure, runs) => {
     });
 
     const text = ({ curve, values }, i) => `${percent(values[i])} = ` + [
-        share.part === "requested" ? `${bytes(curve.granted[i] - curve.requested[i])} rounding` : "",
-        share.whole === "reserved" ? `${bytes(curve.reserved[i] - curve.granted[i])} idle` : "",
+        share.part === "requested" ? `${bytes(curve.allocated[i] - curve.requested[i])} rounding` : "",
+        share.whole === "reserved" ? `${bytes(curve.reserved[i] - curve.allocated[i])} idle` : "",
     ].filter(Boolean).join(" + ") + ` of ${bytes(curve[share.whole][i])}`;
 
     /* Where the table of the answer looks: the event at which the program needs most. */

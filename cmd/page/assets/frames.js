@@ -83,7 +83,7 @@ page.frames = (() => {
     const freedOf = (first, event) => textOf(first, event, 1);
     const bornOf = (run, event) => run.page.frames.born === undefined ? event : tableOf(run.page.frames, "born").get(event) || 0;
 
-    /* "512 B to 1 KiB", where the upper end is not in it; as in the table of holders by size. */
+    /* "512 B to 1 KiB", where the upper end is not in it; as in the table of sites by size. */
     const sizeName = size => {
         const low = 2 ** Math.floor(Math.log2(Math.max(1, size)));
         return `${page.bytes(low)} to ${page.bytes(2 * low)}`;

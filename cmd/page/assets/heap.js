@@ -1,4 +1,4 @@
-/* The map of the heap: what a policy held at a moment, range by range, under a slider.
+/* The map of the heap: what a strategy held at a moment, range by range, under a slider.
 
        range   | live | idle (hatched) | live | cached (dotted) |      a row each, all to one scale
 
@@ -11,7 +11,7 @@ page.view("heap", (figure, runs) => {
         failed: "the first request fails", end: "the end", mark: "a phase begins", change: "a large change" };
     const shown = runs.filter(run => run.page.frames && run.page.frames.devices.some(list => list.length));
     if (!shown.length) {
-        figure.replaceChildren(make("p", {}, "No map: it would make the page larger than 3 MB. With fewer policies there is room for it."));
+        figure.replaceChildren(make("p", {}, "No map: it would make the page larger than 3 MB. With fewer strategies there is room for it."));
         return;
     }
     const devices = Math.max(...shown.map(r => r.page.frames.devices.length));
@@ -193,7 +193,7 @@ page.view("heap", (figure, runs) => {
     const tell = () => {
         const frame = frames()[at];
         if (frame)
-            page.moment.tell(figure, { policy: run.strategy.label, device: devices > 1 ? device : null, event: frame.event,
+            page.moment.tell(figure, { strategy: run.strategy.label, device: devices > 1 ? device : null, event: frame.event,
                 ns: frame.ns, phase: frame.phase, ...page.frames.held(runs[0], run, rows) });
     };
     const move = index => {
@@ -241,7 +241,7 @@ page.view("heap", (figure, runs) => {
     };
     const ways = ["age", "size", ...(page.frames.placesOf(runs[0]).texts.length ? ["place"] : [])];
     const tools = make("div", { class: "tools" },
-        ...several ? [choice("Policy", shown.map(r => r.strategy.label), i => { run = shown[i]; start(); tell(); })] : [],
+        ...several ? [choice("Strategy", shown.map(r => r.strategy.label), i => { run = shown[i]; start(); tell(); })] : [],
         choice("Colours by", ways, i => { by = ways[i]; go(at); legend(); }),
         ...several ? [make("button", { type: "button", onclick: () => move(at - 1) }, "Before"),
             make("button", { type: "button", onclick: () => move(at + 1) }, "Next")] : []);

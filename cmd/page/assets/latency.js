@@ -25,11 +25,11 @@ page.view("latency", (figure, runs) => {
         });
     };
 
-    const rowsOf = played => {
+    const rowsOf = replayed => {
         const rows = new Map();
-        played.forEach((run, i) => pointsOf(run).forEach(([x, y]) => {
+        replayed.forEach((run, i) => pointsOf(run).forEach(([x, y]) => {
             if (!rows.has(x))
-                rows.set(x, [x, ...played.map(() => null)]);
+                rows.set(x, [x, ...replayed.map(() => null)]);
             rows.get(x)[i + 1] = y;
         }));
         return [...rows.values()].sort((a, b) => a[0] - b[0]);
@@ -70,8 +70,8 @@ page.view("latency", (figure, runs) => {
     };
 
     const drawn = () => {
-        const played = runs.filter(run => run.latency && run.latency[kind]), rows = rowsOf(played);
-        const lines = played.map(run => ({ name: run.strategy.label, index: page.indexOf(runs, run), width: 2, shown: true }));
+        const replayed = runs.filter(run => run.latency && run.latency[kind]), rows = rowsOf(replayed);
+        const lines = replayed.map(run => ({ name: run.strategy.label, index: page.indexOf(runs, run), width: 2, shown: true }));
         const say = (row, shown) => [make("b", {}, duration(10 ** rows[row][0])), ": ",
             lines.map((line, i) => shown.includes(line) && rows[row][i + 1] !== null ? `${line.name} ${shareText(rows[row][i + 1])}` : "")
                 .filter(Boolean).join(", ")];

@@ -1,5 +1,5 @@
-/* Memory over time: what the program requested, what each policy handed out and reserved, and what the
-   kernel says was resident. A run that has a name in `requested` is a trace that no policy serves. */
+/* Memory over time: what the program requested, what each strategy handed out and reserved, and what the
+   kernel says was resident. A run that has a name in `requested` is a trace that no strategy serves. */
 "use strict";
 page.view("memory", (figure, runs) => {
     const { bytes, count } = page;
@@ -11,7 +11,7 @@ page.view("memory", (figure, runs) => {
         .filter(([name, curve]) => name && curve)
         .map(([name, curve, i]) => line(curve, "requested", { name, index: i ? 0 : REQUESTED, width: 3 }));
 
-    /* What was resident is read now and then, of a policy that was not followed too. It is shown where
+    /* What was resident is read now and then, of a strategy that was not followed too. It is shown where
        the tables go by it: where a real allocator is, whose other figures are its own statistics. */
     const real = runs.some(run => (run.memory || {}).informative);
     const resident = (run, device) => {
@@ -20,22 +20,22 @@ page.view("memory", (figure, runs) => {
             index: page.indexOf(runs, run), width: 1.5, dashes: DOTS, shown: real, read: true })];
     };
 
-    /* The program's line, then those of each policy. */
+    /* The program's line, then those of each strategy. */
     const lines = device => {
-        const played = page.followed(runs, device), first = runs[0].page.devices[device] || {};
-        /* What a policy refused is not in its own curve. */
-        const whole = played.find(run => !page.onDevice(run, device).failed_allocations);
+        const replayed = page.followed(runs, device), first = runs[0].page.devices[device] || {};
+        /* What a strategy refused is not in its own curve. */
+        const whole = replayed.find(run => !page.onDevice(run, device).failed_allocations);
         const program = whole ? whole.page.devices[device].curve : first.program;
         const read = runs.flatMap(run => resident(run, device));
-        const list = !played.length && !read.length ? ofTraces(device)
+        const list = !replayed.length && !read.length ? ofTraces(device)
             : program ? [line(program, "requested", { name: "requested by the program", index: REQUESTED, width: 3 })] : [];
         if (first.recorded)
             list.push(line(first.recorded, "reserved", { name: `recorded, ${runs[0].recorded.by}: reserved`, index: RECORDED }));
         for (const run of runs) {
             const { curve } = run.page.devices[device] || {}, { label } = run.strategy || {}, index = page.indexOf(runs, run);
-            if (played.includes(run))
+            if (replayed.includes(run))
                 list.push(line(curve, "reserved", { name: `${label}: reserved`, index }),
-                    line(curve, "granted", { name: `${label}: handed out`, index, width: 1, shown: false }));
+                    line(curve, "allocated", { name: `${label}: handed out`, index, width: 1, shown: false }));
             list.push(...read.filter(of => of.index === index));
         }
         return list;

@@ -1,6 +1,6 @@
 /* What the recorded allocator reserved and the program had live, with the moment that a page is about.
 
-   A run is a device of tapool.why/1. */
+   A run is a device of tapool.why/2. */
 "use strict";
 page.view("recorded", (figure, runs) => {
     const { bytes, count } = page, [of] = runs, curve = page.curve(of.page.devices[0].recorded);

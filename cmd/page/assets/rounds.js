@@ -1,4 +1,4 @@
-/* The time of each policy in each round of a comparison, as dots beside each other: a machine that
+/* The time of each strategy in each round of a comparison, as dots beside each other: a machine that
    drifts drifts for all alike, an outlier stands alone. A line across is the median. */
 "use strict";
 page.view("rounds", (figure, runs) => {
@@ -31,10 +31,10 @@ page.view("rounds", (figure, runs) => {
         return svg("svg", { width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" }, path);
     };
 
-    const medians = played => (canvas, area, g) => {
+    const medians = replayed => (canvas, area, g) => {
         canvas.save();
         canvas.setLineDash([6, 4]);
-        played.forEach((run, i) => {
+        replayed.forEach((run, i) => {
             const y = g.toDomYCoord(medianOf(run));
             if (medianOf(run) === null || !g.visibility()[i] || !(y >= area.y && y <= area.y + area.h))
                 return;
@@ -48,8 +48,8 @@ page.view("rounds", (figure, runs) => {
     };
 
     /* Where an outlier takes thirty times as long as the others, a logarithm shows both. */
-    const isWide = played => {
-        const known = played.flatMap(run => run.rounds[metric]).filter(v => v !== null);
+    const isWide = replayed => {
+        const known = replayed.flatMap(run => run.rounds[metric]).filter(v => v !== null);
         const least = known.reduce((a, b) => Math.min(a, b), Infinity), most = known.reduce((a, b) => Math.max(a, b), 0);
         return least > 0 && most > 30 * least;
     };
@@ -63,16 +63,16 @@ page.view("rounds", (figure, runs) => {
     };
 
     const drawn = () => {
-        const played = runs.filter(run => run.rounds[metric]), wide = isWide(played);
-        const values = played.map(run => run.rounds[metric]);
+        const replayed = runs.filter(run => run.rounds[metric]), wide = isWide(replayed);
+        const values = replayed.map(run => run.rounds[metric]);
         return {
-            lines: played.map(run => ({ name: run.strategy.label, index: page.indexOf(runs, run), width: 0, shown: true, sample: sample(run),
+            lines: replayed.map(run => ({ name: run.strategy.label, index: page.indexOf(runs, run), width: 0, shown: true, sample: sample(run),
                 options: { drawPointCallback: dot(run), drawHighlightPointCallback: dot(run) } })),
             rows: values[0].map((_, i) => [i + 1, ...values.map(list => list[i])]),
             x: { label: "round", ticks: page.ticks.events, least: 2, before: 0.5 }, y: { ticks: wide ? decades : even },
-            say: (row, shown) => [make("b", {}, `round ${count(row + 1)}`), ": ", played.map((run, i) => [run.strategy.label, values[i][row]])
+            say: (row, shown) => [make("b", {}, `round ${count(row + 1)}`), ": ", replayed.map((run, i) => [run.strategy.label, values[i][row]])
                 .filter(([name, v]) => v !== null && shown.some(line => line.name === name)).map(([name, v]) => `${name} ${text(v)}`).join(", ")],
-            underlay: medians(played), empty: "No round was measured here.",
+            underlay: medians(replayed), empty: "No round was measured here.",
             options: { stepPlot: false, drawPoints: true, pointSize: 4, highlightCircleSize: 6, includeZero: false, logscale: wide, yRangePad: 12 },
         };
     };

@@ -7,7 +7,7 @@
             +----------------
               driver calls
 
-   The data is tapool.tune/1. Arrows go from point to point. */
+   The data is tapool.tune/2. Arrows go from point to point. */
 "use strict";
 page.view("trade", (figure, data) => {
     const { make, svg: part, bytes, count } = page;
@@ -52,7 +52,7 @@ page.view("trade", (figure, data) => {
     const [low, high] = span(Math.min(...all), Math.max(...all));
     /* Settings are what is chosen from: what PyTorch did lies on the edge where its calls are not among
        theirs, as those of a recording that began late. */
-    const played = points.filter(p => !p.did), chosen = played.length ? played : points;
+    const replayed = points.filter(p => !p.did), chosen = replayed.length ? replayed : points;
     const widest = Math.max(...chosen.map(p => p.calls)), least = Math.min(...chosen.map(p => p.calls));
     const isBeyond = p => p.calls < least || p.calls > widest;
     /* Calls differ by orders of magnitude where a setting takes and gives back all the time. */

@@ -6,7 +6,7 @@
  *      "allocator_settings": {...},                     the strategy and its options
  *      "external_annotations": [...]}                   the phases of the trace
  *
- * The program is played once more, untimed (alloc/heapmap/history.h); what that tells is kept in
+ * The program is replayed once more, untimed (alloc/heapmap/history.h); what that tells is kept in
  * lists that may be longer than memory, and nothing is written before it is over. Times count from
  * the beginning of the trace. Of what was live then, there is no event, as in PyTorch's own files.
  * What happened has the call stack of the event of the trace during which it did, a block and a
@@ -207,11 +207,11 @@ static int take_segment(void *ctx, const struct tp_history_segment *segment,
     return status;
 }
 
-/* Plays. After an interrupt what was measured is written all the same. What a plug-in prints
+/* Replays. After an interrupt what was measured is written all the same. What a plug-in prints
  * meanwhile is no part of the output. */
 static int listen(struct snapshot *s, struct tp_err *err)
 {
-    struct tp_replay_cfg cfg = s->result->played;
+    struct tp_replay_cfg cfg = s->result->replayed;
     const struct tp_history_sink sink = {take_event, take_segment, s};
     if (cfg.interrupted && *cfg.interrupted)
         cfg.interrupted = NULL;
@@ -426,7 +426,7 @@ static int write_devices(struct snapshot *s, struct tp_err *err)
 static void choose_members(struct snapshot *s)
 {
     const struct tp_strategy_spec *spec = s->result->spec;
-    const struct tp_recorded_policy *p = tp_find_recorded_policy("PyTorch");
+    const struct tp_recorded_strategy *p = tp_find_recorded_strategy("PyTorch");
     char release[TP_SPEC_TEXT] = "";
     if (p && p->strategy == spec->strategy)
         tp_opt_format(tp_opt_find(spec->strategy->options, p->release_option), spec->opts, release,
@@ -438,7 +438,7 @@ static void choose_members(struct snapshot *s)
 static void write_conf(struct snapshot *s)
 {
     const struct tp_strategy_spec *spec = s->result->spec;
-    const struct tp_recorded_policy *p = tp_find_recorded_policy("PyTorch");
+    const struct tp_recorded_strategy *p = tp_find_recorded_strategy("PyTorch");
     char conf[TP_SPEC_TEXT] = "";
     if (!p || p->strategy != spec->strategy)
         return;

@@ -91,11 +91,11 @@ static int find_recorded(struct tp_tune_file *f, struct tp_err *err)
     f->recorded = strdup(plain);
     bool shared = f->inferred && f->capacity && tp_captured_collects(&f->captured) &&
                   !tp_grid_has(plain, "per_process_memory_fraction");
-    struct tp_str played = {0};
-    tp_str_add(&played, "%s%s", plain, shared ? TP_TORCH_WHOLE_SHARE : "");
-    f->played = strdup(tp_str_text(&played));
-    tp_str_drop(&played);
-    return f->recorded && f->played ? TP_OK : no_memory(err);
+    struct tp_str replayed = {0};
+    tp_str_add(&replayed, "%s%s", plain, shared ? TP_TORCH_WHOLE_SHARE : "");
+    f->replayed = strdup(tp_str_text(&replayed));
+    tp_str_drop(&replayed);
+    return f->recorded && f->replayed ? TP_OK : no_memory(err);
 }
 
 /* Whether a host trace is of pinned memory, which has settings of PyTorch. */
@@ -248,7 +248,7 @@ int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_er
     return status;
 }
 
-/* ---- playing ---- */
+/* ---- replaying ---- */
 
 /* With other kinds of segments or blocks a program would not have made the recorded heap. What
  * holds for one file holds for all, which are compared together. */
@@ -280,7 +280,7 @@ static void take_trials(struct tp_tune *t, const struct tp_trial *trials, size_t
     }
 }
 
-int tp_tune_play(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_err *err)
+int tp_tune_replay(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_err *err)
 {
     int status = TP_OK;
     for (size_t f = 0; !status && f < t->file_count; f++) {
@@ -293,10 +293,10 @@ int tp_tune_play(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_er
         cfg.allocator = t->target->gpu ? file->trace.meta.allocator_device : NULL;
         cfg.release = t->target->gpu ? file->trace.meta.allocator_release : NULL;
         for (size_t i = 0; trials && i < t->setting_count; i++)
-            trials[i] = (struct tp_trial){.conf = t->settings[i].recorded ? file->played
+            trials[i] = (struct tp_trial){.conf = t->settings[i].recorded ? file->replayed
                                                                           : t->settings[i].conf,
                                           .compacted = begins_compacted(t, &t->settings[i])};
-        status = trials ? tp_trials_play(&cfg, trials, t->setting_count, err) : no_memory(err);
+        status = trials ? tp_trials_replay(&cfg, trials, t->setting_count, err) : no_memory(err);
         if (!status)
             take_trials(t, trials, f);
         if (trials)
@@ -347,7 +347,7 @@ struct tp_tune_case tp_tune_case(const struct tp_tune *t)
         of.too_big |= f->capacity && f->live > f->most;
         of.inferred &= f->inferred && f->capacity;
         of.unfaithful |= f->compared && !how->addresses;
-        of.mid_run |= tp_program_facts(f->trace.program)->prologue > 0 && !f->has_heap;
+        of.mid_run |= tp_program_facts(f->trace.program)->initial_heap > 0 && !f->has_heap;
         of.ran_out |= f->knows && f->did.failed;
         of.older |= tp_torch_is_before(f->trace.meta.allocator_release, 2, 11);
         of.unfaithful |= (double)how->good_addresses < TP_FAITHFUL * (double)how->addresses;
@@ -364,7 +364,7 @@ void tp_tune_release(struct tp_tune *t)
     tp_str_drop(&t->kept);
     for (size_t i = 0; i < t->file_count; i++) {
         free(t->files[i].recorded);
-        free(t->files[i].played);
+        free(t->files[i].replayed);
         tp_captured_release(&t->files[i].captured);
         tp_trace_close(&t->files[i].trace);
     }

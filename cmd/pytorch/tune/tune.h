@@ -45,7 +45,7 @@ struct tp_tune_file {
     struct tp_trace trace;
     struct tp_captured captured;
     char *recorded;    /* owned; the setting of the recording without blanks; NULL: not known */
-    char *played;      /* owned: the same with the share of the device that the program had set */
+    char *replayed;    /* owned: the same with the share of the device that the program had set */
     bool has_heap;     /* the heap that it began with is known */
     uint64_t capacity; /* bytes that each device has for PyTorch; 0: not known */
     bool inferred;     /* the recording tells the capacity, as the least that it was */
@@ -69,7 +69,7 @@ struct tp_tune_setting {
      * segments or blocks than those of that heap */
     bool compacted;
     bool twin;  /* the recorded one from a compacted start: what such ones are compared with */
-    int status; /* TP_OK: all files were played; else `err` is that of the first which was not */
+    int status; /* TP_OK: all files were replayed; else `err` is that of the first which was not */
     struct tp_err err;
     struct tp_tune_figures all;
     struct tp_tune_figures *files; /* owned; one for each file */
@@ -87,7 +87,7 @@ struct tp_tune {
     size_t setting_count;
     bool recorded_differs; /* between files */
     struct tp_str kept;    /* parts of the recorded setting that decide nothing which is tried */
-    /* The driver's pool: its peak and its failures, where a GPU could play all. */
+    /* The driver's pool: its peak and its failures, where a GPU could replay all. */
     int pool_status;
     struct tp_err pool_err;
     struct tp_tune_figures pool;
@@ -107,7 +107,7 @@ int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_er
 
 /* Tries all settings on all files. `how` has what is the same for all; program and capacity are
  * those of each file. */
-int tp_tune_play(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_err *err);
+int tp_tune_replay(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_err *err);
 void tp_tune_release(struct tp_tune *t);
 
 /* What the recorded allocator did on all files; false: not all of them say so. */
@@ -140,7 +140,7 @@ enum tp_tune_verdict {
     TP_TUNE_UNTOLD,     /* the recording ran out of memory and its replay does not, or the other way
                            round */
     TP_TUNE_UNFAITHFUL, /* the rules do not do what the recorded allocator did */
-    TP_TUNE_UNKNOWN     /* no setting could be played */
+    TP_TUNE_UNKNOWN     /* no setting could be replayed */
 };
 
 /* What one may want. */
@@ -154,8 +154,8 @@ struct tp_tune_answer {
     /* the one to set; the base where that is as good; NULL: the verdict is none of these */
     const struct tp_tune_setting *best;
     const struct tp_tune_setting *farthest; /* with TP_TUNE_NONE: reaches farthest; may be NULL */
-    const struct tp_tune_setting *refused;  /* the recorded one, where it could not be played */
-    uint64_t choices;                       /* settings that were played and might be proposed */
+    const struct tp_tune_setting *refused;  /* the recorded one, where it could not be replayed */
+    uint64_t choices;                       /* settings that were replayed and might be proposed */
     bool cheaper; /* one of them needs less than the base, and more retries */
     bool untold; /* one avoids an out of memory, but so does the recorded one from a compacted start
                   */
@@ -211,12 +211,12 @@ int tp_tune_page(const void *of, FILE *out, struct tp_err *err);
 
 struct tp_open_opts;
 
-/* Plays all files on the GPU and fills in t->pool; a file that cannot be played is no error,
- * t->pool says why. `how` is as for tp_tune_play. TP_ESTOP, TP_ENOMEM. */
+/* Replays all files on the GPU and fills in t->pool; a file that cannot be replayed is no error,
+ * t->pool says why. `how` is as for tp_tune_replay. TP_ESTOP, TP_ENOMEM. */
 int tp_tune_measure_pool(struct tp_tune *t, const struct tp_open_opts *o,
                          const struct tp_trial_cfg *how, struct tp_err *err);
 
-/* What `tapool tune` prints: the screen, its sentences, and the document tapool.tune/1. */
+/* What `tapool tune` prints: the screen, its sentences, and the document tapool.tune/2. */
 
 /* The environment variable that the recorded programs read; static. */
 const char *tp_tune_variable(const struct tp_tune *t);

@@ -12,13 +12,14 @@ enum { CALLS_TIMES = 2, CALLS_MORE = 16 };
 struct judging {
     const struct tp_tune_setting *settings;
     size_t count;
-    const struct tp_tune_setting *base, *twin; /* NULL: there is none, or it could not be played */
+    const struct tp_tune_setting *base,
+        *twin; /* NULL: there is none, or it could not be replayed */
     struct tp_tune_case of;
     bool served;      /* a request that fails is no choice, because some setting serves all */
     uint64_t retries; /* at most */
 };
 
-static bool is_played(const struct tp_tune_setting *s)
+static bool is_replayed(const struct tp_tune_setting *s)
 {
     return s->status == TP_OK;
 }
@@ -29,7 +30,7 @@ static const struct tp_tune_setting *find_base(const struct judging *j)
     const struct tp_tune_setting *base = NULL;
     for (size_t i = 0; i < j->count && !(base && base->recorded); i++) {
         const struct tp_tune_setting *s = &j->settings[i];
-        if (is_played(s) && !s->twin && (s->recorded || (!base && !s->keys)))
+        if (is_replayed(s) && !s->twin && (s->recorded || (!base && !s->keys)))
             base = s;
     }
     return base;
@@ -38,7 +39,7 @@ static const struct tp_tune_setting *find_base(const struct judging *j)
 static const struct tp_tune_setting *find_twin(const struct judging *j)
 {
     for (size_t i = 0; i < j->count; i++)
-        if (j->settings[i].twin && is_played(&j->settings[i]))
+        if (j->settings[i].twin && is_replayed(&j->settings[i]))
             return &j->settings[i];
     return NULL;
 }
@@ -86,7 +87,8 @@ static bool is_untold(const struct judging *j, const struct tp_tune_setting *s)
 /* Whether a setting may be proposed at all. */
 static bool is_choice(const struct judging *j, const struct tp_tune_setting *s)
 {
-    return is_played(s) && !s->twin && !s->danger && !(j->of.older && s->newer) && !is_untold(j, s);
+    return is_replayed(s) && !s->twin && !s->danger && !(j->of.older && s->newer) &&
+           !is_untold(j, s);
 }
 
 static bool meets(const struct judging *j, const struct tp_tune_setting *s)
@@ -288,7 +290,7 @@ static void count_choices(const struct judging *j, struct tp_tune_answer *a)
         const struct tp_tune_setting *s = &j->settings[i];
         bool choice = is_choice(j, s);
         a->choices += choice;
-        a->untold |= is_played(s) && !s->twin && is_untold(j, s) && fits(s);
+        a->untold |= is_replayed(s) && !s->twin && is_untold(j, s) && fits(s);
         a->cheaper |= a->base && choice && fits(s) && score(j, s).retries > a->base->all.retries &&
                       score(j, s).peak_reserved < a->base->all.peak_reserved;
     }
@@ -343,7 +345,7 @@ struct tp_tune_answer tp_tune_answer(const struct tp_tune_setting *settings, siz
     a.best = j.base ? find_best(&j) : NULL;
     count_choices(&j, &a);
     for (size_t i = 0; i < count; i++)
-        if (settings[i].recorded && !settings[i].twin && !is_played(&settings[i]))
+        if (settings[i].recorded && !settings[i].twin && !is_replayed(&settings[i]))
             a.refused = &settings[i];
     a.farthest = a.best;
     a.verdict = judge(&j, &a);

@@ -1,4 +1,4 @@
-/* Writes tapool.tune/1 (tune.schema.json). */
+/* Writes tapool.tune/2 (tune.schema.json). */
 #include "cmd/pytorch/tune/tune.h"
 #include "cmd/ui/json_out.h"
 
@@ -34,7 +34,7 @@ static void write_file(struct tp_json *j, cJSON *o, const struct tp_tune_file *f
     tp_json_text(j, o, "format", f->trace.format);
     tp_json_uint(j, o, "events", facts->events);
     tp_json_uint(j, o, "devices", facts->devices);
-    tp_json_uint(j, o, "live_before", facts->prologue);
+    tp_json_uint(j, o, "live_before", facts->initial_heap);
     tp_json_uint(j, o, "capacity_bytes", f->capacity ? f->capacity : UINT64_MAX);
     tp_json_uint(j, o, "peak_requested_bytes", f->live);
     tp_json_uint(j, o, "peak_requested_event", f->live_event);
@@ -106,7 +106,7 @@ cJSON *tp_tune_tree_of(struct tp_json *j, const struct tp_tune *t, const struct 
                        const bool *chosen)
 {
     cJSON *root = tp_json_object(j, NULL, NULL);
-    tp_json_text(j, root, "schema", "tapool.tune/1");
+    tp_json_text(j, root, "schema", "tapool.tune/2");
     tp_json_tool(j, root);
     cJSON *files = tp_json_array(j, root, "files");
     for (size_t i = 0; i < t->file_count; i++)

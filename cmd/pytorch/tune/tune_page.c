@@ -16,7 +16,7 @@ struct tune_page {
 
 /* ---- what fits ---- */
 
-/* What an answer names comes first, then what was played, the lowest peak first. */
+/* What an answer names comes first, then what was replayed, the lowest peak first. */
 static int by_weight(const struct tp_tune_answers *a, const struct tp_tune_setting *s)
 {
     bool named =

@@ -1,4 +1,4 @@
-/* See tune.h. Each file is played by a tapool of its own: a driver does not live through a
+/* See tune.h. Each file is replayed by a tapool of its own: a driver does not live through a
  * fork, and what happens to it there happens to that process. */
 #include "cmd/pytorch/tune/tune.h"
 
@@ -49,9 +49,9 @@ static int measure(struct tp_tune *t, size_t file, const struct tp_prepared *tra
     return status;
 }
 
-/* Plays one file; what goes wrong with the device is noted. */
-static int play_file(struct tp_tune *t, size_t file, const struct tp_open_opts *o,
-                     const struct tp_trial_cfg *how, struct tp_err *err)
+/* Replays one file; what goes wrong with the device is noted. */
+static int replay_file(struct tp_tune *t, size_t file, const struct tp_open_opts *o,
+                       const struct tp_trial_cfg *how, struct tp_err *err)
 {
     struct tp_prepared trace = {.fd = -1};
     int status = tp_measure_prepare(t->files[file].path, o, &trace, err);
@@ -78,6 +78,6 @@ int tp_tune_measure_pool(struct tp_tune *t, const struct tp_open_opts *o,
                                      "the driver's pool can only be measured on a GPU");
     tp_gpu_close(&gpu);
     for (size_t i = 0; !status && !t->pool_status && i < t->file_count; i++)
-        status = play_file(t, i, o, how, err);
+        status = replay_file(t, i, o, how, err);
     return status;
 }

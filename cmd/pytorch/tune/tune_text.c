@@ -55,7 +55,8 @@ void tp_tune_start_print(const struct tp_tune *t, struct tp_page *page)
 {
     uint64_t blocks = 0, dropped = 0;
     for (size_t i = 0; i < t->file_count; i++) {
-        blocks += t->files[i].has_heap ? 0 : tp_program_facts(t->files[i].trace.program)->prologue;
+        blocks +=
+            t->files[i].has_heap ? 0 : tp_program_facts(t->files[i].trace.program)->initial_heap;
         dropped += t->files[i].trace.initial_dropped;
     }
     if (blocks)
@@ -125,10 +126,10 @@ void tp_tune_refused_print(const struct tp_tune *t, struct tp_page *page)
 void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page)
 {
     uint64_t capacity = tp_tune_capacity(t);
-    size_t played = 0;
+    size_t replayed = 0;
     for (size_t i = 0; i < t->setting_count; i++)
-        played += t->settings[i].status == TP_OK && !t->settings[i].twin;
-    tp_page_side(page, tp_plural(played, "setting").s, BESIDE);
+        replayed += t->settings[i].status == TP_OK && !t->settings[i].twin;
+    tp_page_side(page, tp_plural(replayed, "setting").s, BESIDE);
     tp_page_at(page, BESIDE, "replayed by the strategy %s", t->target->strategy);
     if (capacity)
         tp_page_more(page, BESIDE, " on a device of %s%s", tp_bytes(capacity, page->exact).s,

@@ -28,9 +28,9 @@ struct verifying {
     struct tp_torch_rules rules; /* as the recording began */
 };
 
-struct tp_verify_play {
+struct tp_verify_replay {
     struct verifying v;
-    struct tp_spill_cursor events; /* those that are not played yet */
+    struct tp_spill_cursor events; /* those that are not replayed yet */
 };
 
 static struct tp_recorded_source *source_of(struct verifying *v)
@@ -337,8 +337,8 @@ static int see(struct verifying *v, const struct tp_pytorch_event *ev, struct tp
     return by_action[ev->action] ? by_action[ev->action](v, ev, err) : TP_OK;
 }
 
-/* Plays up to and with an event; `agreeing`: or up to the first difference. */
-static int see_until(struct tp_verify_play *p, uint64_t event, bool agreeing, struct tp_err *err)
+/* Replays up to and with an event; `agreeing`: or up to the first difference. */
+static int see_until(struct tp_verify_replay *p, uint64_t event, bool agreeing, struct tp_err *err)
 {
     const struct tp_pytorch_event *ev = NULL;
     int rc = TP_OK;
@@ -348,13 +348,13 @@ static int see_until(struct tp_verify_play *p, uint64_t event, bool agreeing, st
     return rc;
 }
 
-int tp_verify_until(struct tp_verify_play *p, uint64_t event, struct tp_err *err)
+int tp_verify_until(struct tp_verify_replay *p, uint64_t event, struct tp_err *err)
 {
     int rc = see_until(p, event, false, err);
     return rc == TP_OK ? place_unneeded(&p->v, err) : rc;
 }
 
-int tp_verify_set(struct tp_verify_play *p, uint64_t event, const struct tp_torch_settings *conf,
+int tp_verify_set(struct tp_verify_replay *p, uint64_t event, const struct tp_torch_settings *conf,
                   struct tp_err *err)
 {
     int rc = see_until(p, event - 1, true, err);
@@ -363,7 +363,7 @@ int tp_verify_set(struct tp_verify_play *p, uint64_t event, const struct tp_torc
     return rc;
 }
 
-int tp_verify_agreeing(struct tp_verify_play *p, struct tp_err *err)
+int tp_verify_agreeing(struct tp_verify_replay *p, struct tp_err *err)
 {
     int rc = see_until(p, UINT64_MAX, true, err);
     if (rc != TP_OK || !tp_agrees(p->v.heap.out))
@@ -408,15 +408,15 @@ static void stop(struct verifying *v)
 
 int tp_verify_begin_from(const struct tp_pytorch *s, const struct tp_verify_start *from,
                          const struct tp_torch_rules *rules, struct tp_verified *out,
-                         struct tp_verify_play **play, struct tp_err *err)
+                         struct tp_verify_replay **replay, struct tp_err *err)
 {
     const struct tp_pytorch_device *d = &s->devices[out->device];
-    *play = calloc(1, sizeof **play);
-    if (!*play)
+    *replay = calloc(1, sizeof **replay);
+    if (!*replay)
         return no_memory(err);
-    (*play)->events =
+    (*replay)->events =
         (struct tp_spill_cursor){.list = &s->events, .next = d->first, .end = d->first + d->count};
-    struct verifying *v = &(*play)->v;
+    struct verifying *v = &(*replay)->v;
     v->rules = *rules;
     v->rules.expandable = from->takes ? from->expands : rules->expandable;
     v->heap = (struct tp_verify_heap){
@@ -428,47 +428,48 @@ int tp_verify_begin_from(const struct tp_pytorch *s, const struct tp_verify_star
 }
 
 int tp_verify_begin(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
-                    struct tp_verified *out, struct tp_verify_play **play, struct tp_err *err)
+                    struct tp_verified *out, struct tp_verify_replay **replay, struct tp_err *err)
 {
     struct tp_verify_start from;
     *out = (struct tp_verified){.device = device};
-    *play = NULL;
+    *replay = NULL;
     int rc = tp_verify_start_open(s, device, rules->small_segment, &from, err);
     if (rc == TP_OK)
-        rc = tp_verify_begin_from(s, &from, rules, out, play, err);
+        rc = tp_verify_begin_from(s, &from, rules, out, replay, err);
     tp_verify_start_close(s, &from);
     return rc;
 }
 
-void tp_verify_stop(struct tp_verify_play *play)
+void tp_verify_stop(struct tp_verify_replay *replay)
 {
-    if (play)
-        stop(&play->v);
-    free(play);
+    if (replay)
+        stop(&replay->v);
+    free(replay);
 }
 
-int tp_verify_number(struct tp_verify_play *play, int64_t stream, uint16_t *out, struct tp_err *err)
+int tp_verify_number(struct tp_verify_replay *replay, int64_t stream, uint16_t *out,
+                     struct tp_err *err)
 {
-    return tp_verify_stream(&play->v.streams, stream, out, err);
+    return tp_verify_stream(&replay->v.streams, stream, out, err);
 }
 
-void *tp_verify_instance(struct tp_verify_play *play)
+void *tp_verify_instance(struct tp_verify_replay *replay)
 {
-    return play->v.st;
+    return replay->v.st;
 }
 
 int tp_verify(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
               const char *broken, struct tp_verified *out, struct tp_err *err)
 {
-    struct tp_verify_play *play = NULL;
-    int rc = tp_verify_begin(s, device, rules, out, &play, err);
+    struct tp_verify_replay *replay = NULL;
+    int rc = tp_verify_begin(s, device, rules, out, &replay, err);
     if (rc == TP_OK && broken)
-        rc = tp_torch_mutate(tp_torch_rules_of(play->v.st), broken, err);
+        rc = tp_torch_mutate(tp_torch_rules_of(replay->v.st), broken, err);
     if (rc == TP_OK)
-        rc = tp_verify_until(play, UINT64_MAX, err);
+        rc = tp_verify_until(replay, UINT64_MAX, err);
     if (rc == TP_OK)
-        rc = tp_verify_end(&play->v.heap, err);
-    tp_verify_stop(play);
+        rc = tp_verify_end(&replay->v.heap, err);
+    tp_verify_stop(replay);
     return rc;
 }
 

@@ -1,5 +1,5 @@
-/* Does the strategy `torch` do what the recorded allocator did? A snapshot's trace is played on an
- * instance that begins with the recorded heap, and every answer is compared with the file.
+/* Does the strategy `torch` do what the recorded allocator did? A snapshot's trace is replayed on
+ * an instance that begins with the recorded heap, and every answer is compared with the file.
  *
  *     snapshot --> heap at the start (pytorch_heap.h) --> placed on the instance (torch_place.h)
  *              --> events: alloc --> the same address?   free, segments: verify.c
@@ -36,41 +36,41 @@ int tp_verify_rules(const struct tp_pytorch *s, const char *conf, struct tp_torc
 int tp_verify_rules_of(const struct tp_pytorch *s, const char *device, const char *release,
                        const char *conf, struct tp_torch_rules *rules, struct tp_err *err);
 
-/* Plays the events of a device. `broken` is the name of a rule to break, or NULL. TP_EINPUT: the
+/* Replays the events of a device. `broken` is the name of a rule to break, or NULL. TP_EINPUT: the
  * file has what the rules do not know, such as segments that grow. */
 int tp_verify(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
               const char *broken, struct tp_verified *out, struct tp_err *err);
 
-/* The same step by step, for those who look at the heap at an event. *play must be stopped in every
- * case; `rules` and `out`, which has what was found so far, are used until then. */
-struct tp_verify_play;
+/* The same step by step, for those who look at the heap at an event. *replay must be stopped in
+ * every case; `rules` and `out`, which has what was found so far, are used until then. */
+struct tp_verify_replay;
 int tp_verify_begin(const struct tp_pytorch *s, uint32_t device, const struct tp_torch_rules *rules,
-                    struct tp_verified *out, struct tp_verify_play **play, struct tp_err *err);
+                    struct tp_verified *out, struct tp_verify_replay **replay, struct tp_err *err);
 
-/* As tp_verify_begin, from a start that is used for several plays; out->device is set. */
+/* As tp_verify_begin, from a start that is used for several replays; out->device is set. */
 struct tp_verify_start;
 int tp_verify_begin_from(const struct tp_pytorch *s, const struct tp_verify_start *from,
                          const struct tp_torch_rules *rules, struct tp_verified *out,
-                         struct tp_verify_play **play, struct tp_err *err);
+                         struct tp_verify_replay **replay, struct tp_err *err);
 
-/* Plays up to and with an event: its number among those of the device, from 1. Beyond the last one
- * all are played. */
-int tp_verify_until(struct tp_verify_play *play, uint64_t event, struct tp_err *err);
+/* Replays up to and with an event: its number among those of the device, from 1. Beyond the last
+ * one all are replayed. */
+int tp_verify_until(struct tp_verify_replay *replay, uint64_t event, struct tp_err *err);
 
-/* Plays up to the event before this one, or to the first difference, and sets other settings. */
-int tp_verify_set(struct tp_verify_play *play, uint64_t event, const struct tp_torch_settings *conf,
-                  struct tp_err *err);
+/* Replays up to the event before this one, or to the first difference, and sets other settings. */
+int tp_verify_set(struct tp_verify_replay *replay, uint64_t event,
+                  const struct tp_torch_settings *conf, struct tp_err *err);
 
-/* Plays the rest and compares the end, or stops at the first difference. */
-int tp_verify_agreeing(struct tp_verify_play *play, struct tp_err *err);
+/* Replays the rest and compares the end, or stops at the first difference. */
+int tp_verify_agreeing(struct tp_verify_replay *replay, struct tp_err *err);
 
 /* The number of a stream on the instance. */
-int tp_verify_number(struct tp_verify_play *play, int64_t stream, uint16_t *out,
+int tp_verify_number(struct tp_verify_replay *replay, int64_t stream, uint16_t *out,
                      struct tp_err *err);
 
 /* The instance of `torch` (alloc/strategies/torch/torch_place.h). */
-void *tp_verify_instance(struct tp_verify_play *play);
-void tp_verify_stop(struct tp_verify_play *play); /* NULL is fine */
+void *tp_verify_instance(struct tp_verify_replay *replay);
+void tp_verify_stop(struct tp_verify_replay *replay); /* NULL is fine */
 
 /* What `tapool verify` prints. */
 
@@ -90,7 +90,7 @@ void tp_verify_json(struct tp_json *j, struct cJSON *devices, const struct tp_ve
 
 /* Looks for them, in a table of settings that programs are known to set, and fills in v->search and
  * v->changes. `v` is what tp_verify found by these rules. Does nothing where it agrees, or where
- * the start could not be placed. What is played is bounded: some 20 million events and 8 times
+ * the start could not be placed. What is replayed is bounded: some 20 million events and 8 times
  * those of the device. `recorded` (NULL: "") is the text whose settings the rules have; it is
  * borrowed by v->changes. */
 int tp_verify_changes(const struct tp_pytorch *s, const struct tp_torch_rules *rules,

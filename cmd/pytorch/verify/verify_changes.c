@@ -17,10 +17,10 @@
 
 #include <string.h>
 
-#define MOST_EVENTS UINT64_C(20000000)
-#define MOST_PASSES 8
-#define PLAY_COSTS  1000 /* events, of one play beside its own */
-#define REACHES_END UINT64_MAX
+#define MOST_EVENTS  UINT64_C(20000000)
+#define MOST_PASSES  8
+#define REPLAY_COSTS 1000 /* events, of one replay beside its own */
+#define REACHES_END  UINT64_MAX
 enum { SAMPLES = 12 };
 
 /* The first stands for the recorded text. */
@@ -45,7 +45,7 @@ struct change_search {
     const char *recorded;
     struct tp_verified *v;
     struct tp_verify_start start;
-    uint64_t left;                                     /* events that may still be played */
+    uint64_t left;                                     /* events that may still be replayed */
     struct tp_torch_settings found[TP_VERIFY_CHANGES]; /* of v->changes */
     struct tp_torch_settings tried[CANDIDATES];
     bool readable[CANDIDATES];
@@ -63,22 +63,22 @@ static void read_candidates(struct change_search *c)
                          tp_torch_conf_read(&c->tried[i], c->rules, text_of(c, i), NULL) == TP_OK;
 }
 
-/* Plays with the changes that were found and, behind them, `conf` from an event on (NULL: none).
+/* Replays with the changes that were found and, behind them, `conf` from an event on (NULL: none).
  * *reach: the event of the first difference, behind the last one if only the end differs. */
 static int reach_of(struct change_search *c, const struct tp_torch_settings *conf, uint64_t from,
                     uint64_t *reach, struct tp_err *err)
 {
     struct tp_verified v = {.device = c->v->device};
-    struct tp_verify_play *play = NULL;
-    int rc = tp_verify_begin_from(c->snapshot, &c->start, c->rules, &v, &play, err);
+    struct tp_verify_replay *replay = NULL;
+    int rc = tp_verify_begin_from(c->snapshot, &c->start, c->rules, &v, &replay, err);
     for (size_t i = 0; rc == TP_OK && i < c->v->change_count; i++)
-        rc = tp_verify_set(play, c->v->changes[i].event, &c->found[i], err);
+        rc = tp_verify_set(replay, c->v->changes[i].event, &c->found[i], err);
     if (rc == TP_OK && conf)
-        rc = tp_verify_set(play, from, conf, err);
+        rc = tp_verify_set(replay, from, conf, err);
     if (rc == TP_OK)
-        rc = tp_verify_agreeing(play, err);
-    tp_verify_stop(play);
-    uint64_t spent = v.events + c->start.heap.blocks.count + PLAY_COSTS;
+        rc = tp_verify_agreeing(replay, err);
+    tp_verify_stop(replay);
+    uint64_t spent = v.events + c->start.heap.blocks.count + REPLAY_COSTS;
     c->left -= spent < c->left ? spent : c->left;
     *reach = v.first.event ? v.first.event : v.events + 1;
     if (tp_agrees(&v))
@@ -165,20 +165,20 @@ static bool take_best(struct change_search *c, const struct change_place best[CA
 static int count_addresses(struct change_search *c, struct tp_err *err)
 {
     struct tp_verified v = {.device = c->v->device};
-    struct tp_verify_play *play = NULL;
+    struct tp_verify_replay *replay = NULL;
     struct tp_verify_change *changes = c->v->changes;
     size_t count = c->v->change_count;
-    int rc = tp_verify_begin_from(c->snapshot, &c->start, c->rules, &v, &play, err);
+    int rc = tp_verify_begin_from(c->snapshot, &c->start, c->rules, &v, &replay, err);
     for (size_t i = 0; rc == TP_OK && i < count; i++) {
-        rc = tp_verify_set(play, changes[i].event, &c->found[i], err);
+        rc = tp_verify_set(replay, changes[i].event, &c->found[i], err);
         changes[i].addresses = v.addresses.good;
     }
     if (rc == TP_OK)
-        rc = tp_verify_agreeing(play, err);
+        rc = tp_verify_agreeing(replay, err);
     for (size_t i = 0; i < count; i++)
         changes[i].addresses =
             (i + 1 < count ? changes[i + 1].addresses : v.addresses.good) - changes[i].addresses;
-    tp_verify_stop(play);
+    tp_verify_stop(replay);
     return rc;
 }
 

@@ -1,4 +1,4 @@
-/* tapool.verify/1 (verify.schema.json): the figures of verify_text.c, and all of them. */
+/* tapool.verify/2 (verify.schema.json): the figures of verify_text.c, and all of them. */
 #include "cmd/pytorch/verify/verify.h"
 #include "cmd/ui/json_out.h"
 
@@ -101,7 +101,7 @@ cJSON *tp_verify_tree(struct tp_json *j, const char *file, const struct tp_torch
                       cJSON **devices)
 {
     cJSON *root = tp_json_object(j, NULL, NULL);
-    tp_json_text(j, root, "schema", "tapool.verify/1");
+    tp_json_text(j, root, "schema", "tapool.verify/2");
     tp_json_tool(j, root);
     tp_json_text(j, root, "file", file);
     tp_json_text(j, root, "allocator", allocator->title);

@@ -1,7 +1,7 @@
 /* The snapshots of several ranks of a job beside each other: each at its peak of reserved memory,
  * and the odd one out.
  *
- *     rank0.pickle --> played to its peak (why.h) --> a row and its largest sites --\
+ *     rank0.pickle --> replayed to its peak (why.h) --> a row and its largest sites --\
  *     rank1.pickle -->                                                              +--> judged
  *     ...
  *
@@ -16,7 +16,7 @@
 #define TP_RANKS_H
 
 #include "alloc/base/err.h"
-#include "cmd/info/sites.h"
+#include "cmd/info/named_sites.h"
 #include "cmd/pytorch/verify/verified.h"
 #include "cmd/pytorch/why/why_layout.h"
 #include "cmd/ui/exporter.h"
@@ -42,13 +42,13 @@ struct tp_rank {
     struct tp_agreement addresses; /* of requests up to there: those that are as in the file */
     /* event from which the rules part from the file, 0: its start; TP_NONE: they do not */
     uint64_t differs_at;
-    bool judged;           /* the rules reproduce enough of it (TP_FAITHFUL) */
-    struct tp_sites sites; /* owned */
+    bool judged;                 /* the rules reproduce enough of it (TP_FAITHFUL) */
+    struct tp_named_sites sites; /* owned */
 };
 
 static inline uint64_t tp_rank_free(const struct tp_rank *r)
 {
-    return r->sum.hole_bytes + r->sum.idle_bytes;
+    return r->sum.hole_bytes + r->sum.free_bytes;
 }
 
 /* The figures by which ranks are judged. */
@@ -118,7 +118,7 @@ struct tp_ranks_ask {
     const struct tp_exports *exports; /* of TP_SNAPSHOT_EXPORTS */
 };
 
-/* Reads the files and writes what was asked for, JSON as tapool.ranks/1 (ranks.schema.json). Where
+/* Reads the files and writes what was asked for, JSON as tapool.ranks/2 (ranks.schema.json). Where
  * one cannot be used, the others are shown, and the status is that of the first such file. */
 int tp_ranks_run(const struct tp_ranks_ask *ask, FILE *out, struct tp_err *err);
 

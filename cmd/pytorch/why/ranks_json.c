@@ -79,7 +79,7 @@ static cJSON *ranks_tree(struct tp_json *j, const void *of)
 {
     const struct tp_ranks *r = ((const struct showing *)of)->ranks;
     cJSON *root = tp_json_object(j, NULL, NULL);
-    tp_json_text(j, root, "schema", "tapool.ranks/1");
+    tp_json_text(j, root, "schema", "tapool.ranks/2");
     tp_json_tool(j, root);
     write_verdict(j, root, r);
     cJSON *ranks = tp_json_array(j, root, "ranks");

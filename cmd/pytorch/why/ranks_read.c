@@ -37,15 +37,15 @@ static int add_rank(struct tp_ranks *r, const char *path, struct tp_rank **out, 
 
 /* ---- one device ---- */
 
-static int play_to_peak(struct rank_reading *k, uint32_t device, struct tp_err *err)
+static int replay_to_peak(struct rank_reading *k, uint32_t device, struct tp_err *err)
 {
-    struct tp_verify_play *play = NULL;
-    int rc = tp_verify_begin(k->snapshot, device, &k->rules, &k->verified, &play, err);
+    struct tp_verify_replay *replay = NULL;
+    int rc = tp_verify_begin(k->snapshot, device, &k->rules, &k->verified, &replay, err);
     if (rc == TP_OK)
-        rc = tp_verify_until(play, k->moment.event, err);
+        rc = tp_verify_until(replay, k->moment.event, err);
     if (rc == TP_OK)
-        rc = tp_why_layout_of(tp_verify_instance(play), &k->layout, err);
-    tp_verify_stop(play);
+        rc = tp_why_layout_of(tp_verify_instance(replay), &k->layout, err);
+    tp_verify_stop(replay);
     return rc;
 }
 
@@ -74,18 +74,18 @@ static void fill_rank(const struct rank_reading *k, uint32_t device, struct tp_r
 static int read_device(struct rank_reading *k, uint32_t device, struct tp_rank *out,
                        struct tp_err *err)
 {
-    const struct tp_sites_cfg sites = {
+    const struct tp_named_sites_cfg sites = {
         .by = TP_BY_PLACE, .most = TP_RANK_SITES, .stop = k->cfg->stop};
     const struct tp_reading *reading = k->snapshot->reading;
     k->layout = (struct tp_why_layout){.reading = reading};
     k->held = (struct tp_why_held){.event = 0};
     int rc = tp_why_moment(k->snapshot, device, TP_WHY_PEAK, 0, &k->moment, err);
     if (rc == TP_OK)
-        rc = play_to_peak(k, device, err);
+        rc = replay_to_peak(k, device, err);
     if (rc == TP_OK)
         rc = tp_why_held(k->snapshot, device, &k->moment, &k->layout, &k->places, &k->held, err);
     if (rc == TP_OK)
-        rc = tp_sites_of(&k->held.list, &sites, &out->sites, err);
+        rc = tp_named_sites_of(&k->held.list, &sites, &out->sites, err);
     fill_rank(k, device, out);
     tp_why_held_release(reading, &k->held);
     tp_why_layout_release(&k->layout);

@@ -18,19 +18,19 @@ struct asking {
     uint16_t stream; /* of the failed request */
 };
 
-static int play(struct asking *a, struct tp_err *err)
+static int replay(struct asking *a, struct tp_err *err)
 {
-    struct tp_verify_play *play = NULL;
+    struct tp_verify_replay *replay = NULL;
     const struct tp_why_moment *m = &a->out->moment;
-    int rc =
-        tp_verify_begin(a->snapshot, a->out->device, a->cfg->rules, &a->out->verified, &play, err);
+    int rc = tp_verify_begin(a->snapshot, a->out->device, a->cfg->rules, &a->out->verified, &replay,
+                             err);
     if (rc == TP_OK)
-        rc = tp_verify_until(play, m->event, err);
+        rc = tp_verify_until(replay, m->event, err);
     if (rc == TP_OK)
-        rc = tp_why_layout_of(tp_verify_instance(play), &a->layout, err);
+        rc = tp_why_layout_of(tp_verify_instance(replay), &a->layout, err);
     if (rc == TP_OK && m->failed)
-        rc = tp_verify_number(play, m->what.stream, &a->stream, err);
-    tp_verify_stop(play);
+        rc = tp_verify_number(replay, m->what.stream, &a->stream, err);
+    tp_verify_stop(replay);
     return rc;
 }
 
@@ -111,13 +111,13 @@ int tp_why(struct tp_pytorch *s, uint32_t device, const struct tp_why_cfg *cfg,
                            .remarks = cfg->remarks};
     int rc = tp_why_moment(s, device, cfg->when, cfg->at, &out->moment, err);
     if (rc == TP_OK)
-        rc = play(&a, err);
+        rc = replay(&a, err);
     if (rc == TP_OK)
         rc = tp_why_held(s, device, &out->moment, &a.layout, places, &a.held, err);
-    struct tp_holders_cfg holders = cfg->holders;
-    holders.at = out->moment.event;
+    struct tp_sites_cfg sites = cfg->sites;
+    sites.at = out->moment.event;
     if (rc == TP_OK)
-        rc = tp_holders_of(&a.held.list, &holders, cfg->stop, &out->holders, err);
+        rc = tp_sites_of(&a.held.list, &sites, cfg->stop, &out->sites, err);
     if (rc == TP_OK && places->from)
         rc = tp_places_find(&places->places, &a.held.event, 1, &out->place, err);
     out->sum = tp_why_sum(&a.layout);
@@ -132,7 +132,7 @@ int tp_why(struct tp_pytorch *s, uint32_t device, const struct tp_why_cfg *cfg,
 
 void tp_why_release(struct tp_why *w)
 {
-    tp_holders_free(w->holders);
+    tp_sites_free(w->sites);
     tp_why_room_release(&w->room);
     tp_why_picture_free(w->picture);
 }

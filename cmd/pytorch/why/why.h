@@ -2,9 +2,9 @@
  * it, and what would have made room for the request that failed.
  *
  *     snapshot --> the event (why_moment.h)
- *              --> played up to it by the rules (cmd/pytorch/verify/verify.h) --> layout and sum
+ *              --> replayed up to it by the rules (cmd/pytorch/verify/verify.h) --> layout and sum
  *                                                                         (why_layout.h)
- *              --> its blocks by who asked for them (why_held.h, traces/places/holders.h)
+ *              --> its blocks by who asked for them (why_held.h, traces/places/sites.h)
  *              --> the verdict, the fewest blocks in the way (why_room.h) */
 #ifndef TP_WHY_H
 #define TP_WHY_H
@@ -24,7 +24,7 @@ struct tp_why_cfg {
     const struct tp_torch_rules *rules;
     enum tp_why_when when;
     uint64_t at; /* event, for TP_WHY_AT */
-    struct tp_holders_cfg holders;
+    struct tp_sites_cfg sites;
     uint32_t pictures; /* that one page has; 0: none is wanted */
     uint64_t limit;    /* bytes that a limit of the process allows at most; 0: there is none */
     int (*stop)(struct tp_err *err);
@@ -38,7 +38,7 @@ int tp_why(struct tp_pytorch *s, uint32_t device, const struct tp_why_cfg *cfg,
            struct tp_why_places *places, struct tp_why *out, struct tp_err *err);
 void tp_why_release(struct tp_why *w);
 
-/* What `tapool why --json` writes: tapool.why/1 (why.schema.json). */
+/* What `tapool why --json` writes: tapool.why/2 (why.schema.json). */
 
 /* The document as a tree, which the caller owns. */
 cJSON *tp_why_tree(struct tp_json *j, const struct tp_why *list, size_t count, const char *file);
@@ -64,7 +64,7 @@ int tp_why_page(const struct tp_why_page *p, FILE *out, struct tp_err *err);
 struct tp_why_trace {
     struct tp_trace trace;
     struct tp_captured captured;
-    char *conf;   /* owned: what it is played with as recorded */
+    char *conf;   /* owned: what it is replayed with as recorded */
     char *shared; /* owned: the same with the share of the device that the program had set */
     bool open;    /* it could be read; not from a pipe, which the snapshot itself came through */
 };

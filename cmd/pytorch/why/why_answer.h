@@ -6,14 +6,14 @@
 #include "cmd/pytorch/why/why_layout.h"
 #include "cmd/pytorch/why/why_moment.h"
 #include "cmd/pytorch/why/why_verdict.h"
-#include "traces/places/holder_groups.h"
+#include "traces/places/site_groups.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Would it help? What some settings of PYTORCH_CUDA_ALLOC_CONF would do to the program of a
- * snapshot, played by the strategy `torch`. `tapool tune` tries them all. */
+ * snapshot, replayed by the strategy `torch`. `tapool tune` tries them all. */
 
 enum { TP_WHY_TRIES = 5, TP_WHY_RETRIES_TEXT = 300 };
 
@@ -26,7 +26,7 @@ struct tp_why_try {
 
 struct tp_why_tries {
     struct tp_why_try rows[TP_WHY_TRIES];
-    size_t count;      /* 0: not tried, or it could not be played */
+    size_t count;      /* 0: not tried, or it could not be replayed */
     uint64_t capacity; /* bytes that PyTorch had in them; 0: no limit */
 };
 
@@ -57,16 +57,16 @@ struct tp_why {
     struct tp_verified verified; /* what was compared up to the event */
     struct tp_why_moment moment;
     struct tp_why_sum sum;
-    struct tp_why_room room;    /* only where the event is a failed request */
-    struct tp_holders *holders; /* owned; NULL: not known */
-    char place[TP_PLACE_TEXT];  /* of the event; "": not known */
+    struct tp_why_room room;   /* only where the event is a failed request */
+    struct tp_sites *sites;    /* owned; NULL: not known */
+    char place[TP_PLACE_TEXT]; /* of the event; "": not known */
     /* of room.blocks those that take most, the largest first */
     struct tp_why_named named[TP_WHY_NAMED];
     size_t named_count;
     struct tp_why_recording recording;
     struct tp_why_tries tries;
     bool replayed;                  /* nobody recorded it: the rules made it */
-    const char *remarks;            /* borrowed: of the trace that was played; NULL: none */
+    const char *remarks;            /* borrowed: of the trace that was replayed; NULL: none */
     struct tp_why_picture *picture; /* owned; NULL: none is wanted */
 };
 

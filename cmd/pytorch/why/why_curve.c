@@ -33,7 +33,7 @@ static void add_sample(struct curve_walk *w, uint64_t event)
     tp_curve_add(w->out, &(struct tp_curve_point){
                              .event = event,
                              .bytes = {[TP_CURVE_REQUESTED] = live,
-                                       [TP_CURVE_GRANTED] = live,
+                                       [TP_CURVE_ALLOCATED] = live,
                                        [TP_CURVE_RESERVED] = level(w->reserved, w->now.reserved)},
                              .clock = clock_of(w, event)});
 }

@@ -6,7 +6,7 @@
 #include "cmd/pytorch/why/why_layout.h"
 #include "cmd/pytorch/why/why_moment.h"
 #include "traces/formats/pytorch/pytorch_places.h"
-#include "traces/places/holder_groups.h"
+#include "traces/places/site_groups.h"
 
 /* The places of blocks, which are numbered from 1 as they are added. */
 struct tp_why_places {

@@ -27,13 +27,13 @@ static void write_sum(struct tp_json *j, cJSON *in, const struct tp_why_sum *s)
     tp_json_uint(j, o, "requested_bytes", s->requested);
     tp_json_uint(j, o, "rounding_bytes", s->rounding);
     tp_json_uint(j, o, "hole_bytes", s->hole_bytes);
-    tp_json_uint(j, o, "idle_bytes", s->idle_bytes);
+    tp_json_uint(j, o, "free_bytes", s->free_bytes);
     tp_json_uint(j, o, "reserved_bytes", s->reserved);
     tp_json_uint(j, o, "live_blocks", s->live);
     tp_json_uint(j, o, "holes", s->holes);
     tp_json_uint(j, o, "largest_hole_bytes", s->largest);
-    tp_json_uint(j, o, "idle_segments", s->idle);
-    tp_json_uint(j, o, "idle_units", s->idle_units);
+    tp_json_uint(j, o, "free_segments", s->idle);
+    tp_json_uint(j, o, "free_units", s->free_units);
     tp_json_uint(j, o, "segments", s->segments);
 }
 
@@ -118,7 +118,7 @@ static void write_fidelity(struct tp_json *j, cJSON *in, const struct tp_verifie
 cJSON *tp_why_tree(struct tp_json *j, const struct tp_why *list, size_t count, const char *file)
 {
     cJSON *root = tp_json_object(j, NULL, NULL);
-    tp_json_text(j, root, "schema", "tapool.why/1");
+    tp_json_text(j, root, "schema", "tapool.why/2");
     tp_json_tool(j, root);
     tp_json_text(j, root, "file", file);
     cJSON *devices = tp_json_array(j, root, "devices");
@@ -129,7 +129,7 @@ cJSON *tp_why_tree(struct tp_json *j, const struct tp_why *list, size_t count, c
         write_event(j, o, &list[i]);
         write_sum(j, o, &list[i].sum);
         write_request(j, o, &list[i]);
-        tp_json_holders(j, o, "holders", list[i].holders);
+        tp_json_sites(j, o, "sites", list[i].sites);
         write_tries(j, o, &list[i].tries);
         write_fidelity(j, o, &list[i].verified);
     }

@@ -69,8 +69,8 @@ static void add_free(struct tp_why_sum *sum, const struct tp_why_segment *s,
         add_hole(sum, b->size);
         return;
     }
-    sum->idle_units += behind - first;
-    sum->idle_bytes += (behind - first) * unit;
+    sum->free_units += behind - first;
+    sum->free_bytes += (behind - first) * unit;
     add_hole(sum, first * unit - at);
     add_hole(sum, end - behind * unit);
 }
@@ -93,7 +93,7 @@ struct tp_why_sum tp_why_sum(const struct tp_why_layout *l)
         sum.reserved += s->at.size;
         sum.live += s->live;
         sum.idle += whole;
-        sum.idle_bytes += whole ? s->at.size : 0;
+        sum.free_bytes += whole ? s->at.size : 0;
         for (size_t k = s->first; !whole && k < s->first + s->count; k++)
             add_block(&sum, s, &l->blocks[k]);
     }

@@ -11,7 +11,7 @@
 #include "cmd/pytorch/why/why.h"
 #include "cmd/pytorch/why/why_answer.h"
 #include "cmd/pytorch/why/why_picture.h"
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "cmd/ui/escape.h"
 
 #include <stdio.h>
@@ -94,7 +94,7 @@ static int write_map_data(struct tp_json *j, cJSON *page, const struct tp_why *w
 {
     struct tp_placed_list placed = {0};
     struct tp_frames_shown shown = {.frames = w->picture->frames,
-                                    .places = w->holders ? w->holders->table : NULL};
+                                    .places = w->sites ? w->sites->table : NULL};
     int rc = tp_json_frames(j, page, &shown, most_bytes, &placed);
     cJSON *frames = cJSON_GetObjectItemCaseSensitive(page, "frames");
     if (rc == TP_OK && !frames && shown.places) {
@@ -216,7 +216,7 @@ static const char *const meanings[] = {
                           "PyTorch has taken from the GPU and that no tensor uses.",
     [TP_WHY_TOO_BIG] =
         "At this moment the tensors of the program and the new one need more than the GPU has. How "
-        "memory is laid out plays no part in it, so no setting of the allocator would help: what "
+        "memory is laid out replays no part in it, so no setting of the allocator would help: what "
         "would help is a smaller request, fewer live tensors, or a larger GPU.",
     [TP_WHY_FRAGMENTED] =
         "There was enough unused memory for the request, but in pieces, each of them too small. A "
@@ -377,15 +377,15 @@ static void print_tries(const void *of, struct tp_page *page)
 
 /* ---- who, when, and what it rests on ---- */
 
-static bool has_holders(const void *of)
+static bool has_sites(const void *of)
 {
     const struct device_part *d = of;
-    return d->w->holders != NULL;
+    return d->w->sites != NULL;
 }
 
-static void print_holders(const void *of, struct tp_page *page)
+static void print_sites(const void *of, struct tp_page *page)
 {
-    tp_holders_print(why_of(of)->holders, page);
+    tp_sites_print(why_of(of)->sites, page);
 }
 
 static bool has_events(const void *of)
@@ -447,11 +447,11 @@ static const struct tp_html_section sections[] = {
      .lead = "More settings, and the text to set: <code>tapool tune</code>",
      .print = print_tries,
      .there = has_tries},
-    {.id = "holders",
+    {.id = "sites",
      .title = "Who holds the memory",
      .view = "Who holds the memory, as areas: the larger one is, the more it holds",
-     .print = print_holders,
-     .there = has_holders},
+     .print = print_sites,
+     .there = has_sites},
     {.id = "recorded",
      .title = "Memory over time",
      .view = "Memory over time: what PyTorch reserved, and what the program had live",

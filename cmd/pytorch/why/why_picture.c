@@ -53,7 +53,7 @@ static struct tp_frame frame_of(const struct tp_why_moment *m, const struct tp_w
                          .time_ns =
                              m->has_time ? tp_pytorch_ns_between(m->begin_us, m->time_us) : TP_NONE,
                          .requested = sum->requested,
-                         .granted = tp_why_taken(sum),
+                         .allocated = tp_why_taken(sum),
                          .reserved = sum->reserved,
                          .mark = UINT32_MAX,
                          .reasons = m->failed ? TP_FRAME_FAILED : TP_FRAME_RESERVED};

@@ -27,7 +27,7 @@ struct tp_why_picture {
     size_t live;
     struct tp_why_mark marks[TP_WHY_MARKS];
     size_t mark_count;
-    struct tp_curve curve; /* requested is what is live; granted is the same */
+    struct tp_curve curve; /* requested is what is live; allocated is the same */
     uint64_t end_clock;    /* of the last event, as that of the curve */
 };
 

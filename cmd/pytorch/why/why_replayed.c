@@ -4,7 +4,7 @@
 #include "alloc/base/spool.h"
 #include "cmd/jobs/open_trace.h"
 #include "cmd/results/captured.h"
-#include "cmd/results/recorded_policy.h"
+#include "cmd/results/recorded_strategy.h"
 #include "cmd/results/replay_exports.h"
 #include "cmd/results/result.h"
 #include "cmd/ui/stop.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is played, and how. */
+/* What is replayed, and how. */
 struct replaying {
     struct tp_trace trace;
     struct tp_captured captured;
@@ -77,13 +77,13 @@ static int write_snapshot(const struct replaying *p, int fd, struct tp_err *err)
                                .spec = &p->spec,
                                .source = &p->source,
                                .captured = &p->captured,
-                               .played = {.program = p->trace.program,
-                                          .strategy = p->spec.strategy,
-                                          .strategy_opts = p->spec.opts,
-                                          .layer_count = p->source.count,
-                                          .interrupted = tp_stop_flag()}};
+                               .replayed = {.program = p->trace.program,
+                                            .strategy = p->spec.strategy,
+                                            .strategy_opts = p->spec.opts,
+                                            .layer_count = p->source.count,
+                                            .interrupted = tp_stop_flag()}};
     const struct tp_report report = {.results = &result, .count = 1, .planned = 1};
-    memcpy(result.played.layers, p->source.layers, sizeof result.played.layers);
+    memcpy(result.replayed.layers, p->source.layers, sizeof result.replayed.layers);
     int own = dup(fd);
     FILE *out = own >= 0 ? fdopen(own, "wb") : NULL;
     int rc = out ? tp_replay_snapshot.write_part(&report, 0, out, err)

@@ -43,7 +43,7 @@ static bool is_of_pool(const struct room_making *m, const struct tp_why_segment 
 /* Bytes that the driver can give once what serves nothing went back. */
 static uint64_t driver_has(const struct room_making *m)
 {
-    return m->rq->free + m->sum.idle_bytes;
+    return m->rq->free + m->sum.free_bytes;
 }
 
 /* The largest request whose block has at most `bytes`. */

@@ -2,7 +2,7 @@
  * memory, and at last what all that rests on. */
 #include "cmd/pytorch/why/why.h"
 
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "cmd/results/result.h"
 #include "cmd/ui/table.h"
 
@@ -77,10 +77,10 @@ void tp_why_head_print(const struct tp_why *w, struct tp_page *page)
 static struct tp_text idle_of(const struct tp_why_sum *s)
 {
     struct tp_text segments = tp_plural(s->idle, "segment");
-    if (!s->idle_units)
+    if (!s->free_units)
         return segments;
     return tp_text_of("%s%s%s", s->idle ? segments.s : "", s->idle ? ", " : "",
-                      tp_plural(s->idle_units, "unit").s);
+                      tp_plural(s->free_units, "unit").s);
 }
 
 void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_why_part out[TP_WHY_PARTS])
@@ -95,8 +95,8 @@ void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_why_part out
         s->holes ? tp_text_of("fragmentation; the largest %s", tp_bytes(s->largest, exact).s)
                  : none};
     out[3] = (struct tp_why_part){
-        "+", s->idle_bytes, tp_text_of("%s wholly idle", idle_of(s).s),
-        s->idle_bytes ? tp_text_of("PyTorch gives these back before it fails") : none};
+        "+", s->free_bytes, tp_text_of("%s wholly idle", idle_of(s).s),
+        s->free_bytes ? tp_text_of("PyTorch gives these back before it fails") : none};
     out[4] = (struct tp_why_part){
         "=", s->reserved, tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s), none};
 }
@@ -151,7 +151,7 @@ static void begin_verdict(const char *word, struct tp_page *page)
 static void print_waste(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_sum *s = &w->sum;
-    uint64_t waste = s->hole_bytes + s->idle_bytes;
+    uint64_t waste = s->hole_bytes + s->free_bytes;
     begin_verdict("In short", page);
     if (!waste) {
         tp_page_more(page, NAME, "all that is reserved is in use");
@@ -160,12 +160,12 @@ static void print_waste(const struct tp_why *w, struct tp_page *page)
     }
     tp_page_more(page, NAME, "%s of what is reserved serves nothing",
                  tp_percent((double)waste / (double)s->reserved).s);
-    if (s->idle_bytes)
+    if (s->free_bytes)
         tp_page_more(page, NAME, ": %s would go back with empty_cache()%s",
-                     size_of(page, s->idle_bytes).s, s->holes ? "," : "");
+                     size_of(page, s->free_bytes).s, s->holes ? "," : "");
     if (s->holes)
-        tp_page_more(page, NAME, "%s %s %s in holes between live blocks", s->idle_bytes ? "" : ":",
-                     size_of(page, s->hole_bytes).s, s->idle_bytes ? "lies" : "of it lies");
+        tp_page_more(page, NAME, "%s %s %s in holes between live blocks", s->free_bytes ? "" : ":",
+                     size_of(page, s->hole_bytes).s, s->free_bytes ? "lies" : "of it lies");
     tp_page_line(page);
 }
 
@@ -200,7 +200,7 @@ static void print_verdict(const struct tp_why *w, struct tp_page *page)
         tp_page_more(page, NAME,
                      "%s were free for the driver, and it was asked for %s: a limit of the process "
                      "(memory fraction), or another process was faster",
-                     size_of(page, w->moment.what.device_free + w->sum.idle_bytes).s,
+                     size_of(page, w->moment.what.device_free + w->sum.free_bytes).s,
                      size_of(page, r->segment).s);
         break;
     default:
@@ -373,7 +373,7 @@ void tp_why_text(const struct tp_why *w, bool several, struct tp_page *page)
     tp_why_head_print(w, page);
     tp_why_sum_print(w, page);
     tp_why_verdict_print(w, page);
-    tp_holders_print(w->holders, page);
+    tp_sites_print(w->sites, page);
     tp_why_tries_print(w, page);
     tp_why_way_print(w, page);
     tp_page_line(page);

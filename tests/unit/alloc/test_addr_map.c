@@ -65,7 +65,7 @@ static void compare(const struct tp_addr_map *map, unsigned kind, const uint64_t
     assert_true(walked == count && walked_sum == sum);
 }
 
-static void play(unsigned kind, uint64_t seed)
+static void replay(unsigned kind, uint64_t seed)
 {
     struct memory memory = {0};
     struct tp_addr_map map;
@@ -100,7 +100,7 @@ TEST(random_operations)
     for (unsigned kind = 0; kind < 7; kind++)
         for (uint64_t seed = 1; seed <= 2; seed++) {
             print_message("kind %u seed %u\n", kind, (unsigned)seed);
-            play(kind, seed);
+            replay(kind, seed);
         }
 }
 

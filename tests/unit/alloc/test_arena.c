@@ -1,5 +1,5 @@
-/* The rules of `arena`, one test each: the statements of its policy. The defects of its origin are
- * in test_arena_defects.c, options in test_arena_options.c, threads in test_arena_threads.c. */
+/* The rules of `arena`, one test each: the statements of its strategy. The defects of its origin
+ * are in test_arena_defects.c, options in test_arena_options.c, threads in test_arena_threads.c. */
 #include "tests/unit/arena_rig.h"
 #include "tests/unit/scenario.h"
 
@@ -15,7 +15,7 @@ TEST(the_same_block_comes_back)
     rig_end(r);
 }
 
-PLAYS(newest_comes_back_first, open_arena("", &tp_source_host), "a=48 b=48 -a -b 48@b 48@a")
+REPLAYS(newest_comes_back_first, open_arena("", &tp_source_host), "a=48 b=48 -a -b 48@b 48@a")
 
 /* While a block beside it is live; idle pages may serve another class. */
 TEST(a_block_serves_its_class_only)
@@ -38,7 +38,7 @@ TEST(waste_is_bounded)
         struct tp_block b;
         assert_int_equal(rig_try(r, 0, size, 16, &b), TP_OK);
         uint64_t most = size <= 128 ? 15 : size / 8;
-        assert_true(b.granted >= size && b.granted - size <= most);
+        assert_true(b.allocated >= size && b.allocated - size <= most);
         assert_int_equal(rig_free(r, 0, b.addr, size), TP_OK);
     }
     rig_end(r);
@@ -249,20 +249,20 @@ TEST(threads_that_come_and_go_pile_nothing_up)
     rig_end(r);
 }
 
-PLAYS(two_blocks_and_no_third,
-      open_arena("arena_size=64KiB,max_arenas=1,classes=coarse12", &tp_source_host),
-      "a=32K b=32K 32K^16! 32K^16! 32K^16! 64^16/1! -a 32K@a -b -a 64/1")
+REPLAYS(two_blocks_and_no_third,
+        open_arena("arena_size=64KiB,max_arenas=1,classes=coarse12", &tp_source_host),
+        "a=32K b=32K 32K^16! 32K^16! 32K^16! 64^16/1! -a 32K@a -b -a 64/1")
 
-PLAYS(a_large_span_is_reused_split_and_merged, open_arena("", &tp_source_virtual),
-      "w=100M -w a=17M@w b=17M@w+17M c=17M@w+34M d=17M@w+51M e=17M@w+68M gets=1 "
-      "-d -b -e -a -c spans=1 largest=100M 100M@w")
+REPLAYS(a_large_span_is_reused_split_and_merged, open_arena("", &tp_source_virtual),
+        "w=100M -w a=17M@w b=17M@w+17M c=17M@w+34M d=17M@w+51M e=17M@w+68M gets=1 "
+        "-d -b -e -a -c spans=1 largest=100M 100M@w")
 
-PLAYS(the_best_fit_is_taken, open_arena("first_range=64MiB", &tp_source_virtual),
-      "h0=900K 40K " /* keeps the holes apart */
-      "h1=300K 40K " /* keeps the holes apart */
-      "h2=500K 40K " /* keeps the holes apart */
-      "h3=300K 40K " /* keeps the holes apart */
-      "-h0 -h1 -h2 -h3 400K@h2 290K@h1 290K@h3 290K@h0")
+REPLAYS(the_best_fit_is_taken, open_arena("first_range=64MiB", &tp_source_virtual),
+        "h0=900K 40K " /* keeps the holes apart */
+        "h1=300K 40K " /* keeps the holes apart */
+        "h2=500K 40K " /* keeps the holes apart */
+        "h3=300K 40K " /* keeps the holes apart */
+        "-h0 -h1 -h2 -h3 400K@h2 290K@h1 290K@h3 290K@h0")
 
 /* 34 KiB at 64 KiB: of twenty holes of just this size, 68 KiB apart, only one lies right. It is not
  * looked for while a longer span must have such a place, and it is found when there is none. */
@@ -351,11 +351,11 @@ TEST(ranges_grow_under_large_objects_too)
     rig_end(r);
 }
 
-PLAYS(large_objects_resize_in_place, open_arena("first_range=1MiB", &tp_source_virtual),
-      "a=400K a>100K:100K a>1M usable:a=1M a>1M+1? a>100? usable:a=1M")
+REPLAYS(large_objects_resize_in_place, open_arena("first_range=1MiB", &tp_source_virtual),
+        "a=400K a>100K:100K a>1M usable:a=1M a>1M+1? a>100? usable:a=1M")
 
-PLAYS(small_objects_resize_within_their_class, open_arena("", &tp_source_virtual),
-      "a=1000 a>1024 a>1025? a>896?" /* class 1024 */)
+REPLAYS(small_objects_resize_within_their_class, open_arena("", &tp_source_virtual),
+        "a=1000 a>1024 a>1025? a>896?" /* class 1024 */)
 
 TEST(trim_gives_idle_memory_back)
 {
@@ -537,8 +537,8 @@ TEST(few_large_objects_wait)
 }
 
 /* What lies behind an object that grows is no longer kept. */
-PLAYS(a_large_object_grows_into_a_kept_one, open_arena("first_range=1MiB", &tp_source_virtual),
-      "a=64K b=64K -b a>128K")
+REPLAYS(a_large_object_grows_into_a_kept_one, open_arena("first_range=1MiB", &tp_source_virtual),
+        "a=64K b=64K -b a>128K")
 
 /* A range that has been idle goes back, after as many spans as are counted and not before. */
 TEST(idle_ranges_decay)
@@ -584,11 +584,11 @@ TEST(idle_ranges_decay_beside_resizes)
     }
 }
 
-PLAYS(every_block_is_named_by_a_walk, open_arena("first_range=1MiB", &tp_source_virtual),
-      "a=1000 b=400000 " /* of 1024 bytes, two on a page, and large: 196 pages of 2 KiB */
-      "live=402432 dead=0 internal=0 live_blocks=2 cached=1K free=645120 -a -b live_blocks=0 "
-      "cached_blocks=2 "
-      "largest=1022K")
+REPLAYS(every_block_is_named_by_a_walk, open_arena("first_range=1MiB", &tp_source_virtual),
+        "a=1000 b=400000 " /* of 1024 bytes, two on a page, and large: 196 pages of 2 KiB */
+        "live=402432 dead=0 internal=0 live_blocks=2 cached=1K free=645120 -a -b live_blocks=0 "
+        "cached_blocks=2 "
+        "largest=1022K")
 
 /* What classes round up, bits, descriptors and caches cost: sizes spread evenly over 16..1024. */
 TEST(a_million_small_objects_cost_little)

@@ -1,5 +1,5 @@
 /* The search of `arena` for an alignment above a page: the answer of a search through all free
- * spans, in steps that do not grow with them. The page heap is played on its own here. */
+ * spans, in steps that do not grow with them. The page heap is replayed on its own here. */
 #include "tests/unit/counted_steps.h"
 
 #include "alloc/strategies/arena/arena_aligned.c"

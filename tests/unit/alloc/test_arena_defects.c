@@ -55,8 +55,8 @@ TEST(beyond_4_gib_nothing_is_lost)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct tp_block b;
         assert_int_equal(rig_try(r, 0, sizes[i] * gib + 1, 16, &b), TP_OK);
-        assert_int_equal(b.granted, sizes[i] * gib + 2048);
-        assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], b.granted);
+        assert_int_equal(b.allocated, sizes[i] * gib + 2048);
+        assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], b.allocated);
         assert_int_equal(rig_free(r, 0, b.addr, sizes[i] * gib + 1), TP_OK);
         assert_int_equal(r->s->trim(r->st, 0), TP_OK);
         assert_int_equal(r->account.reserved, 0);
@@ -182,7 +182,7 @@ TEST(a_size_of_another_class_is_refused)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct tp_block b;
         assert_int_equal(rig_try(r, 0, sizes[i], 16, &b), TP_OK);
-        refused(r, b.addr, b.granted + 1, 16);
+        refused(r, b.addr, b.allocated + 1, 16);
         if (sizes[i] > 16)
             refused(r, b.addr, sizes[i] / 2, 16);
         refused(r, b.addr, 40000, 16);
@@ -190,7 +190,7 @@ TEST(a_size_of_another_class_is_refused)
         refused(r, b.addr, 0, 16);
         refused(r, b.addr, sizes[i], 0);
         refused(r, b.addr, sizes[i], 65536); /* would be large */
-        assert_int_equal(rig_free(r, 0, b.addr, b.granted), TP_OK);
+        assert_int_equal(rig_free(r, 0, b.addr, b.allocated), TP_OK);
     }
     rig_end(r);
 }
@@ -201,7 +201,7 @@ TEST(an_alignment_of_another_class_is_refused)
     struct tp_block b;
     warm_up(r);
     assert_int_equal(rig_try(r, 0, 100, 256, &b), TP_OK);
-    assert_int_equal(b.granted, 256);
+    assert_int_equal(b.allocated, 256);
     refused(r, b.addr, 100, 16);
     struct tp_req rq = {.size = 100, .align = 256};
     assert_int_equal(r->s->free(r->st, r->threads[1], b.addr, &rq), TP_OK);

@@ -55,7 +55,7 @@ TEST(contradictions_are_usage_errors)
                     "strategy 'arena': 'refill_target' (2MiB) is larger than 'arena_size' (1MiB)");
 }
 
-TEST(defaults_are_those_of_the_policy)
+TEST(defaults_are_those_of_the_strategy)
 {
     struct rig *r = open_arena("", &tp_source_virtual);
     const struct arena *st = r->st;
@@ -269,7 +269,7 @@ TEST(without_checks_a_correct_program_is_served)
         } else if (o->addr) {
             unsigned char *p = (unsigned char *)(uintptr_t)o->addr;
             assert_true(p[0] == o->fill && p[o->size - 1] == o->fill);
-            assert_int_equal(r->s->usable(r->st, o->addr), o->granted);
+            assert_int_equal(r->s->usable(r->st, o->addr), o->allocated);
             assert_int_equal(rig_free(r, thread, o->addr, o->size), TP_OK);
             o->addr = 0;
         } else {
@@ -279,19 +279,19 @@ TEST(without_checks_a_correct_program_is_served)
             assert_true(rc == TP_OK || rc == TP_EOOM);
             if (rc)
                 continue;
-            *o = (struct object){b.addr, size, 1, b.granted, (unsigned char)x};
+            *o = (struct object){b.addr, size, 1, b.allocated, (unsigned char)x};
             memset((void *)(uintptr_t)o->addr, o->fill, size);
         }
         if (step % 50)
             continue;
-        uint64_t granted = 0;
+        uint64_t allocated = 0;
         for (int i = 0; i < OBJECTS; i++)
-            granted += objects[i].addr ? objects[i].granted : 0;
-        assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], granted);
+            allocated += objects[i].addr ? objects[i].allocated : 0;
+        assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], allocated);
     }
     free(objects);
     rig_end(r);
 }
 
-PLAYS(without_checks_large_frees_are_still_looked_up, open_arena("checks=no", &tp_source_host),
-      "a=40000 -a+2K! -a -a!")
+REPLAYS(without_checks_large_frees_are_still_looked_up, open_arena("checks=no", &tp_source_host),
+        "a=40000 -a+2K! -a -a!")

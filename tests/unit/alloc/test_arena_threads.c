@@ -114,8 +114,8 @@ static void worker_alloc(struct worker *w, struct object *o)
         w->wrong += rc != TP_EOOM;
         return;
     }
-    w->wrong += b.addr % rq.align != 0 || b.granted < rq.size;
-    *o = (struct object){b.addr, rq.size, rq.align, b.granted, (unsigned char)(x >> 24)};
+    w->wrong += b.addr % rq.align != 0 || b.allocated < rq.size;
+    *o = (struct object){b.addr, rq.size, rq.align, b.allocated, (unsigned char)(x >> 24)};
     fill(o);
 }
 
@@ -143,9 +143,9 @@ static void worker_resize(struct worker *w, struct object *o)
     w->wrong += rc != TP_OK && rc != TP_EUNSUP;
     if (rc)
         return;
-    w->wrong += b.addr != o->addr || b.granted < rq.size;
+    w->wrong += b.addr != o->addr || b.allocated < rq.size;
     o->size = rq.size;
-    o->granted = b.granted;
+    o->allocated = b.allocated;
     fill(o);
 }
 
@@ -210,26 +210,26 @@ static struct worker *run(struct shared_rig *sr, void *(*fn)(void *), uint64_t s
 /* Adds up what is live and frees it when told so, on any thread. */
 static uint64_t live_bytes(struct worker *w, struct object *objects, int count, bool and_free)
 {
-    uint64_t granted = 0;
+    uint64_t allocated = 0;
     for (int i = 0; i < count; i++) {
         struct object *o = &objects[i];
         if (!o->addr)
             continue;
-        granted += o->granted;
+        allocated += o->allocated;
         if (and_free)
             worker_free(w, o);
     }
-    return granted;
+    return allocated;
 }
 
 static uint64_t all_live(struct shared_rig *sr, struct worker *workers, bool and_free)
 {
-    uint64_t granted = live_bytes(&workers[0], sr->mailbox, MAILBOX, and_free);
+    uint64_t allocated = live_bytes(&workers[0], sr->mailbox, MAILBOX, and_free);
     for (int i = 0; i < THREADS; i++)
-        granted += live_bytes(&workers[(i + 3) % THREADS], workers[i].objects, OBJECTS, and_free);
+        allocated += live_bytes(&workers[(i + 3) % THREADS], workers[i].objects, OBJECTS, and_free);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(workers[i].wrong, 0);
-    return granted;
+    return allocated;
 }
 
 TEST(mixed_sizes_and_remote_frees_lose_nothing)
@@ -373,7 +373,7 @@ static void *fill_and_empty(void *ctx)
             w->wrong += rc != TP_OK && rc != TP_EOOM;
             if (rc)
                 break;
-            w->objects[got++] = (struct object){b.addr, size, 1, b.granted, (unsigned char)i};
+            w->objects[got++] = (struct object){b.addr, size, 1, b.allocated, (unsigned char)i};
             fill(&w->objects[got - 1]);
         }
         while (got)

@@ -90,7 +90,7 @@ static struct tp_builder *prepared_builder(void)
     struct tp_insn f = {.op = TP_ALLOC, .slot = 1, .size = 32};
     uint32_t mark;
     assert_int_equal(tp_builder_mark(b, "only", &mark, NULL), TP_OK);
-    assert_int_equal(tp_builder_prologue(b, &a, NULL), TP_OK);
+    assert_int_equal(tp_builder_initial_heap(b, &a, NULL), TP_OK);
     assert_int_equal(tp_builder_add(b, &f, 3, NULL), TP_OK);
     f.op = TP_FREE;
     assert_int_equal(tp_builder_add(b, &f, 4, NULL), TP_OK);
@@ -145,23 +145,23 @@ TEST(references_and_resets)
     tp_builder_free(b);
 }
 
-TEST(strict_prologue)
+TEST(strict_initial_heap)
 {
     struct tp_builder *b = new_builder();
     struct tp_insn in = {.op = TP_ALLOC, .size = 1};
     struct tp_err err;
-    assert_int_equal(tp_builder_prologue(b, &in, &err), TP_OK);
-    assert_int_equal(tp_builder_prologue(b, &in, &err), TP_EBROKEN);
+    assert_int_equal(tp_builder_initial_heap(b, &in, &err), TP_OK);
+    assert_int_equal(tp_builder_initial_heap(b, &in, &err), TP_EBROKEN);
     assert_string_equal(err.text,
                         "initial heap: instruction 1 ('alloc', slot 0, size 1): the slot is live");
     struct tp_insn timed = {.op = TP_ALLOC, .slot = 1, .size = 1, .gap_ns = 1};
-    assert_int_equal(tp_builder_prologue(b, &timed, &err), TP_EBROKEN);
+    assert_int_equal(tp_builder_initial_heap(b, &timed, &err), TP_EBROKEN);
     struct tp_insn adopt = {.op = TP_ADOPT, .slot = 1, .size = 1};
-    assert_int_equal(tp_builder_prologue(b, &adopt, &err), TP_EBROKEN);
+    assert_int_equal(tp_builder_initial_heap(b, &adopt, &err), TP_EBROKEN);
     struct tp_insn note = {.op = TP_NOTE};
     assert_int_equal(tp_builder_add(b, &note, 1, &err), TP_OK);
     in.slot = 1;
-    assert_int_equal(tp_builder_prologue(b, &in, &err), TP_EBROKEN);
+    assert_int_equal(tp_builder_initial_heap(b, &in, &err), TP_EBROKEN);
     assert_non_null(strstr(err.text, "the initial heap is complete"));
     tp_builder_free(b);
 }

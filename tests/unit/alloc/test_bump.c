@@ -16,8 +16,8 @@ static struct rig *open_bump(const char *options)
     return open_limited(options, NULL, NULL);
 }
 
-PLAYS(blocks_follow_each_other_from_the_base, open_bump(""),
-      "a=16 16@a+16 1@a+32 17@a+48 100@a+80 4000@a+192 carved=4192")
+REPLAYS(blocks_follow_each_other_from_the_base, open_bump(""),
+        "a=16 16@a+16 1@a+32 17@a+48 100@a+80 4000@a+192 carved=4192")
 
 TEST(a_refusal_changes_nothing)
 {
@@ -47,8 +47,8 @@ TEST(never_misaligned)
     rig_end(r);
 }
 
-PLAYS(the_alignment_option_is_a_least, open_bump("alignment=256"),
-      "a=1 b=257@a+256 1@b+512 usable:b=512")
+REPLAYS(the_alignment_option_is_a_least, open_bump("alignment=256"),
+        "a=1 b=257@a+256 1@b+512 usable:b=512")
 
 TEST(offset_and_size_cannot_wrap)
 {
@@ -67,8 +67,8 @@ TEST(offset_and_size_cannot_wrap)
     }
 }
 
-PLAYS(a_failed_source_gives_an_error, open_limited("", "capacity=4KiB", NULL),
-      "5000^16! 4096^16 1^16!" /* exactly what is needed */)
+REPLAYS(a_failed_source_gives_an_error, open_limited("", "capacity=4KiB", NULL),
+        "5000^16! 4096^16 1^16!" /* exactly what is needed */)
 
 /* Every way to the source, and it always fails: an error, and no address near 0. */
 TEST(a_failed_source_gives_no_address)
@@ -92,15 +92,15 @@ TEST(a_failed_source_gives_no_address)
 /* The origin's own sample asks 40 MB of a pool of 33.5 MB and can only fail. */
 TEST(the_origins_sample)
 {
-    play(open_bump("size=32MiB,on_full=fail"), "40000000^16!");
-    play(open_bump("size=32MiB"),
-         "b=40000000^16 " /* the source serves it, as the origin recommends */
-         "fallbacks=1 gets=2 -b puts=1 -b!");
+    replay(open_bump("size=32MiB,on_full=fail"), "40000000^16!");
+    replay(open_bump("size=32MiB"),
+           "b=40000000^16 " /* the source serves it, as the origin recommends */
+           "fallbacks=1 gets=2 -b puts=1 -b!");
 }
 
-PLAYS(a_full_range_grows, open_bump("size=100KB,on_full=grow"),
-      "90000 reserved=100K " /* whole pages */
-      "90000 reserved=200K 300000 reserved=496K dead=24800")
+REPLAYS(a_full_range_grows, open_bump("size=100KB,on_full=grow"),
+        "90000 reserved=100K " /* whole pages */
+        "90000 reserved=200K 300000 reserved=496K dead=24800")
 
 TEST(automatic_ranges_double)
 {
@@ -117,7 +117,7 @@ TEST(automatic_ranges_double)
     rig_end(r);
 }
 
-PLAYS(freed_bytes_are_dead, open_bump(""), "a=64 b=64 64 -b -a dead=128 live=64 64@a+192")
+REPLAYS(freed_bytes_are_dead, open_bump(""), "a=64 b=64 64 -b -a dead=128 live=64 64@a+192")
 
 TEST(a_reset_repeats_the_addresses)
 {
@@ -141,8 +141,8 @@ TEST(a_reset_repeats_the_addresses)
 
 TEST(the_last_free_resets)
 {
-    play(open_bump(""), "a=64 b=64 -a -b -b! 64@a");
-    play(open_bump("auto_reset=no"), "a=64 -a 64@a+64");
+    replay(open_bump(""), "a=64 b=64 -a -b -b! 64@a");
+    replay(open_bump("auto_reset=no"), "a=64 -a 64@a+64");
 }
 
 TEST(wrong_frees_are_refused)
@@ -179,8 +179,8 @@ TEST(a_size_beyond_the_block_is_refused)
     }
 }
 
-PLAYS(a_size_beyond_the_fallback_is_refused, open_bump("size=64KiB"),
-      "a=100000 -a:102401! -a:0! live=100K -a")
+REPLAYS(a_size_beyond_the_fallback_is_refused, open_bump("size=64KiB"),
+        "a=100000 -a:102401! -a:0! live=100K -a")
 
 /* Any number of blocks of any size before the last free: the check finds a bit left over. */
 TEST(a_reset_clears_every_bit)
@@ -207,12 +207,12 @@ TEST(a_reset_clears_every_bit)
 }
 
 /* What is known of a range goes with it. */
-PLAYS(a_trimmed_range_is_forgotten, open_bump("auto_reset=no"),
-      "a=60000 b=60000 -a -b reset trim reserved=0 -b! -a!")
+REPLAYS(a_trimmed_range_is_forgotten, open_bump("auto_reset=no"),
+        "a=60000 b=60000 -a -b reset trim reserved=0 -b! -a!")
 
-PLAYS(the_newest_block_grows_in_place, open_bump(""),
-      "a=64 a>1000:1008 b=64@a+1008 a>1009? a>5:1008 b>1M? " /* beyond the range */
-      "-b b>32!")
+REPLAYS(the_newest_block_grows_in_place, open_bump(""),
+        "a=64 a>1000:1008 b=64@a+1008 a>1009? a>5:1008 b>1M? " /* beyond the range */
+        "-b b>32!")
 
 /* The base happens to be aligned to far more than was asked of the source: no decision may see
  * that. */
@@ -240,8 +240,9 @@ TEST(a_huge_block_costs_little_bookkeeping)
 }
 
 /* The range itself is idle memory when the source is asked for what does not fit into it. */
-PLAYS(an_empty_range_makes_room_for_a_fallback, open_limited("size=64KiB", "capacity=96KiB", NULL),
-      "a=80K b=4K reserved=84K -a -b 16 reserved=64K")
+REPLAYS(an_empty_range_makes_room_for_a_fallback,
+        open_limited("size=64KiB", "capacity=96KiB", NULL),
+        "a=80K b=4K reserved=84K -a -b 16 reserved=64K")
 
 /* What was looked at in vain is not looked at again before a range was emptied. */
 TEST(idle_ranges_make_room_after_each_reset)
@@ -276,8 +277,8 @@ TEST(the_check_knows_huge_blocks)
 
 /* The same where the last free starts over: one range, one block. And the range that went is not
  * looked into any more. */
-PLAYS(an_emptied_range_makes_room_at_once,
-      open_limited("size=16KiB,on_full=grow", "capacity=24KiB", NULL), "a=16K 20K! -a b=20K -a!")
+REPLAYS(an_emptied_range_makes_room_at_once,
+        open_limited("size=16KiB,on_full=grow", "capacity=24KiB", NULL), "a=16K 20K! -a b=20K -a!")
 
-PLAYS(a_refused_fallback_stays_held, open_limited("size=64KiB", NULL, "put_at=1"),
-      "a=100000 -a refused_puts=1 dead=100K -a!" /* gives it back */)
+REPLAYS(a_refused_fallback_stays_held, open_limited("size=64KiB", NULL, "put_at=1"),
+        "a=100000 -a refused_puts=1 dead=100K -a!" /* gives it back */)

@@ -62,7 +62,7 @@ static int long_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_bl
 {
     (void)st, (void)thr;
     take_long();
-    *out = (struct tp_block){.addr = 64, .granted = rq->size};
+    *out = (struct tp_block){.addr = 64, .allocated = rq->size};
     return TP_OK;
 }
 

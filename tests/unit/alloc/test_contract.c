@@ -130,7 +130,7 @@ TEST(source_tables)
     struct tp_source_ops s = good_source;
     s.record = NULL, s.done = NULL, s.wait = NULL, s.synced = NULL;
     assert_int_equal(tp_source_check(&s, &err), TP_OK);
-    s.flags = TP_SRC_DECORATOR;
+    s.flags = TP_SRC_WRAPPER;
     assert_int_equal(tp_source_check(&s, &err), TP_OK);
     s = (struct tp_source_ops){
         .name = "probe", .summary = "gone", .flags = TP_SRC_ABSENT, .init = s.init};
@@ -201,11 +201,11 @@ TEST(source_refusals)
     cfg.opts = &odd;
     assert_int_equal(tp_source_open(&src, &good_source, &cfg, &err), TP_EBROKEN);
     assert_true(!src.ops && odd.closed == 1);
-    struct tp_source_ops decorator = good_source;
-    decorator.flags = TP_SRC_DECORATOR;
+    struct tp_source_ops wrapper = good_source;
+    wrapper.flags = TP_SRC_WRAPPER;
     struct probe unused = {.page = 4096};
     cfg.opts = &unused;
-    assert_int_equal(tp_source_open(&src, &decorator, &cfg, &err), TP_EBROKEN);
+    assert_int_equal(tp_source_open(&src, &wrapper, &cfg, &err), TP_EBROKEN);
     assert_true(!src.ops && unused.opened == 0);
 }
 

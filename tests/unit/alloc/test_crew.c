@@ -1,6 +1,6 @@
-/* Several OS threads play a program: each recorded thread's calls come in their order and on one OS
- * thread, each object's calls come in the order of the program, and all that a serial replay counts
- * is counted.
+/* Several OS threads replay a program: each recorded thread's calls come in their order and on one
+ * OS thread, each object's calls come in the order of the program, and all that a serial replay
+ * counts is counted.
  *
  * The strategy here is stricter than a real one. It keeps a record in front of every block, which
  * says what the block must be at the next call, and a log of each recorded thread's calls. Sizes
@@ -249,14 +249,14 @@ static struct tp_replay_cfg threads_on(struct tp_program *p, unsigned passes, ui
     return cfg;
 }
 
-/* Plays the program once, in as many threads. */
-static int play(struct tp_player *p, const struct tp_replay_cfg *cfg)
+/* Replays the program once, in as many threads. */
+static int replay_with(struct tp_replayer *p, const struct tp_replay_cfg *cfg)
 {
     uint64_t ticks = 0;
-    int status = tp_player_open(p, cfg, cfg->strategy, &err);
+    int status = tp_replayer_open(p, cfg, cfg->strategy, &err);
     if (status)
         return status;
-    return tp_play_once(p, tp_play_untimed, NULL, NULL, &ticks, &err);
+    return tp_replay_once(p, tp_replay_untimed, NULL, NULL, &ticks, &err);
 }
 
 /* ---- order ---- */
@@ -278,21 +278,21 @@ TEST(each_thread_and_each_object_in_its_order)
 {
     struct tp_program *p = make_program(3, EVENTS, THREADS);
     for (uint32_t threads = 1; threads <= THREADS + 1; threads++) {
-        struct tp_player player;
+        struct tp_replayer replayer;
         strict = (struct state){.slow = threads == 3};
         struct tp_replay_cfg cfg = threads_on(p, TP_PASS_THROUGHPUT, threads);
-        assert_int_equal(play(&player, &cfg), TP_OK);
-        assert_int_equal(tp_crew_size(&player), threads < THREADS ? threads : THREADS);
+        assert_int_equal(replay_with(&replayer, &cfg), TP_OK);
+        assert_int_equal(tp_crew_size(&replayer), threads < THREADS ? threads : THREADS);
         check_logs(EVENTS);
-        assert_int_equal(player.failed + player.skipped, 0);
-        assert_int_equal(tp_player_end(&player, TP_OK, &err), TP_OK);
+        assert_int_equal(replayer.failed + replayer.skipped, 0);
+        assert_int_equal(tp_replayer_end(&replayer, TP_OK, &err), TP_OK);
         assert_int_equal(strict.live, 0);
     }
     tp_program_release(p);
 }
 
 /* What concerns all threads comes when all earlier calls are over and no later one has begun. */
-TEST(a_trim_is_played_alone)
+TEST(a_trim_is_replayed_alone)
 {
     enum { EACH = 2000 };
     struct tp_random r;
@@ -301,14 +301,14 @@ TEST(a_trim_is_played_alone)
         insns[i + (i < EACH ? 0 : 2)] = any_insn(&r, i + 1, THREADS);
     insns[EACH] = insns[EACH + 1] = (struct tp_insn){.op = TP_TRIM};
     struct tp_program *p = test_program(insns, 2 * EACH + 2, false);
-    struct tp_player player;
+    struct tp_replayer replayer;
     strict = (struct state){.slow = true};
     struct tp_replay_cfg cfg = threads_on(p, TP_PASS_THROUGHPUT, THREADS);
-    assert_int_equal(play(&player, &cfg), TP_OK);
+    assert_int_equal(replay_with(&replayer, &cfg), TP_OK);
     assert_int_equal(strict.trims, 2);
     assert_int_equal(strict.at_trim[0], EACH);
     assert_int_equal(strict.at_trim[1], EACH);
-    assert_int_equal(tp_player_end(&player, TP_OK, &err), TP_OK);
+    assert_int_equal(tp_replayer_end(&replayer, TP_OK, &err), TP_OK);
     tp_program_release(p);
 }
 
@@ -320,19 +320,19 @@ TEST(failed_allocations_are_skipped_by_all)
     struct tp_program *p = make_program(5, EVENTS, THREADS);
     uint64_t failed = 0, skipped = 0;
     for (uint32_t threads = 1; threads <= THREADS; threads += 7) {
-        struct tp_player player;
+        struct tp_replayer replayer;
         strict = (struct state){.fail_every = 7};
         struct tp_replay_cfg cfg = threads_on(p, TP_PASS_THROUGHPUT, threads);
-        assert_int_equal(play(&player, &cfg), TP_OK);
-        assert_true(player.failed > 1000 && player.skipped > 1000);
+        assert_int_equal(replay_with(&replayer, &cfg), TP_OK);
+        assert_true(replayer.failed > 1000 && replayer.skipped > 1000);
         if (threads > 1) {
-            assert_int_equal(player.failed, failed);
-            assert_int_equal(player.skipped, skipped);
-            assert_int_equal(player.instances[0].failed, failed);
+            assert_int_equal(replayer.failed, failed);
+            assert_int_equal(replayer.skipped, skipped);
+            assert_int_equal(replayer.instances[0].failed, failed);
         }
-        failed = player.failed;
-        skipped = player.skipped;
-        assert_int_equal(tp_player_end(&player, TP_OK, &err), TP_OK);
+        failed = replayer.failed;
+        skipped = replayer.skipped;
+        assert_int_equal(tp_replayer_end(&replayer, TP_OK, &err), TP_OK);
         assert_int_equal(strict.live, 0);
     }
     tp_program_release(p);
@@ -342,55 +342,55 @@ TEST(failed_allocations_are_skipped_by_all)
 TEST(one_thread_stops_all)
 {
     struct tp_program *p = make_program(6, EVENTS, THREADS);
-    struct tp_player player;
+    struct tp_replayer replayer;
     uint64_t at = 90000;
     while (insns[at - 1].op != TP_ALLOC)
         at++;
     strict = (struct state){.fail_every = at};
     struct tp_replay_cfg cfg = threads_on(p, TP_PASS_THROUGHPUT, THREADS);
     cfg.stop_on_oom = true;
-    assert_int_equal(play(&player, &cfg), TP_OK);
-    assert_true(player.stop);
-    assert_int_equal(player.failed, 1);
-    assert_true(player.until_stop > TP_WINDOW_MAX && player.until_stop < EVENTS);
+    assert_int_equal(replay_with(&replayer, &cfg), TP_OK);
+    assert_true(replayer.stop);
+    assert_int_equal(replayer.failed, 1);
+    assert_true(replayer.until_stop > TP_WINDOW_MAX && replayer.until_stop < EVENTS);
     assert_int_equal(strict.live, 0);
     uint64_t ticks;
     strict.fail_every = 0; /* the same instance, once more */
-    assert_int_equal(tp_play_once(&player, tp_play_untimed, NULL, NULL, &ticks, &err), TP_OK);
-    assert_false(player.stop);
+    assert_int_equal(tp_replay_once(&replayer, tp_replay_untimed, NULL, NULL, &ticks, &err), TP_OK);
+    assert_false(replayer.stop);
     assert_int_equal(strict.live, 0);
-    assert_int_equal(tp_player_end(&player, TP_OK, &err), TP_OK);
+    assert_int_equal(tp_replayer_end(&replayer, TP_OK, &err), TP_OK);
     tp_program_release(p);
 }
 
 TEST(the_earliest_fault_is_told)
 {
     struct tp_program *p = make_program(7, EVENTS, THREADS);
-    struct tp_player player;
+    struct tp_replayer replayer;
     char expected[64];
     uint32_t first = 0;
     strict = (struct state){.broken_from = 20000};
     while (insns[first].op != TP_FREE || insns[first].size < strict.broken_from)
         first++;
     struct tp_replay_cfg cfg = threads_on(p, TP_PASS_THROUGHPUT, THREADS);
-    assert_int_equal(play(&player, &cfg), TP_EBROKEN);
+    assert_int_equal(replay_with(&replayer, &cfg), TP_EBROKEN);
     snprintf(expected, sizeof expected, "event %u: strategy 'strict' refused", first + 1);
     assert_memory_equal(err.text, expected, strlen(expected));
-    assert_int_equal(tp_player_end(&player, TP_EBROKEN, &err), TP_EBROKEN);
+    assert_int_equal(tp_replayer_end(&replayer, TP_EBROKEN, &err), TP_EBROKEN);
     tp_program_release(p);
 }
 
 TEST(an_interruption_ends_all)
 {
     struct tp_program *p = make_program(8, EVENTS, THREADS);
-    struct tp_player player;
+    struct tp_replayer replayer;
     uint64_t at = 30000;
     while (insns[at - 1].op != TP_ALLOC)
         at++;
     strict = (struct state){.stop_at = at};
     struct tp_replay_cfg cfg = threads_on(p, TP_PASS_THROUGHPUT, THREADS);
-    assert_int_equal(play(&player, &cfg), TP_ESTOP);
-    assert_int_equal(tp_player_end(&player, TP_ESTOP, &err), TP_ESTOP);
+    assert_int_equal(replay_with(&replayer, &cfg), TP_ESTOP);
+    assert_int_equal(tp_replayer_end(&replayer, TP_ESTOP, &err), TP_ESTOP);
     tp_program_release(p);
 }
 
@@ -401,14 +401,14 @@ TEST(one_lock_keeps_calls_apart)
     struct tp_strategy s = strict_strategy;
     struct tp_program *p = make_program(9, 20000, THREADS);
     for (int locked = 0; locked < 2; locked++) {
-        struct tp_player player;
+        struct tp_replayer replayer;
         s.caps = TP_CAP_ALIGN | (locked ? 0u : TP_CAP_THREADS);
         strict = (struct state){.slow = true};
         struct tp_replay_cfg cfg = threads_on(p, TP_PASS_THROUGHPUT, THREADS);
         cfg.strategy = &s;
-        assert_int_equal(play(&player, &cfg), TP_OK);
-        assert_int_equal(player.instances[0].env.concurrent, !locked);
-        assert_int_equal(tp_player_end(&player, TP_OK, &err), TP_OK);
+        assert_int_equal(replay_with(&replayer, &cfg), TP_OK);
+        assert_int_equal(replayer.instances[0].env.concurrent, !locked);
+        assert_int_equal(tp_replayer_end(&replayer, TP_OK, &err), TP_OK);
         assert_true(locked ? strict.most_inside == 1 : strict.most_inside > 1);
         check_logs(20000);
     }

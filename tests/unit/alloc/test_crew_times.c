@@ -54,7 +54,7 @@ static void nap_perhaps(void)
     __atomic_add_fetch(&nap.napped, nap.ns, __ATOMIC_RELAXED);
 }
 
-/* What is seen of the process that one thread plays in; all processes share it. */
+/* What is seen of the process that one thread replays in; all processes share it. */
 struct elsewhere {
     pid_t here;
     uint64_t calls;   /* atomic: in another process */
@@ -173,7 +173,7 @@ static void assert_at_least(double value, double ns, double measured)
 /* ---- one thread ---- */
 
 /* It must be the first test: a process that had threads never gets rid of them. */
-TEST(one_thread_plays_where_there_never_was_another)
+TEST(one_thread_replays_where_there_never_was_another)
 {
     struct tp_program *p = handed_over(10);
     struct tp_replay_cfg cfg = threads_on(p, 2, 2);
@@ -212,7 +212,7 @@ static void interrupt(int number)
     interrupted = 1;
 }
 
-/* Ctrl-C while the other process plays, and never ends. */
+/* Ctrl-C while the other process replays, and never ends. */
 TEST(an_interruption_ends_it)
 {
     struct tp_program *p = handed_over(10);
@@ -244,22 +244,22 @@ TEST(a_call_without_a_core_takes_its_time)
     tp_program_release(p);
 }
 
-/* Plays once and holds what is counted against the naps; returns the share that was waited. */
-static double play(struct tp_program *p, uint32_t threads, uint32_t cores)
+/* Replays once and holds what is counted against the naps; returns the share that was waited. */
+static double replay_on(struct tp_program *p, uint32_t threads, uint32_t cores)
 {
     struct tp_replay_cfg cfg = threads_on(p, threads, cores);
-    struct tp_player player;
+    struct tp_replayer replayer;
     uint64_t ticks = 0;
-    assert_int_equal(tp_player_open(&player, &cfg, &napping, &err), TP_OK);
+    assert_int_equal(tp_replayer_open(&replayer, &cfg, &napping, &err), TP_OK);
     nap.napped = nap.burned = 0;
-    assert_int_equal(tp_play_once(&player, tp_play_untimed, NULL, NULL, &ticks, &err), TP_OK);
-    const struct tp_crew_times t = player.crew_times;
+    assert_int_equal(tp_replay_once(&replayer, tp_replay_untimed, NULL, NULL, &ticks, &err), TP_OK);
+    const struct tp_crew_times t = replayer.crew_times;
     assert_true(t.waited_ticks <= t.ticks);
     double calls = (double)(t.ticks - t.waited_ticks) * a_clock.ns_per_tick;
     assert_at_least(calls, (double)nap.napped, (double)nap.napped);
     assert_at_least(calls - t.core_ns, (double)nap.napped, calls);
     assert_at_least(t.core_ns, (double)nap.burned, (double)nap.burned);
-    assert_int_equal(tp_player_end(&player, TP_OK, &err), TP_OK);
+    assert_int_equal(tp_replayer_end(&replayer, TP_OK, &err), TP_OK);
     return t.ticks ? (double)t.waited_ticks / (double)t.ticks : 0;
 }
 
@@ -272,7 +272,7 @@ TEST(waiting_is_for_objects_alone)
         nap = (struct nap){.of = 8, .ns = NAP_NS / 10};
         for (uint64_t seed = 1; seed <= 5; seed++) {
             struct tp_program *p = mixed(seed);
-            double waited = play(p, THREADS, cores);
+            double waited = replay_on(p, THREADS, cores);
             most = waited > most ? waited : most;
             tp_program_release(p);
         }
@@ -288,7 +288,7 @@ TEST(who_waits_for_an_object_is_seen_to)
     struct tp_program *p = handed_over(20);
     nap = (struct nap){.of = 1, .ns = NAP_NS};
     for (int i = 0; i < 100 && most < 0.25; i++) {
-        double waited = play(p, 2, 2);
+        double waited = replay_on(p, 2, 2);
         most = waited > most ? waited : most;
     }
     assert_true(most >= 0.25);
@@ -301,7 +301,7 @@ TEST(work_is_not_blocked)
     struct tp_program *p = handed_over(20);
     nap = (struct nap){.burns = NAP_NS};
     for (uint32_t cores = 1; cores <= 2; cores++)
-        play(p, 2, cores);
+        replay_on(p, 2, cores);
     assert_true(nap.burned >= 20 * (uint64_t)NAP_NS);
     tp_program_release(p);
 }

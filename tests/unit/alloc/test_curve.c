@@ -14,11 +14,11 @@ static int clear(void **state)
     return 0;
 }
 
-static void add(uint64_t event, uint64_t requested, uint64_t granted, uint64_t reserved)
+static void add(uint64_t event, uint64_t requested, uint64_t allocated, uint64_t reserved)
 {
-    tp_curve_add(&c,
-                 &(struct tp_curve_point){
-                     event, {requested, granted, reserved}, {event / 2, event / 3}, 10 * event, 0});
+    tp_curve_add(
+        &c, &(struct tp_curve_point){
+                event, {requested, allocated, reserved}, {event / 2, event / 3}, 10 * event, 0});
 }
 
 TEST_WITH(an_empty_curve_has_no_points, clear, NULL)

@@ -35,7 +35,7 @@ static int setup(void **state)
 struct recipe {
     const struct tp_insn *insns;
     size_t count;
-    size_t prologue; /* the first ones of them */
+    size_t initial_heap; /* the first ones of them */
     bool untimed;
 };
 
@@ -43,9 +43,9 @@ static struct tp_program *cook(struct recipe r)
 {
     return until_the_end(program_of_parts((struct program_parts){.kind = TP_KIND_DEVICE,
                                                                  .before = r.insns,
-                                                                 .before_count = r.prologue,
-                                                                 .insns = r.insns + r.prologue,
-                                                                 .count = r.count - r.prologue,
+                                                                 .before_count = r.initial_heap,
+                                                                 .insns = r.insns + r.initial_heap,
+                                                                 .count = r.count - r.initial_heap,
                                                                  .timed = !r.untimed}));
 }
 
@@ -109,7 +109,7 @@ TEST_WITH(calls_come_in_the_order_of_the_recorded_program, setup, teardown)
     nothing_is_open();
 }
 
-/* Both timed passes, as often as they play; of the empty strategy nothing is queued. */
+/* Both timed passes, as often as they replay; of the empty strategy nothing is queued. */
 TEST_WITH(every_pass_keeps_the_device_as_busy, setup, teardown)
 {
     struct tp_program *p = cook(streams_recipe);
@@ -152,7 +152,7 @@ TEST_WITH(reset_waits_for_the_device, setup, teardown)
 }
 
 /* What was live before the recording began has a stream, and no work. */
-TEST_WITH(the_prologue_is_not_worked_on, setup, teardown)
+TEST_WITH(the_initial_heap_is_not_worked_on, setup, teardown)
 {
     const struct tp_insn insns[] = {INSN(TP_ALLOC, 0, 0, 512, 0), INSN(TP_ALLOC, 1, 1, 512, 0),
                                     INSN(TP_FREE, 0, 1, 512, 10), INSN(TP_USE, 1, 0, 0, 10),
@@ -429,7 +429,7 @@ TEST_WITH(an_interruption_ends_every_pass, setup, teardown)
 TEST_WITH(an_interruption_does_not_wait_for_the_window, setup, teardown)
 {
     struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, cook(streams_recipe), TP_PASS_USAGE);
-    bench.stop_at = 4; /* the open, a look at the memory, another after the prologue, the get */
+    bench.stop_at = 4; /* the open, a look at the memory, another after the initial_heap, the get */
     cfg.interrupted = &bench.stopped;
     assert_int_equal(tp_replay(&cfg, run, &err), TP_ESTOP);
     assert_null(strstr(bench.log, "get B"));
@@ -518,8 +518,8 @@ TEST_WITH(a_device_is_reported_beside_the_meter, setup, teardown)
     assert_int_equal(m->driver.syncs, 2);
     assert_int_equal(m->driver.event_waits, 3);
     assert_int_equal(d->wait_ns, 0);
-    assert_int_equal(d->fits_in, 2 << 20);  /* of a device with pages, as `virtual` has them */
-    assert_int_equal(bench.timed_opens, 1); /* in the usage pass only */
+    assert_int_equal(d->min_capacity, 2 << 20); /* of a device with pages, as `virtual` has them */
+    assert_int_equal(bench.timed_opens, 1);     /* in the usage pass only */
 }
 
 TEST_WITH(other_sources_say_nothing_of_a_device, setup, teardown)
@@ -563,9 +563,9 @@ TEST_WITH(a_pool_says_what_it_reserves, setup, teardown)
     assert_int_equal(d->at_peak.event, 11);
     assert_int_equal(d->at_peak.requested, 2000 + 5050 + 512);
     const uint64_t none[] = {d->reused,       d->peak_carved,      d->peak_reserved_event,
-                             d->put_bytes,    d->at_peak.reserved, d->at_peak.granted,
+                             d->put_bytes,    d->at_peak.reserved, d->at_peak.allocated,
                              d->at_peak.idle, d->at_peak.pieces,   d->at_peak.cached,
-                             d->fits_in,      d->peak_granted,     m->pool_unused_at_failure};
+                             d->min_capacity, d->peak_allocated,   m->pool_unused_at_failure};
     for (size_t i = 0; i < COUNT(none); i++)
         assert_int_equal(none[i], TP_NONE);
     const double nothing[] = {d->internal_fragmentation, d->internal_fragmentation_weighted,

@@ -16,8 +16,8 @@ TEST(direct_asks_the_source_every_time)
     for (uint64_t i = 1; i <= 100; i++) { /* one page of the device, taken and given back */
         struct tp_block b;
         assert_int_equal(rig_try(r, 0, i * 100, 16, &b), TP_OK);
-        assert_int_equal(b.granted, (i * 100 + 511) / 512 * 512);
-        assert_int_equal(tp_account_ranges(&r->account), b.granted);
+        assert_int_equal(b.allocated, (i * 100 + 511) / 512 * 512);
+        assert_int_equal(tp_account_ranges(&r->account), b.allocated);
         assert_int_equal(r->account.reserved, 2 << 20);
         assert_int_equal(rig_free(r, 0, b.addr, i * 100), TP_OK);
         assert_int_equal(r->account.gets, i);
@@ -28,19 +28,19 @@ TEST(direct_asks_the_source_every_time)
     close_rig(r);
 }
 
-PLAYS(direct_resizes_within_its_pages,
-      rig_new((struct rig_cfg){.strategy = &tp_strategy_direct, .base = &tp_source_host}),
-      "a=5000 a>8K:8K a>8K+1? a>4K? a+4K>4K!")
+REPLAYS(direct_resizes_within_its_pages,
+        rig_new((struct rig_cfg){.strategy = &tp_strategy_direct, .base = &tp_source_host}),
+        "a=5000 a>8K:8K a>8K+1? a>4K? a+4K>4K!")
 
-PLAYS(direct_refuses_a_wrong_size,
-      rig_new((struct rig_cfg){.strategy = &tp_strategy_direct, .base = &tp_source_virtual}),
-      "a=5000 -a:0! -a:1! -a:4999! -a:5001! -a:8K! -a:9223372036854780808! "
-      "-a:18446744073709551615! live=8K a>6000 -a:5000! -a:6000 puts=1")
+REPLAYS(direct_refuses_a_wrong_size,
+        rig_new((struct rig_cfg){.strategy = &tp_strategy_direct, .base = &tp_source_virtual}),
+        "a=5000 -a:0! -a:1! -a:4999! -a:5001! -a:8K! -a:9223372036854780808! "
+        "-a:18446744073709551615! live=8K a>6000 -a:5000! -a:6000 puts=1")
 
-PLAYS(direct_keeps_what_the_source_refuses,
-      rig_new((struct rig_cfg){
-          .strategy = &tp_strategy_direct, .base = &tp_source_host, .fault = "put_at=1"}),
-      "a=100 -a refused_puts=1 dead=4K -a! usable:a=0" /* its end gives it back */)
+REPLAYS(direct_keeps_what_the_source_refuses,
+        rig_new((struct rig_cfg){
+            .strategy = &tp_strategy_direct, .base = &tp_source_host, .fault = "put_at=1"}),
+        "a=100 -a refused_puts=1 dead=4K -a! usable:a=0" /* its end gives it back */)
 
 static const struct rig_cfg libc = {.strategy = &tp_strategy_system};
 
@@ -49,7 +49,7 @@ TEST(system_says_what_is_usable)
     struct rig *r = rig_new(libc);
     struct tp_block b;
     assert_int_equal(rig_try(r, 0, 100, 16, &b), TP_OK);
-    assert_int_equal(b.granted, 0);
+    assert_int_equal(b.allocated, 0);
     assert_int_equal(r->s->usable(r->st, b.addr), malloc_usable_size((void *)(uintptr_t)b.addr));
     assert_true(r->s->usable(r->st, b.addr) >= 100);
     assert_int_equal(rig_free(r, 0, b.addr, 100), TP_OK);
@@ -129,12 +129,12 @@ TEST(empty_does_nothing)
     struct tp_block a, b;
     struct tp_req rq = {.size = 1 << 20, .align = 16};
     assert_int_equal(rig_try(r, 0, 5000, 64, &a), TP_OK);
-    assert_int_equal(a.granted, 5000);
+    assert_int_equal(a.allocated, 5000);
     assert_int_equal(a.addr, (uintptr_t)r->threads[0]);
     assert_true(r->s->thread_size >= 64);
     memset((void *)(uintptr_t)a.addr, 1, 64);
     assert_int_equal(r->s->resize(r->st, r->threads[0], a.addr, &rq, &b), TP_OK);
-    assert_true(b.addr == a.addr && b.granted == rq.size);
+    assert_true(b.addr == a.addr && b.allocated == rq.size);
     assert_int_equal(rig_free(r, 0, a.addr, 1 << 20), TP_OK);
     assert_int_equal(rig_free(r, 0, a.addr, 1 << 20), TP_OK);
     close_rig(r);

@@ -51,25 +51,26 @@ TEST_WITH(what_would_fit_by_its_bytes_is_fragmentation, setup, teardown)
 }
 
 /* Whatever would fit: the device was not asked. */
-TEST_WITH(what_the_device_did_not_refuse_is_policy, setup, teardown)
+TEST_WITH(what_the_device_did_not_refuse_is_strategy, setup, teardown)
 {
     const struct tp_insn small[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 3 * PAGE, 0)};
     const struct tp_insn large[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 30 * PAGE, 0)};
     const struct tp_insn grown[] = {ALLOC_INSN(0, 1, 0), realloc_insn(0, 3 * PAGE, 0)};
     how.never_above = 2 * PAGE;
-    expect_class(small, COUNT(small), TP_OOM_POLICY);
-    expect_class(large, COUNT(large), TP_OOM_POLICY);
-    expect_class(grown, COUNT(grown), TP_OOM_POLICY);
+    expect_class(small, COUNT(small), TP_OOM_STRATEGY);
+    expect_class(large, COUNT(large), TP_OOM_STRATEGY);
+    expect_class(grown, COUNT(grown), TP_OOM_STRATEGY);
 }
 
-/* A refusal that the policy made up for is none; the next one that it decides alone is its own. */
+/* A refusal that the strategy made up for is none; the next one that it decides alone is its own.
+ */
 TEST_WITH(a_refusal_of_an_earlier_event_does_not_count, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 6 * PAGE, 0), FREE_INSN(0, 6 * PAGE, 0),
                                     ALLOC_INSN(0, 8 * PAGE, 0), ALLOC_INSN(1, 9 * PAGE, 0)};
     how.keeps = true;
     how.never_above = 8 * PAGE;
-    expect_class(insns, COUNT(insns), TP_OOM_POLICY);
+    expect_class(insns, COUNT(insns), TP_OOM_STRATEGY);
 }
 
 TEST_WITH(without_a_capacity_the_class_is_unknown, setup, teardown)
@@ -191,7 +192,7 @@ TEST_WITH(the_first_failure_is_kept_with_the_state_of_the_device, setup, teardow
     assert_int_equal(f->at.event, 4);
     assert_int_equal(f->at.time_ns, 75);
     assert_int_equal(f->at.requested, 100);
-    assert_int_equal(f->at.granted, PAGE);
+    assert_int_equal(f->at.allocated, PAGE);
     assert_int_equal(f->at.reserved, PAGE);
     assert_int_equal(f->at.idle, 0);
     assert_int_equal(f->at.pieces, 0);
@@ -199,13 +200,13 @@ TEST_WITH(the_first_failure_is_kept_with_the_state_of_the_device, setup, teardow
     assert_int_equal(run->skipped_operations, 0);
     how.never_above = 9 * PAGE; /* now nobody asks the device: the cache stays */
     d = replay(&cfg);
-    assert_int_equal(f->oom_class, TP_OOM_POLICY);
+    assert_int_equal(f->oom_class, TP_OOM_STRATEGY);
     assert_int_equal(f->at.reserved, 5 * PAGE);
     assert_int_equal(f->at.idle, 4 * PAGE);
     assert_int_equal(f->at.cached, 4 * PAGE);
     assert_int_equal(f->at.pieces, 1);
     assert_int_equal(f->at.largest, 4 * PAGE);
-    assert_int_equal(d->failed_by[TP_OOM_POLICY], 3); /* 9 pages are served after a flush */
+    assert_int_equal(d->failed_by[TP_OOM_STRATEGY], 3); /* 9 pages are served after a flush */
 }
 
 TEST_WITH(the_first_failure_of_a_later_window_has_its_time, setup, teardown)
@@ -229,7 +230,7 @@ TEST_WITH(the_first_failure_of_a_later_window_has_its_time, setup, teardown)
     free(insns);
 }
 
-TEST_WITH(failures_are_kept_by_device_and_begin_in_the_prologue, setup, teardown)
+TEST_WITH(failures_are_kept_by_device_and_begin_in_the_initial_heap, setup, teardown)
 {
     const struct tp_insn before[] = {ALLOC_INSN(0, 2 * PAGE, 0), ALLOC_INSN(1, 9 * PAGE, 0)};
     struct tp_insn insns[] = {ALLOC_INSN(2, PAGE, 3), ALLOC_INSN(3, 11 * PAGE, 4),

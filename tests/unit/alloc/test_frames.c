@@ -256,7 +256,7 @@ static void add_empty(struct tp_frames *f, uint64_t event, uint64_t bytes, uint3
     unsigned coarseness = 0;
     begin_heap();
     add_piece(1, 0, bytes, TP_WALK_SPAN, 0);
-    heap.frame.granted = bytes;
+    heap.frame.allocated = bytes;
     heap.frame.event = event;
     heap.frame.reasons = reasons;
     tp_frames_add(f, 0, &heap.frame, &heap.layout, &coarseness);
@@ -387,7 +387,7 @@ static void assert_frames(const struct tp_replay_cfg *cfg, const struct tp_frame
     for (uint32_t i = 0; i < tp_frames_count(f, device); i++) {
         const struct tp_frame *frame = tp_frames_at(f, device, i);
         assert_true(frame->reserved <= most->reserved);
-        assert_int_equal(frame->granted, frame->kinds[TP_WALK_LIVE]);
+        assert_int_equal(frame->allocated, frame->kinds[TP_WALK_LIVE]);
         count_rows(f, device, frame);
     }
 }

@@ -41,7 +41,7 @@ static void keep_hash(void *ctx, const void *data, size_t size)
         *sum = (*sum ^ *at) * UINT64_C(0x100000001b3);
 }
 
-static struct tp_builder *with_prologue(uint64_t *hash)
+static struct tp_builder *with_initial_heap(uint64_t *hash)
 {
     const struct tp_builder_cfg cfg = {
         .kind = TP_KIND_DEVICE, .hash = hash ? keep_hash : NULL, .hash_ctx = hash};
@@ -53,7 +53,7 @@ static struct tp_builder *with_prologue(uint64_t *hash)
                                    .size = blocks[i].requested,
                                    .device = i == 2,
                                    .stream = i == 2};
-        assert_int_equal(tp_builder_prologue(b, &in, NULL), TP_OK);
+        assert_int_equal(tp_builder_initial_heap(b, &in, NULL), TP_OK);
     }
     return b;
 }
@@ -80,7 +80,7 @@ TEST(kept_and_exported)
     struct case_heap c;
     struct tp_program *q = NULL, *r = NULL;
     int fd = -1;
-    struct tp_builder *b = with_prologue(NULL);
+    struct tp_builder *b = with_initial_heap(NULL);
     assert_int_equal(tp_builder_heap(b, &begin(&c)->heap, NULL), TP_OK);
     struct tp_program *p = finish(b);
     memset(&c, 0xff, sizeof c); /* the program has its own copy */
@@ -101,10 +101,10 @@ TEST(without_heap)
 {
     uint64_t plain = 1, empty = 1, full = 1;
     struct case_heap c;
-    struct tp_program *p = finish(with_prologue(&plain));
+    struct tp_program *p = finish(with_initial_heap(&plain));
     assert_null(tp_program_heap(p));
     tp_program_release(p);
-    struct tp_builder *b = with_prologue(&full);
+    struct tp_builder *b = with_initial_heap(&full);
     assert_int_equal(tp_builder_heap(b, &begin(&c)->heap, NULL), TP_OK);
     tp_program_release(finish(b));
     assert_true(plain != full); /* a heap is part of the program's hash */
@@ -155,7 +155,7 @@ TEST(refused)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct case_heap c;
         struct tp_err err = {0};
-        struct tp_builder *b = with_prologue(NULL);
+        struct tp_builder *b = with_initial_heap(NULL);
         begin(&c);
         memcpy((char *)&c + wrong[i].offset, &wrong[i].value, wrong[i].size);
         assert_int_equal(tp_builder_heap(b, &c.heap, &err), TP_EINPUT);
@@ -170,7 +170,7 @@ TEST(refused)
 TEST(too_late)
 {
     struct case_heap c;
-    struct tp_builder *b = with_prologue(NULL);
+    struct tp_builder *b = with_initial_heap(NULL);
     assert_int_equal(tp_builder_add(b, &(struct tp_insn){.op = TP_TRIM}, 1, NULL), TP_OK);
     assert_int_equal(tp_builder_heap(b, &begin(&c)->heap, NULL), TP_EBROKEN);
     tp_builder_free(b);
@@ -182,7 +182,7 @@ TEST(damaged)
     struct case_heap c;
     struct tp_program *p = NULL, *q = NULL;
     struct tp_err err = {0};
-    struct tp_builder *b = with_prologue(NULL);
+    struct tp_builder *b = with_initial_heap(NULL);
     assert_int_equal(tp_builder_heap(b, &begin(&c)->heap, NULL), TP_OK);
     p = finish(b);
     for (int i = 0; i < 2; i++) {

@@ -1,6 +1,6 @@
 /* The resident pass by several threads: OS threads are there as long as the recorded ones, objects
  * go from one to the next as in the trace, none runs ahead, and the figures are those of one thread
- * where a policy keeps nothing for a thread. */
+ * where a strategy keeps nothing for a thread. */
 #include "alloc/base/random.h"
 #include "tests/unit/resident_rig.h"
 
@@ -8,7 +8,7 @@
 
 enum { CALLS_MOST = 64 };
 
-/* ---- a policy that says who called ---- */
+/* ---- a strategy that says who called ---- */
 
 /* `direct`; each thread writes as many pages for itself as the test says, and takes them away. */
 static struct tp_strategy watched;
@@ -81,15 +81,15 @@ static struct tp_replay_cfg by(uint32_t threads, struct tp_program *p)
     return cfg;
 }
 
-/* Plays the program of these instructions by so many threads. */
-static void play_by(uint32_t threads, const struct tp_insn *insns, size_t count)
+/* Replays the program of these instructions by so many threads. */
+static void replay_by(uint32_t threads, const struct tp_insn *insns, size_t count)
 {
     struct tp_program *p = test_program(insns, count, true);
     struct tp_replay_cfg cfg = by(threads, p);
     replay(&cfg);
     tp_program_release(p);
 }
-#define PLAY_BY(threads, insns) play_by(threads, insns, COUNT(insns))
+#define REPLAY_BY(threads, insns) replay_by(threads, insns, COUNT(insns))
 
 static struct tp_insn of(uint16_t thread, struct tp_insn insn)
 {
@@ -114,7 +114,7 @@ TEST_WITH(threads_begin_and_end_where_they_were_recorded, setup, teardown)
         OF(0, ALLOC_INSN(3, 4 * MIB, 0)), OF(1, ALLOC_INSN(4, 5 * MIB, 0)),
         OF(0, ALLOC_INSN(5, 6 * MIB, 0))};
     watch();
-    PLAY_BY(2, insns);
+    REPLAY_BY(2, insns);
     assert_int_equal(seen.calls, 6);
     for (uint32_t i = 0; i < seen.calls; i++) /* pieces are small here: one after another */
         assert_int_equal(seen.sizes[i], (i + 1) * MIB);
@@ -126,7 +126,7 @@ TEST_WITH(threads_begin_and_end_where_they_were_recorded, setup, teardown)
         assert_int_equal(seen.processes[i], there[i]);
 }
 
-/* What a policy keeps for a thread is in the figure while the thread is. */
+/* What a strategy keeps for a thread is in the figure while the thread is. */
 TEST_WITH(memory_of_a_thread_goes_with_it, setup, teardown)
 {
     const struct tp_insn insns[] = {OF(0, ALLOC_INSN(0, 1 * MIB, 0)),
@@ -139,7 +139,7 @@ TEST_WITH(memory_of_a_thread_goes_with_it, setup, teardown)
         skip();
     watch();
     seen.own_bytes = 8 * MIB;
-    PLAY_BY(3, insns);
+    REPLAY_BY(3, insns);
     const struct tp_resident *r = &run->resident;
     assert_in_range(r->end.median, 12 * MIB, 12 * MIB + FEW); /* thread 0 has its own */
     assert_in_range(r->at_peak.median, 12 * MIB, 12 * MIB + FEW);
@@ -147,13 +147,13 @@ TEST_WITH(memory_of_a_thread_goes_with_it, setup, teardown)
 }
 
 /* Fewer OS threads than recorded ones are there from the first event to the last. */
-TEST_WITH(threads_that_play_several_stay, setup, teardown)
+TEST_WITH(threads_that_replay_several_stay, setup, teardown)
 {
     const struct tp_insn insns[] = {
         OF(0, ALLOC_INSN(0, 1 * MIB, 0)), OF(1, ALLOC_INSN(1, 1 * MIB, 0)), end_of(1),
         OF(2, ALLOC_INSN(2, 1 * MIB, 0)), OF(1, ALLOC_INSN(3, 1 * MIB, 0))};
     watch();
-    PLAY_BY(2, insns);
+    REPLAY_BY(2, insns);
     assert_true(seen.os[0] == seen.os[2]);
     assert_true(seen.os[1] == seen.os[3] && seen.os[1] != seen.os[0]);
 }
@@ -166,7 +166,7 @@ TEST_WITH(without_a_thread_nothing_is_known, setup, teardown)
                                     OF(1, ALLOC_INSN(2, 1 * MIB, 0)), end_of(1)};
     watch();
     seen.refused = TP_ENOMEM;
-    PLAY_BY(2, insns);
+    REPLAY_BY(2, insns);
     assert_int_equal(run->resident.threads, 0);
     assert_int_equal(run->resident.passes, 0);
     assert_int_equal(run->resident.course.count, 0);
@@ -181,7 +181,7 @@ static void assert_near(const struct tp_spread *a, const struct tp_spread *b)
     assert_in_range(a->median, b->median > FEW ? b->median - FEW : 0, b->median + 3 * FEW);
 }
 
-/* `direct` keeps nothing for a thread. The pieces of the second replay are played by up to four
+/* `direct` keeps nothing for a thread. The pieces of the second replay are replayed by up to four
  * threads at a time, with objects that go from one to another. */
 TEST_WITH(several_threads_read_what_one_does, setup, teardown)
 {
@@ -238,7 +238,7 @@ TEST_WITH(readings_are_where_requested_bytes_swing, setup, teardown)
         OF(0, FREE_INSN(0, 4 * MIB - 16, 10))};
     static const uint64_t events[] = {0, 1, 2, 3, 6};
     watch();
-    PLAY_BY(2, insns);
+    REPLAY_BY(2, insns);
     const struct tp_course *c = &run->resident.course;
     assert_int_equal(c->count, COUNT(events));
     for (size_t i = 0; i < COUNT(events); i++) {
@@ -259,7 +259,7 @@ TEST_WITH(none_runs_ahead_by_more_than_a_step, setup, teardown)
         insns[2 + 2 * i] = OF(2, FREE_INSN(1, SIZE, 0));
     }
     watch();
-    PLAY_BY(3, insns);
+    REPLAY_BY(3, insns);
     assert_int_equal(seen.calls, TIMES + 1);
     assert_in_range(seen.most, 4 * MIB + SIZE, 4 * MIB + 4 * MIB / 100 + 2 * SIZE);
 }

@@ -32,7 +32,7 @@ static tp_addr get(struct rig *r, uint64_t size, uint64_t align)
     struct tp_block b;
     assert_int_equal(rig_try(r, 0, size, align, &b), TP_OK);
     assert_int_equal(b.addr % align, 0);
-    assert_int_equal(b.granted, r->s->usable(r->st, b.addr));
+    assert_int_equal(b.allocated, r->s->usable(r->st, b.addr));
     rig_check(r);
     return b.addr;
 }
@@ -222,7 +222,7 @@ TEST(references_move_with_the_object)
     assert_int_equal(r->s->retain(r->st, NULL, a), TP_OK);
     assert_int_equal(r->s->move(r->st, NULL, a + 512, &rq, &b), TP_EINVAL);
     assert_int_equal(r->s->move(r->st, NULL, a, &rq, &b), TP_OK);
-    assert_int_equal(b.granted, 5120);
+    assert_int_equal(b.allocated, 5120);
     assert_int_equal(r->s->usable(r->st, a), 0);
     assert_int_equal(get(r, 900, 1), a);
     assert_int_equal(r->s->release(r->st, NULL, b.addr), TP_OK);
@@ -360,7 +360,7 @@ TEST(resize_stays_within_its_key)
     struct tp_req rq = {.size = 4096, .align = 1};
     tp_addr a = get(r, 3000, 1);
     assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_OK);
-    assert_true(b.addr == a && b.granted == 4096);
+    assert_true(b.addr == a && b.allocated == 4096);
     assert_int_equal(rig_free(r, 0, a, 3000), TP_EINVAL); /* its size is another one now */
     rq.size = 4097;
     assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
@@ -391,7 +391,7 @@ TEST(an_adopted_block_is_like_any_other)
     tp_addr addr = 0;
     assert_int_equal(tp_src_get(r->env.source, 1536, 512, &addr), TP_OK);
     assert_int_equal(adopt(r, addr, 1500, 512, &b), TP_OK);
-    assert_true(b.addr == addr && b.granted == 1536);
+    assert_true(b.addr == addr && b.allocated == 1536);
     assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], 1536);
     assert_int_equal(r->s->retain(r->st, NULL, addr), TP_OK);
     assert_int_equal(r->s->release(r->st, NULL, addr), TP_OK);

@@ -129,7 +129,7 @@ static void resets(void **state)
     }
 }
 
-enum { STREAMS = 40, PLAYED = 20000 };
+enum { STREAMS = 40, REPLAYED = 20000 };
 
 static void look_at_each(void *st)
 {
@@ -149,7 +149,7 @@ static void the_same_decisions(void **state)
         struct twins t = {open_lru(cfg), open_lru(cfg), .make_plain = look_at_each};
         unsigned indexes = 0; /* steps with an index */
         t.quick->random = o;
-        for (unsigned i = 0; i < PLAYED; i++) {
+        for (unsigned i = 0; i < REPLAYED; i++) {
             if (i == 100)
                 tp_lru_index_make(t.quick->st);
             twins_step(&t, i, streams);
@@ -157,7 +157,7 @@ static void the_same_decisions(void **state)
                              lru_of(t.plain)->cache.cached_bytes);
             indexes += lru_of(t.quick)->index != NULL;
         }
-        assert_int_equal(indexes, PLAYED - 100);
+        assert_int_equal(indexes, REPLAYED - 100);
         twins_are_alike(&t);
         close_lru(t.quick);
         close_lru(t.plain);

@@ -1,5 +1,5 @@
 /* The rows of the operations hang together, whoever adds one: what the encoders, the checks and the
- * reports take for granted of all rows. */
+ * reports take for allocated of all rows. */
 #include "alloc/program/program.h"
 #include "tests/unit/test.h"
 

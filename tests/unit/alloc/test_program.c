@@ -24,9 +24,9 @@ struct object {
 };
 
 struct input {
-    struct tp_insn *insns; /* the prologue first */
+    struct tp_insn *insns; /* the initial_heap first */
     uint64_t *events;
-    uint32_t count, prologue;
+    uint32_t count, initial_heap;
     uint32_t slots, threads; /* highest used, plus 1 */
     struct tp_demand demand[DEVICES];
     uint64_t live_bytes, live_objects, objects, duration, ops[TP_OP_COUNT];
@@ -92,9 +92,9 @@ static void model_demand(struct input *in, const struct object *objects, uint64_
     for (uint32_t d = 0; d < DEVICES; d++) {
         if (bytes[d] > in->demand[d].bytes)
             in->demand[d] = (struct tp_demand){bytes[d], event, insn, in->duration,
-                                               in->demand[d].prologue_bytes};
+                                               in->demand[d].initial_heap_bytes};
         if (insn == UINT64_MAX)
-            in->demand[d].prologue_bytes = bytes[d];
+            in->demand[d].initial_heap_bytes = bytes[d];
     }
 }
 
@@ -111,9 +111,9 @@ static uint8_t pick_op(struct object *o, bool live, uint64_t r)
     return o->extra ? TP_RELEASE : on_live[r / 16 % 9];
 }
 
-static struct input make_input(uint64_t seed, uint32_t prologue, uint32_t count)
+static struct input make_input(uint64_t seed, uint32_t initial_heap, uint32_t count)
 {
-    struct input in = {.count = prologue + count, .prologue = prologue};
+    struct input in = {.count = initial_heap + count, .initial_heap = initial_heap};
     in.insns = calloc(in.count + 1, sizeof *in.insns);
     in.events = calloc(in.count + 1, sizeof *in.events);
     struct object *objects = calloc(SLOTS, sizeof *objects);
@@ -123,7 +123,7 @@ static struct input make_input(uint64_t seed, uint32_t prologue, uint32_t count)
     for (uint32_t i = 0; i < in.count; i++) {
         struct tp_insn *insn = &in.insns[i];
         uint64_t r = random64(&seed);
-        bool start = i < prologue;
+        bool start = i < initial_heap;
         bool live = !start && random64(&seed) % 100 < 48;
         uint32_t slot = pick_slot(objects, &in.slots, live, random64(&seed));
         if (slot == UINT32_MAX)
@@ -151,7 +151,7 @@ static struct input make_input(uint64_t seed, uint32_t prologue, uint32_t count)
         if (!start) /* mostly the next one; at times a few are missing, or it is the same again */
             event += r % 97 == 3 ? 1 + r / 97 % 5 : !(r % 89 == 5 && event);
         in.events[i] = event;
-        model_demand(&in, objects, event, start ? UINT64_MAX : i - prologue);
+        model_demand(&in, objects, event, start ? UINT64_MAX : i - initial_heap);
     }
     free(objects);
     return in;
@@ -168,16 +168,16 @@ static void free_input(struct input *in)
 struct hashed {
     const struct tp_insn *expected;
     size_t done; /* bytes */
-    uint32_t prologue, boundaries;
+    uint32_t initial_heap, boundaries;
 };
 
 static void compare_hashed(void *ctx, const void *data, size_t size)
 {
     struct hashed *h = ctx;
     assert_true(size > 0);
-    if (*(const uint8_t *)data == 0xff) { /* no instruction: the prologue ends */
+    if (*(const uint8_t *)data == 0xff) { /* no instruction: the initial_heap ends */
         assert_int_equal(size, sizeof(struct tp_insn));
-        assert_int_equal(h->done, h->prologue * sizeof(struct tp_insn));
+        assert_int_equal(h->done, h->initial_heap * sizeof(struct tp_insn));
         h->boundaries++;
         return;
     }
@@ -187,7 +187,7 @@ static void compare_hashed(void *ctx, const void *data, size_t size)
 
 static struct tp_program *build(const struct input *in, uint64_t memory_limit)
 {
-    struct hashed h = {.expected = in->insns, .prologue = in->prologue};
+    struct hashed h = {.expected = in->insns, .initial_heap = in->initial_heap};
     struct tp_builder_cfg cfg = {.kind = TP_KIND_DEVICE,
                                  .hash = compare_hashed,
                                  .hash_ctx = &h,
@@ -201,8 +201,8 @@ static struct tp_program *build(const struct input *in, uint64_t memory_limit)
     assert_int_equal(tp_builder_mark(b, "step 2", &mark, &err), TP_OK);
     assert_int_equal(mark, 1);
     for (uint32_t i = 0; i < in->count; i++) {
-        int rc = i < in->prologue ? tp_builder_prologue(b, &in->insns[i], &err)
-                                  : tp_builder_add(b, &in->insns[i], in->events[i], &err);
+        int rc = i < in->initial_heap ? tp_builder_initial_heap(b, &in->insns[i], &err)
+                                      : tp_builder_add(b, &in->insns[i], in->events[i], &err);
         if (rc)
             fail_msg("%s", err.text);
         if (i == in->count / 2)
@@ -210,7 +210,7 @@ static struct tp_program *build(const struct input *in, uint64_t memory_limit)
     }
     tp_builder_flush(b);
     assert_true(h.done == in->count * sizeof *in->insns);
-    assert_int_equal(h.boundaries, in->prologue && in->prologue < in->count);
+    assert_int_equal(h.boundaries, in->initial_heap && in->initial_heap < in->count);
     uint8_t hash[TP_HASH_SIZE] = "the front end's";
     struct tp_builder_end end = {.events = in->count ? in->events[in->count - 1] + 3 : 0,
                                  .time_known = true,
@@ -236,7 +236,8 @@ static void compare_facts(const struct input *in, const struct tp_program *p)
     assert_true(f->slots == in->slots && f->threads == in->threads && f->streams == 9 &&
                 f->marks == 2);
     assert_true(f->events == in->events[in->count - 1] + 3);
-    assert_true(f->instructions == in->count - in->prologue && f->prologue == in->prologue);
+    assert_true(f->instructions == in->count - in->initial_heap &&
+                f->initial_heap == in->initial_heap);
     assert_true(f->operations == operations && f->objects == in->objects);
     assert_true(f->live_at_end == in->live_objects && f->live_at_end_bytes == in->live_bytes);
     assert_true(f->duration_ns == in->duration && f->recorded_threads == 6);
@@ -256,8 +257,8 @@ static void compare_windows(const struct input *in, uint64_t spooled, struct tp_
     int rc;
     while ((rc = tp_cursor_next(c, &w, &err)) == 1) {
         assert_true(w.count > 0 && w.count <= TP_WINDOW_MAX);
-        assert_true(w.prologue == (at < in->prologue));
-        assert_true(w.first_insn == (w.prologue ? 0 : at - in->prologue));
+        assert_true(w.initial_heap == (at < in->initial_heap));
+        assert_true(w.first_insn == (w.initial_heap ? 0 : at - in->initial_heap));
         assert_true(w.first_time == time && w.first_event == in->events[at]);
         assert_memory_equal(w.insns, in->insns + at, w.count * sizeof *w.insns);
         for (uint32_t i = 0; i < w.count; i++, at++) {
@@ -272,8 +273,8 @@ static void compare_windows(const struct input *in, uint64_t spooled, struct tp_
     assert_int_equal(rc, 0);
     assert_int_equal(tp_cursor_next(c, &w, &err), 0);
     assert_true(at == in->count && (!spooled || spooled == bytes));
-    assert_true(windows == (in->prologue + TP_WINDOW_MAX - 1) / TP_WINDOW_MAX +
-                               (in->count - in->prologue + TP_WINDOW_MAX - 1) / TP_WINDOW_MAX);
+    assert_true(windows == (in->initial_heap + TP_WINDOW_MAX - 1) / TP_WINDOW_MAX +
+                               (in->count - in->initial_heap + TP_WINDOW_MAX - 1) / TP_WINDOW_MAX);
 }
 
 static void compare(const struct input *in, struct tp_program *p)
@@ -292,7 +293,7 @@ static void compare(const struct input *in, struct tp_program *p)
 /* ---- tests ---- */
 
 static const struct {
-    uint32_t prologue, count;
+    uint32_t initial_heap, count;
 } shapes[] = {{0, 1}, {1, 0}, {7, 500}, {0, 65536}, {0, 65537}, {300, 200000}};
 static const uint64_t limits[] = {0, 1, 24 * 65536 * 2};
 enum { SHAPES = sizeof shapes / sizeof *shapes, LIMITS = sizeof limits / sizeof *limits };
@@ -300,8 +301,8 @@ enum { SHAPES = sizeof shapes / sizeof *shapes, LIMITS = sizeof limits / sizeof 
 TEST(in_memory_and_spooled)
 {
     for (size_t i = 0; i < SHAPES; i++) {
-        struct input in = make_input(i + 1, shapes[i].prologue, shapes[i].count);
-        print_message("%u + %u instructions, seed %u\n", shapes[i].prologue, shapes[i].count,
+        struct input in = make_input(i + 1, shapes[i].initial_heap, shapes[i].count);
+        print_message("%u + %u instructions, seed %u\n", shapes[i].initial_heap, shapes[i].count,
                       (unsigned)i + 1);
         for (size_t j = 0; j < LIMITS; j++) {
             struct tp_program *p = build(&in, limits[j]);
@@ -453,7 +454,7 @@ TEST(export_import)
 {
     for (size_t i = 0; i < SHAPES; i++)
         for (size_t j = 0; j < LIMITS; j++) {
-            struct input in = make_input(i + 1, shapes[i].prologue, shapes[i].count);
+            struct input in = make_input(i + 1, shapes[i].initial_heap, shapes[i].count);
             struct tp_program *p = build(&in, limits[j]), *q, *r;
             struct tp_err err;
             int fd;

@@ -1,17 +1,17 @@
-/* How often the timed passes repeat: after a large prologue, and where there is nothing to time.
- * Repetitions are counted, nothing is timed here. */
+/* How often the timed passes repeat: after a large initial_heap, and where there is nothing to
+ * time. Repetitions are counted, nothing is timed here. */
 #include "alloc/base/clock.h"
 #include "tests/unit/ranges.h"
 
 enum {
     BLOCK = 4096,
-    OLD_BLOCK = 8192, /* of the prologue: each takes OLD_NS to place */
+    OLD_BLOCK = 8192, /* of the initial_heap: each takes OLD_NS to place */
     OLD_NS = 200000,
     MIN_TIME_NS = 10000000, /* timed calls of some 50 ns would need 200,000 repetitions */
     TOO_MANY = 2000         /* placements: the replay is then stopped */
 };
 
-static uint64_t placed; /* blocks of the prologue */
+static uint64_t placed; /* blocks of the initial_heap */
 static volatile sig_atomic_t enough;
 
 /* What is old takes long to place. */
@@ -59,7 +59,7 @@ static struct tp_replay_cfg timed(struct tp_program *p, unsigned passes)
  * the warm one before them. */
 enum { AT_MOST = MIN_TIME_NS * 4 / OLD_NS + 12 };
 
-TEST_WITH(placing_the_prologue_again_counts, set_up_clock, teardown)
+TEST_WITH(placing_the_initial_heap_again_counts, set_up_clock, teardown)
 {
     static const unsigned passes[] = {TP_PASS_THROUGHPUT, TP_PASS_LATENCY};
     const struct tp_insn insns[] = {ALLOC_INSN(1, BLOCK, 0), FREE_INSN(1, BLOCK, 0)};
@@ -115,12 +115,12 @@ TEST_WITH(a_second_call_adds_its_passes, set_up_clock, teardown)
     const struct tp_insn insns[] = {ALLOC_INSN(1, BLOCK, 0), FREE_INSN(1, BLOCK, 0)};
     struct tp_replay_cfg cfg =
         timed(after_an_old_block(insns, COUNT(insns)), TP_PASS_USAGE | TP_PASS_FITS);
-    uint64_t fits = replay(&cfg)->fits_in;
+    uint64_t fits = replay(&cfg)->min_capacity;
     assert_int_equal(fits, OLD_BLOCK + BLOCK);
     cfg.passes = TP_PASS_THROUGHPUT;
     assert_int_equal(tp_replay(&cfg, run, &err), TP_OK);
     assert_int_equal(run->passes, TP_PASS_USAGE | TP_PASS_FITS | TP_PASS_THROUGHPUT);
-    assert_int_equal(run->devices[0].fits_in, fits);
+    assert_int_equal(run->devices[0].min_capacity, fits);
     assert_int_equal(run->devices[0].gets, 1);
     assert_true(run->throughput.runs.total > 0);
 }

@@ -44,7 +44,7 @@ TEST_WITH(usage_is_what_can_be_worked_out_by_hand, set_up_clock, teardown)
     assert_int_equal(d->trace_peak_requested, 5100);
     assert_int_equal(d->peak_requested, 5100);
     assert_int_equal(d->peak_requested_event, 2);
-    assert_int_equal(d->peak_granted, 3 * PAGE);
+    assert_int_equal(d->peak_allocated, 3 * PAGE);
     assert_int_equal(d->peak_reserved, 3 * PAGE); /* 5000 and 100; again while 100 became 5000 */
     assert_int_equal(d->peak_reserved_event, 2);
     assert_int_equal(d->end_reserved, 0);
@@ -59,7 +59,7 @@ TEST_WITH(usage_is_what_can_be_worked_out_by_hand, set_up_clock, teardown)
     assert_int_equal(d->at_peak.event, 2);
     assert_int_equal(d->at_peak.time_ns, 10);
     assert_int_equal(d->at_peak.requested, 5100);
-    assert_int_equal(d->at_peak.granted, 3 * PAGE);
+    assert_int_equal(d->at_peak.allocated, 3 * PAGE);
     assert_int_equal(d->at_peak.reserved, 3 * PAGE);
     assert_int_equal(d->at_peak.idle, 0);
     assert_int_equal(d->at_peak.pieces, 0);
@@ -80,7 +80,7 @@ TEST_WITH(realloc_needs_both_blocks_at_once, set_up_clock, teardown)
     struct tp_replay_cfg cfg = on(&tp_source_host, test_program(insns, 3, true));
     replay(&cfg);
     assert_int_equal(run->devices[0].peak_requested, 3 * PAGE); /* changes once */
-    assert_int_equal(run->devices[0].peak_granted, 5 * PAGE);
+    assert_int_equal(run->devices[0].peak_allocated, 5 * PAGE);
     assert_int_equal(run->devices[0].peak_reserved, 5 * PAGE);
     assert_int_equal(run->devices[0].at_peak.reserved, 3 * PAGE);
 }
@@ -129,7 +129,7 @@ TEST_WITH(on_oom_stop_ends_the_replay_there, set_up_clock, teardown)
     replay(&cfg);
     assert_int_equal(run->devices[0].failed_allocations, 1);
     assert_int_equal(run->skipped_operations, 0);
-    assert_int_equal(run->devices[0].end_reserved, 2 * PAGE); /* event 3 was not played */
+    assert_int_equal(run->devices[0].end_reserved, 2 * PAGE); /* event 3 was not replayed */
 }
 
 TEST_WITH(a_refused_correct_free_is_a_bug_and_names_the_event, set_up_clock, teardown)
@@ -180,7 +180,7 @@ TEST_WITH(a_thread_that_ends_starts_anew, set_up_clock, teardown)
         {.op = TP_FREE, .align_log2 = 4, .slot = 1, .size = 100, .thread = 1}};
     struct tp_replay_cfg cfg = on(&tp_source_virtual, test_program(insns, 4, true));
     replay(&cfg);
-    assert_int_equal(how.threads_started, 4); /* the usage pass plays twice */
+    assert_int_equal(how.threads_started, 4); /* the usage pass replays twice */
     assert_int_equal(how.threads_ended, 4);
 }
 
@@ -204,16 +204,16 @@ TEST_WITH(without_times_weights_are_events_and_the_clock_is_synthetic, set_up_cl
     assert_true(run->flags & TP_RUN_SYNTHETIC_TIME);
 }
 
-static struct tp_program *with_prologue(void)
+static struct tp_program *with_initial_heap(void)
 {
     const struct tp_insn before = ALLOC_INSN(0, 10000, 0);
     const struct tp_insn insns[] = {FREE_INSN(0, 10000, 0), ALLOC_INSN(1, 100, 0)};
     return program_of(&before, 1, insns, COUNT(insns), 0, false);
 }
 
-TEST_WITH(a_prologue_counts_as_memory_and_as_nothing_else, set_up_clock, teardown)
+TEST_WITH(a_initial_heap_counts_as_memory_and_as_nothing_else, set_up_clock, teardown)
 {
-    struct tp_replay_cfg cfg = on(&tp_source_virtual, with_prologue());
+    struct tp_replay_cfg cfg = on(&tp_source_virtual, with_initial_heap());
     cfg.passes = TP_PASS_ALL;
     const struct tp_device_run *d = replay(&cfg);
     assert_int_equal(d->peak_reserved, 3 * PAGE);
@@ -223,7 +223,7 @@ TEST_WITH(a_prologue_counts_as_memory_and_as_nothing_else, set_up_clock, teardow
     assert_int_equal(d->allocations, 1);
     assert_int_equal(d->gets, 1);
     assert_int_equal(run->latency.kinds[TP_LAT_ALLOC].hist.count, run->latency.replays);
-    cfg.drop_prologue = true;
+    cfg.drop_initial_heap = true;
     replay(&cfg);
     assert_int_equal(d->peak_reserved, PAGE);
     assert_int_equal(run->skipped_operations, 1); /* the free of what was not placed */
@@ -264,14 +264,14 @@ TEST_WITH(passes_cover_every_operation_of_every_window, set_up_clock, teardown)
     assert_int_equal(run->devices[0].gets, events / 2);
 }
 
-TEST_WITH(a_program_longer_than_min_time_is_played_once_per_repeat, set_up_clock, teardown)
+TEST_WITH(a_program_longer_than_min_time_is_replayed_once_per_repeat, set_up_clock, teardown)
 {
     struct tp_replay_cfg cfg = on(&tp_source_virtual, long_program(20000));
     cfg.passes = TP_PASS_THROUGHPUT | TP_PASS_LATENCY;
     cfg.min_time_ns = 1;
     cfg.repeat = 3;
     replay(&cfg);
-    assert_true(run->flags & TP_RUN_PLAYED_ONCE);
+    assert_true(run->flags & TP_RUN_REPLAYED_ONCE);
     assert_int_equal(run->throughput.runs.total, 3);
     assert_int_equal(run->latency.replays, 1);
 }
@@ -284,7 +284,7 @@ TEST_WITH(latencies_of_a_long_program_are_those_of_its_beginning, set_up_clock, 
     cfg.passes = TP_PASS_THROUGHPUT | TP_PASS_LATENCY;
     cfg.min_time_ns = 1;
     cfg.repeat = 1;
-    cfg.latency_operations = TP_WINDOW_MAX + 1; /* the window in which it is reached is played */
+    cfg.latency_operations = TP_WINDOW_MAX + 1; /* the window in which it is reached is replayed */
     replay(&cfg);
     for (int k = 0; k < TP_LAT_KINDS; k++)
         count += run->latency.kinds[k].hist.count;
@@ -296,7 +296,8 @@ TEST_WITH(latencies_of_a_long_program_are_those_of_its_beginning, set_up_clock, 
     assert_int_equal(run->latency.sampled, 0);
 }
 
-/* The empty strategy, played beside it, has one block of 64 bytes: a sanitizer sees more than that.
+/* The empty strategy, replayed beside it, has one block of 64 bytes: a sanitizer sees more than
+ * that.
  */
 TEST_WITH(touching_every_page_touches_the_strategys_blocks_alone, set_up_clock, teardown)
 {

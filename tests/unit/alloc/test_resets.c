@@ -3,7 +3,7 @@
  * their steps are counted. */
 #include "tests/unit/counted_steps.h"
 
-#include "alloc/engine/play_loop.c"
+#include "alloc/engine/replay_loop.c"
 #include "alloc/engine/resets.c"
 
 #include "alloc/engine/passes.h"
@@ -39,17 +39,18 @@ TEST(many_resets)
                                     .strategy_opts = i ? NULL : bump_options,
                                     .layers = {{&tp_source_virtual, source_options}},
                                     .layer_count = 1};
-        struct tp_player p;
-        assert_int_equal(tp_player_open(&p, &cfg, both[i], &err), TP_OK);
+        struct tp_replayer p;
+        assert_int_equal(tp_replayer_open(&p, &cfg, both[i], &err), TP_OK);
         for (int replay = 0; replay < 2; replay++) {
             uint64_t ticks;
             steps = 0;
-            assert_int_equal(tp_play_once(&p, tp_play_untimed, NULL, NULL, &ticks, &err), TP_OK);
+            assert_int_equal(tp_replay_once(&p, tp_replay_untimed, NULL, NULL, &ticks, &err),
+                             TP_OK);
             print_message("%s: %llu steps\n", both[i]->name, steps);
             assert_true(steps < 40ull * MANY);
         }
         assert_int_equal(p.instances[0].account.gets, i ? 4 * MANY : p.instances[0].account.gets);
-        assert_int_equal(tp_player_close(&p, &err), TP_OK);
+        assert_int_equal(tp_replayer_close(&p, &err), TP_OK);
     }
     tp_program_release(program);
 }

@@ -5,7 +5,7 @@
 
 extern const struct tp_source_ops tp_source_virtual;
 
-static const struct tp_resident *play(const struct tp_insn *insns, size_t count)
+static const struct tp_resident *resident_of(const struct tp_insn *insns, size_t count)
 {
     struct tp_program *p = test_program(insns, count, true);
     struct tp_replay_cfg cfg = run_on(&tp_source_host, &tp_strategy_direct, p, TP_PASS_RESIDENT);
@@ -15,7 +15,7 @@ static const struct tp_resident *play(const struct tp_insn *insns, size_t count)
     assert_int_equal(run->resident.passes, 1);
     return &run->resident;
 }
-#define PLAY(insns) play(insns, COUNT(insns))
+#define REPLAY(insns) resident_of(insns, COUNT(insns))
 
 static void assert_about(const struct tp_spread *s, uint64_t bytes)
 {
@@ -25,11 +25,11 @@ static void assert_about(const struct tp_spread *s, uint64_t bytes)
 }
 
 /* Blocks are written wholly, although --touch says nothing is. */
-TEST_WITH(a_policy_that_holds_some_pages_reads_so_many, setup, teardown)
+TEST_WITH(a_strategy_that_holds_some_pages_reads_so_many, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0), ALLOC_INSN(1, 2 * MIB, 0),
                                     FREE_INSN(1, 2 * MIB, 0), ALLOC_INSN(1, 100, 0)};
-    const struct tp_resident *r = PLAY(insns);
+    const struct tp_resident *r = REPLAY(insns);
     assert_about(&r->at_peak, 3 * MIB);
     assert_about(&r->peak, 3 * MIB);
     assert_about(&r->end, 1 * MIB + 4096);
@@ -41,7 +41,7 @@ TEST_WITH(what_a_realloc_adds_is_written_too, setup, teardown)
         ALLOC_INSN(0, 1 * MIB, 0),
         {.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 4 * MIB},
         {.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 2 * MIB}};
-    const struct tp_resident *r = PLAY(insns);
+    const struct tp_resident *r = REPLAY(insns);
     assert_about(&r->at_peak, 4 * MIB);
     assert_about(&r->end, 2 * MIB);
 }
@@ -63,7 +63,7 @@ TEST_WITH(the_course_goes_up_and_down_with_what_is_requested, setup, teardown)
     const struct tp_insn insns[] = {ALLOC_INSN(0, 4 * MIB, 10), ALLOC_INSN(1, 100, 10),
                                     FREE_INSN(0, 4 * MIB, 10),  ALLOC_INSN(0, 2 * MIB, 10),
                                     FREE_INSN(1, 100, 10),      FREE_INSN(0, 2 * MIB, 10)};
-    const struct tp_resident *r = PLAY(insns);
+    const struct tp_resident *r = REPLAY(insns);
     assert_int_equal(r->course.count, 6);
     assert_read(0, 0, 0);
     assert_read(1, 1, 4 * MIB);
@@ -101,7 +101,7 @@ TEST_WITH(many_swings_do_not_make_many_readings, setup, teardown)
         insns[1 + 2 * i] = (struct tp_insn)ALLOC_INSN(1, 8192, 10);
         insns[2 + 2 * i] = (struct tp_insn)FREE_INSN(1, 8192, 10);
     }
-    const struct tp_resident *r = play(insns, 1 + 2 * SWINGS);
+    const struct tp_resident *r = resident_of(insns, 1 + 2 * SWINGS);
     free(insns);
     const struct tp_course *c = &r->course;
     uint64_t most = 0;
@@ -135,7 +135,7 @@ TEST_WITH(memory_of_the_engine_is_not_in_it, setup, teardown)
     assert_about(&run->resident.end, 0);
 }
 
-/* `direct` with a state of a MiB, all of it written: it is the policy's. */
+/* `direct` with a state of a MiB, all of it written: it is the strategy's. */
 static struct tp_strategy heavy;
 
 static int heavy_init(void *state, const struct tp_env *env, const void *opts, struct tp_err *e)
@@ -144,7 +144,7 @@ static int heavy_init(void *state, const struct tp_env *env, const void *opts, s
     return tp_strategy_direct.init(state, env, opts, e);
 }
 
-TEST_WITH(the_state_of_a_policy_is_in_it, setup, teardown)
+TEST_WITH(the_state_of_a_strategy_is_in_it, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 1 * MIB, 0)};
     heavy = tp_strategy_direct;

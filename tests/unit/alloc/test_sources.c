@@ -369,7 +369,7 @@ TEST(shuffle_translates_in_any_place_of_the_stack)
     close_stack(&s);
 }
 
-TEST(a_decorator_needs_a_source_below)
+TEST(a_wrapper_needs_a_source_below)
 {
     const struct tp_source_ops *all[] = {&tp_source_meter, &tp_source_limit, &tp_source_fault,
                                          &tp_source_shuffle};

@@ -26,12 +26,12 @@ TEST(test_host)
     assert_string_equal(r->kind, "host");
     assert_int_equal(r->events, 60);
     assert_string_equal(r->label, "arena");
-    assert_string_equal(r->scope, "policy_and_source");
+    assert_string_equal(r->scope, "strategy_and_source");
     assert_true(r->usage && r->throughput && r->latency && r->exact);
     assert_true(r->options.count > 1 && r->repeat_count >= 1);
     assert_true(value_of(r, "peak_reserved", 0) > 4096);
     assert_true(value_of(r, "ns_per_op", 0) > 0);
-    assert_true(isnan(value_of(r, "fits_in", 0)));      /* null: not looked for */
+    assert_true(isnan(value_of(r, "min_capacity", 0))); /* null: not looked for */
     assert_true(isnan(value_of(r, "instructions", 0))); /* not there */
     assert_true(isnan(value_of(r, "peak_reserved", 1)));
     tp_stored_release(&s);
@@ -51,12 +51,12 @@ TEST(test_devices)
     tp_stored_release(&s);
 }
 
-TEST(test_decorators)
+TEST(test_wrappers)
 {
     struct tp_stored s;
     struct tp_err err;
     int seen = 0;
-    assert_int_equal(tp_stored_read(SEEDS "decorated-source.json", &s, &err), TP_OK);
+    assert_int_equal(tp_stored_read(SEEDS "wrapped-source.json", &s, &err), TP_OK);
     for (size_t i = 0; i < s.runs[0].source_options.count; i++) {
         const struct tp_record_option *o = &s.runs[0].source_options.items[i];
         seen += !strcmp(o->name, "shuffle.seed") && !strcmp(o->value, "3");
@@ -94,7 +94,7 @@ TEST(test_newer)
     cJSON_AddStringToObject(memory, "something_new", "!");
     cJSON_ReplaceItemInObject(memory, "peak_reserved_bytes",
                               cJSON_CreateString("18446744073709551615"));
-    cJSON_ReplaceItemInObject(tree, "schema", cJSON_CreateString("tapool.result/1.4"));
+    cJSON_ReplaceItemInObject(tree, "schema", cJSON_CreateString("tapool.result/2.4"));
     assert_int_equal(parse_tree(tree, &s, &err), TP_OK);
     assert_true(value_of(&s.runs[0], "peak_reserved", 0) == 0x1p64);
     tp_stored_release(&s);
@@ -125,12 +125,12 @@ TEST(test_no_json)
     expect("[]", "a.json: the document is no object");
     expect("{}", "a.json: schema is missing");
     expect("{\"schema\": 1}", "a.json: schema is no text");
-    expect("{\"schema\": \"tapool.result/2\"}",
-           "a.json is 'tapool.result/2'; this tapool reads 'tapool.result/1'");
-    expect("{\"schema\": \"tapool.result/10\"}",
-           "a.json is 'tapool.result/10'; this tapool reads 'tapool.result/1'");
-    expect("{\"schema\": \"tapool.info/1\"}",
-           "a.json is 'tapool.info/1'; this tapool reads 'tapool.result/1'");
+    expect("{\"schema\": \"tapool.result/1\"}",
+           "a.json is 'tapool.result/1'; this tapool reads 'tapool.result/2'");
+    expect("{\"schema\": \"tapool.result/20\"}",
+           "a.json is 'tapool.result/20'; this tapool reads 'tapool.result/2'");
+    expect("{\"schema\": \"tapool.info/2\"}",
+           "a.json is 'tapool.info/2'; this tapool reads 'tapool.result/2'");
     struct tp_stored s;
     struct tp_err err;
     assert_int_equal(tp_stored_parse("{\"a\0\":1}", 8, "a.json", &s, &err), TP_EINPUT);
@@ -198,18 +198,18 @@ static const struct {
             {"runs[0].source", NULL},
             {"runs[0].source.name", NULL},
             {"runs[0].source.options", "source.options"},
-            {"runs[0].source.decorators", "source.decorators"},
-            {"runs[0].source.decorators[1].name", "source.decorators"},
-            {"runs[0].source.decorators[1].options", "source.decorators"},
+            {"runs[0].source.wrappers", "source.wrappers"},
+            {"runs[0].source.wrappers[1].name", "source.wrappers"},
+            {"runs[0].source.wrappers[1].options", "source.wrappers"},
             {"runs[0].touch", NULL},
             {"runs[0].latency_scope", NULL},
             {"runs[0].memory", "memory"},
             {"runs[0].memory.class", "memory.class"},
             {"runs[0].source_calls", "source_calls"},
             {"runs[0].throughput", "throughput"},
-            {"runs[0].throughput.low_ns_per_op", "throughput.low_ns_per_op"},
-            {"runs[0].throughput.high_ns_per_op", "throughput.high_ns_per_op"},
-            {"runs[0].throughput.played_once", "throughput.played_once"},
+            {"runs[0].throughput.ci95_low_ns_per_op", "throughput.ci95_low_ns_per_op"},
+            {"runs[0].throughput.ci95_high_ns_per_op", "throughput.ci95_high_ns_per_op"},
+            {"runs[0].throughput.replayed_once", "throughput.replayed_once"},
             {"runs[0].throughput.runs_ns_per_op", "throughput.runs_ns_per_op"},
             {"runs[0].latency", "latency"},
             {"runs[0].instructions", "instructions"},
@@ -289,7 +289,7 @@ TEST(test_figures)
     }
 }
 
-/* What a pass would have measured that was not played is not lacking. */
+/* What a pass would have measured that was not replayed is not lacking. */
 TEST(test_lacking)
 {
     static const char *const passes[] = {"throughput", "latency", "instructions", "resident",
@@ -389,8 +389,8 @@ TEST(test_values)
         {"runs[0].trace.frees", "[]", "is no whole number from 0"},
         {"runs[0].trace.program_hash", "\"abc\"", "is no SHA-256"},
         {"runs[0].latency_scope", "\"both\"", "is no word that is known here"},
-        {"runs[0].throughput.played_once", "1", "is neither true nor false"},
-        {"runs[0].throughput.engine_ns_per_op", "true", "is neither a number nor null"},
+        {"runs[0].throughput.replayed_once", "1", "is neither true nor false"},
+        {"runs[0].throughput.replay_overhead_ns_per_op", "true", "is neither a number nor null"},
         {"runs", "{}", "is no list"},
         {"runs", "[[]]", ""},
     };
@@ -461,13 +461,13 @@ static void expect_refused(const char *path, const char *value, const char *part
 
 TEST(test_comparable)
 {
-    expect_refused("runs[0].latency_scope", "policy",
-                   "their times hold 'policy_and_source' and 'policy'");
+    expect_refused("runs[0].latency_scope", "strategy",
+                   "their times hold 'strategy_and_source' and 'strategy'");
     expect_refused("runs[0].touch", "none", "blocks were touched 'first' and 'none'");
     expect_refused("runs[0].trace.kind", "device", "the kind of trace is 'host' and 'device'");
     expect_refused("runs[0].trace.program_hash",
                    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-                   "played different programs: ");
+                   "replayed different programs: ");
 }
 
 /* A limit is a setting; all other layers make another source. */

@@ -20,7 +20,7 @@ TEST(the_same_stream_gets_the_newest_without_waiting)
     close_pool(r);
 }
 
-TEST(only_an_equal_granted_size_is_reused)
+TEST(only_an_equal_allocated_size_is_reused)
 {
     struct rig *r = open_pool("");
     tp_addr a = get(r, 0, 4 * KIB);
@@ -503,7 +503,7 @@ TEST(rounding_decides_what_shares_a_bin)
     assert_int_equal(calls_for_1000_sizes("round=eighth", 100001), 1);
     static const struct {
         const char *options;
-        uint64_t size, granted;
+        uint64_t size, allocated;
     } cases[] = {{"", 1, 512},
                  {"", 512, 512},
                  {"", 513, 1024},
@@ -519,10 +519,10 @@ TEST(rounding_decides_what_shares_a_bin)
                  {"round=eighth", 2040, 2048}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct rig *r = open_pool(cases[i].options);
-        assert_int_equal(r->s->usable(r->st, get(r, 0, cases[i].size)), cases[i].granted);
+        assert_int_equal(r->s->usable(r->st, get(r, 0, cases[i].size)), cases[i].allocated);
         struct rig_walk w = rig_walk(r);
-        assert_int_equal(w.sums[TP_WALK_LIVE], cases[i].granted);
-        assert_int_equal(w.sums[TP_WALK_INTERNAL], r->account.reserved - cases[i].granted);
+        assert_int_equal(w.sums[TP_WALK_LIVE], cases[i].allocated);
+        assert_int_equal(w.sums[TP_WALK_INTERNAL], r->account.reserved - cases[i].allocated);
         close_pool(r);
     }
 }
@@ -584,7 +584,7 @@ TEST(adopted_blocks_are_binned)
     assert_int_equal(r->s->adopt(r->st, NULL, addr + 256, &rq, &b), TP_EINVAL);
     assert_int_equal(r->s->adopt(r->st, NULL, addr, &rq, &b), TP_OK);
     assert_int_equal(b.addr, addr);
-    assert_int_equal(b.granted, 1536);
+    assert_int_equal(b.allocated, 1536);
     assert_int_equal(r->s->adopt(r->st, NULL, addr, &rq, &b), TP_EINVAL);
     rig_walk(r);
     put(r, 1, addr, 1500);
@@ -595,7 +595,7 @@ TEST(adopted_blocks_are_binned)
     r = open_pool("round=pow2");
     assert_int_equal(tp_src_get(r->env.source, 1536, 512, &addr), TP_OK);
     assert_int_equal(r->s->adopt(r->st, NULL, addr, &rq, &b), TP_OK);
-    assert_int_equal(b.granted, 1536);
+    assert_int_equal(b.allocated, 1536);
     put(r, 1, addr, 1500);
     assert_true(get(r, 1, 1500) != addr);
     close_pool(r);
@@ -616,7 +616,7 @@ TEST(a_reset_frees_every_live_block)
     close_pool(r);
 }
 
-TEST(resize_stays_where_the_grant_is_the_same)
+TEST(resize_stays_where_the_allocation_is_the_same)
 {
     struct rig *r = open_pool("");
     tp_addr a = get(r, 1, 600);
@@ -624,7 +624,7 @@ TEST(resize_stays_where_the_grant_is_the_same)
     struct tp_block b;
     assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_OK);
     assert_int_equal(b.addr, a);
-    assert_int_equal(b.granted, 1024);
+    assert_int_equal(b.allocated, 1024);
     assert_int_equal(try_put(r, 1, a, 600), TP_EINVAL); /* it has 1,024 now */
     rq.size = 1025;
     assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);

@@ -151,7 +151,7 @@ static void look_at_each(void *st)
 
 TEST(the_same_decisions)
 {
-    enum { STREAMS_HERE = 150, PLAYED = 30000 };
+    enum { STREAMS_HERE = 150, REPLAYED = 30000 };
     static const char *const options[] = {"", "threshold=64KiB", "max_cached=40",
                                           "cross_stream=wait", "cross_stream=never"};
     (void)state;
@@ -160,13 +160,13 @@ TEST(the_same_decisions)
         cfg.limit = o % 2 ? "capacity=300KiB" : NULL;
         struct twins t = {open_with(cfg), open_with(cfg), .make_plain = look_at_each};
         unsigned filed = 0; /* steps with ranks */
-        for (unsigned i = 0; i < PLAYED; i++) {
+        for (unsigned i = 0; i < REPLAYED; i++) {
             twins_step(&t, i, STREAMS_HERE);
             assert_int_equal(pool_of(t.quick)->cache.cached_bytes,
                              pool_of(t.plain)->cache.cached_bytes);
             filed += pool_of(t.quick)->ranks != NULL;
         }
-        assert_true(filed > PLAYED / 2);
+        assert_true(filed > REPLAYED / 2);
         twins_are_alike(&t);
         close_pool(t.quick);
         close_pool(t.plain);

@@ -156,7 +156,7 @@ TEST(no_stream_gets_what_another_works_on)
 /* ---- failing bookkeeping and sources, with streams ---- */
 
 /* Returns what was refused for lack of bookkeeping memory; nothing may get lost by it. */
-static uint64_t play_streams(struct rig *r)
+static uint64_t replay_streams(struct rig *r)
 {
     struct owned owned[24] = {{0}};
     uint64_t failures = 0;
@@ -192,7 +192,7 @@ TEST(failing_bookkeeping_loses_nothing)
     for (uint64_t n = 1, calls = 1; n <= calls; n++) {
         struct rig *r = open_with((struct rig_cfg){.meta_fail_at = n});
         r->random = 7;
-        uint64_t failures = play_streams(r);
+        uint64_t failures = replay_streams(r);
         calls = r->meta.calls;
         assert_int_equal(failures, n <= calls);
         close_pool(r);
@@ -209,7 +209,7 @@ TEST(failing_sources_lose_nothing)
             struct rig *r =
                 open_with((struct rig_cfg){.options = "threshold=20KiB", .fault = spec});
             r->random = 7;
-            assert_int_equal(play_streams(r), 0);
+            assert_int_equal(replay_streams(r), 0);
             if (!i)
                 assert_int_equal(r->account.refused_puts, 1);
             close_pool(r);

@@ -1,5 +1,5 @@
-/* How several threads play a window, without any thread: a plan is played by a scheduler that picks
- * any worker whose next step may go on.
+/* How several threads replay a window, without any thread: a plan is replayed by a scheduler that
+ * picks any worker whose next step may go on.
  *
  * Whatever the instructions are, even those that no program has (a free of what is not live, an
  * alloc into a live slot), some worker can always go on: so no program has an order that is
@@ -59,10 +59,11 @@ static void step_over(struct tp_thread_plan *plan, const struct tp_insn *step)
         plan->cells[step->slot + 1].packed = (step->gap_ns & TP_TURN_NUMBER) + 1;
 }
 
-/* Plays the plan in a random order; returns how many steps were played before none could go on. */
-static uint32_t play(struct tp_thread_plan *plan, struct tp_random *r, uint32_t *when)
+/* Replays the plan in a random order; returns how many steps were replayed before none could go on.
+ */
+static uint32_t replay(struct tp_thread_plan *plan, struct tp_random *r, uint32_t *when)
 {
-    uint32_t next[LANES_MAX] = {0}, played = 0, stuck = 0;
+    uint32_t next[LANES_MAX] = {0}, replayed = 0, stuck = 0;
     while (stuck < plan->worker_count) {
         uint32_t first = (uint32_t)tp_random_below(r, plan->worker_count);
         for (stuck = 0; stuck < plan->worker_count; stuck++) {
@@ -72,11 +73,11 @@ static uint32_t play(struct tp_thread_plan *plan, struct tp_random *r, uint32_t 
             if (next[l] == worker->count || !may_go_on(plan, step))
                 continue;
             step_over(plan, step);
-            when[plan->origin[worker->first + next[l]++]] = ++played;
+            when[plan->origin[worker->first + next[l]++]] = ++replayed;
             break;
         }
     }
-    return played;
+    return replayed;
 }
 
 static uint32_t operations(void)
@@ -87,8 +88,8 @@ static uint32_t operations(void)
     return count;
 }
 
-/* Instructions of one thread were played in the order of the program, and those of one object where
- * the program is sound. */
+/* Instructions of one thread were replayed in the order of the program, and those of one object
+ * where the program is sound. */
 static void check_order(const uint32_t *when, uint32_t workers, bool sound)
 {
     uint32_t by_lane[LANES_MAX] = {0}, by_slot[SLOTS] = {0};
@@ -118,7 +119,7 @@ static void one_round(struct tp_random *r, bool sound, uint32_t workers)
     memset(when, 0, sizeof when);
     tp_plan_part(&plan, &w, 0, COUNT);
     tp_plan_load(&plan, slots);
-    assert_int_equal(play(&plan, r, when), operations());
+    assert_int_equal(replay(&plan, r, when), operations());
     check_order(when, workers, sound);
     tp_plan_store(&plan, slots);
     for (uint32_t s = 0; sound && s < SLOTS; s++)

@@ -24,76 +24,76 @@ TEST(a_segment_has_2_20_or_its_own_mib)
     }
 }
 
-PLAYS(large_segments_may_be_larger, open_torch("conf={large_segment_size_mb:32,backend:native}"),
-      "2M reserved=32M")
+REPLAYS(large_segments_may_be_larger, open_torch("conf={large_segment_size_mb:32,backend:native}"),
+        "2M reserved=32M")
 
 /* ---- splitting and merging ---- */
 
-PLAYS(small_blocks_are_split_to_512_bytes, open_torch(""), "a=1M 1M-512@a+1M 1@a+2M-512 gets=1")
+REPLAYS(small_blocks_are_split_to_512_bytes, open_torch(""), "a=1M 1M-512@a+1M 1@a+2M-512 gets=1")
 
-PLAYS(a_large_rest_is_split_off_if_it_has_more_than_1_mib, open_torch(""),
-      "a=9M 8M@a+9M b=2M@a+17M:3M -b b=2M-512@a+17M:2M-512")
+REPLAYS(a_large_rest_is_split_off_if_it_has_more_than_1_mib, open_torch(""),
+        "a=9M 8M@a+9M b=2M@a+17M:3M -b b=2M-512@a+17M:2M-512")
 
-PLAYS(free_neighbours_become_one_block, open_torch(""),
-      "a0=5M a1=5M a2=5M a3=5M -a0 -a2 spans=2 -a1 largest=15M 15M@a0 gets=1")
+REPLAYS(free_neighbours_become_one_block, open_torch(""),
+        "a0=5M a1=5M a2=5M a3=5M -a0 -a2 spans=2 -a1 largest=15M 15M@a0 gets=1")
 
-PLAYS(segments_are_never_joined, open_torch(""), "a=10M b=10M -a -b spans=2")
+REPLAYS(segments_are_never_joined, open_torch(""), "a=10M b=10M -a -b spans=2")
 
 /* ---- which block ---- */
 
-PLAYS(the_smallest_block_serves_and_of_equal_ones_the_first, open_torch(""),
-      "a=30M b=16M c=16M -c -a -b 14M@b 15M@c 15M@a")
+REPLAYS(the_smallest_block_serves_and_of_equal_ones_the_first, open_torch(""),
+        "a=30M b=16M c=16M -c -a -b 14M@b 15M@c 15M@a")
 
-PLAYS(small_and_large_requests_share_nothing, open_torch(""), "a=4M -a 1M reserved=22M")
+REPLAYS(small_and_large_requests_share_nothing, open_torch(""), "a=4M -a 1M reserved=22M")
 
-PLAYS(streams_share_nothing, open_torch(""), "a=4M/1 -a/1 4M/2@!a 4M@!a 4M/1@a")
+REPLAYS(streams_share_nothing, open_torch(""), "a=4M/1 -a/1 4M/2@!a 4M@!a 4M/1@a")
 
 /* ---- other streams ---- */
 
-PLAYS(a_block_waits_for_the_streams_that_used_it, open_torch(""),
-      "a=4M use:a/1 -a cached=4M 4M@a+4M later 4M@a")
+REPLAYS(a_block_waits_for_the_streams_that_used_it, open_torch(""),
+        "a=4M use:a/1 -a cached=4M 4M@a+4M later 4M@a")
 
-PLAYS(a_block_that_another_stream_frees_waits_for_it, open_torch(""),
-      "a=4M -a/3 4M@a+4M later 4M@a")
+REPLAYS(a_block_that_another_stream_frees_waits_for_it, open_torch(""),
+        "a=4M -a/3 4M@a+4M later 4M@a")
 
 /* ---- memory is short ---- */
 
-PLAYS(idle_segments_go_back_before_it_is_out_of_memory, open_limited("", "capacity=40MiB"),
-      "a=30M b=1M/1 -a 38M refused_gets=1 reserved=40M -b/1 39M! reserved=38M retries=2")
+REPLAYS(free_segments_go_back_before_it_is_out_of_memory, open_limited("", "capacity=40MiB"),
+        "a=30M b=1M/1 -a 38M refused_gets=1 reserved=40M -b/1 39M! reserved=38M retries=2")
 
-PLAYS(a_split_limit_gives_back_what_suffices,
-      open_limited("conf=max_split_size_mb:30", "capacity=150MiB"),
-      "a=40M b=60M c=12M -a -b -c 90M " /* 60 and 40 go, 12 stays */
-      "reserved=102M retries=0" /* PyTorch counts whole releases */)
+REPLAYS(a_split_limit_gives_back_what_suffices,
+        open_limited("conf=max_split_size_mb:30", "capacity=150MiB"),
+        "a=40M b=60M c=12M -a -b -c 90M " /* 60 and 40 go, 12 stays */
+        "reserved=102M retries=0" /* PyTorch counts whole releases */)
 
 /* 60 MiB are refused beside 140 of 150. The 100 MiB, which would leave too much over, suffice: they
  * go alone, and that is no retry. */
-PLAYS(a_split_limit_gives_back_one_that_suffices,
-      open_limited("conf=max_split_size_mb:30", "capacity=150MiB"),
-      "a=40M b=100M -a -b 60M reserved=100M retries=0")
+REPLAYS(a_split_limit_gives_back_one_that_suffices,
+        open_limited("conf=max_split_size_mb:30", "capacity=150MiB"),
+        "a=40M b=100M -a -b 60M reserved=100M retries=0")
 
 /* Of the own stream only 40 MiB are of the limit's size, which is not enough: then all goes that is
  * idle, of other streams too. */
-PLAYS(what_does_not_suffice_is_followed_by_all_that_is_idle,
-      open_limited("conf=max_split_size_mb:30", "capacity=100MiB"),
-      "a=40M b=12M c=36M/1 -a -b -c/1 90M reserved=90M puts=3 retries=1")
+REPLAYS(what_does_not_suffice_is_followed_by_all_that_is_idle,
+        open_limited("conf=max_split_size_mb:30", "capacity=100MiB"),
+        "a=40M b=12M c=36M/1 -a -b -c/1 90M reserved=90M puts=3 retries=1")
 
 /* Before all that is idle goes, blocks that wait for other streams are waited for. */
-PLAYS(blocks_that_wait_go_back_too_when_memory_is_short, open_limited("", "capacity=40MiB"),
-      "a=30M use:a/1 -a 38M waits=1 reserved=38M")
+REPLAYS(blocks_that_wait_go_back_too_when_memory_is_short, open_limited("", "capacity=40MiB"),
+        "a=30M use:a/1 -a 38M waits=1 reserved=38M")
 
-PLAYS(a_share_of_the_memory_is_the_limit,
-      open_limited("conf=per_process_memory_fraction:0.5", "capacity=100MiB"),
-      "48M 1M+1! refused_gets=0 " /* the driver is not asked */
-      "retries=1 1M")
+REPLAYS(a_share_of_the_memory_is_the_limit,
+        open_limited("conf=per_process_memory_fraction:0.5", "capacity=100MiB"),
+        "48M 1M+1! refused_gets=0 " /* the driver is not asked */
+        "retries=1 1M")
 
 /* Two searches passed over the free 30 MiB and one over the free 34 MiB when 64 MiB exceed the half
  * of the memory: the older go, which is enough, and the younger stay. */
-PLAYS(garbage_of_the_average_age_goes_back,
-      open_limited("conf={per_process_memory_fraction:1.0,garbage_collection_threshold:0.5}",
-                   "capacity=100MiB"),
-      "a=30M b=34M -a c=2M " /* of the 30 MiB */
-      "-b -c b=32M -b 36M reserved=70M")
+REPLAYS(garbage_of_the_average_age_goes_back,
+        open_limited("conf={per_process_memory_fraction:1.0,garbage_collection_threshold:0.5}",
+                     "capacity=100MiB"),
+        "a=30M b=34M -a c=2M " /* of the 30 MiB */
+        "-b -c b=32M -b 36M reserved=70M")
 
 /* Three idle segments are 9, 3 and 1 searches old when 144 MiB exceed half of 200 by 44. Their
  * average is 4.3: the 30 MiB go, and 14 are still too much. The average of what is left is 2: the
@@ -130,11 +130,11 @@ TEST(garbage_is_collected_until_it_suffices)
 }
 
 /* A share of nothing is not the same as none. */
-PLAYS(a_share_of_0_leaves_no_memory,
-      open_limited("conf=per_process_memory_fraction:0", "capacity=100MiB"), "1!")
+REPLAYS(a_share_of_0_leaves_no_memory,
+        open_limited("conf=per_process_memory_fraction:0", "capacity=100MiB"), "1!")
 
-PLAYS(empty_cache_gives_whole_segments_back, open_torch(""),
-      "a=30M b=4M 4M -a -b trim reserved=20M")
+REPLAYS(empty_cache_gives_whole_segments_back, open_torch(""),
+        "a=30M b=4M 4M -a -b trim reserved=20M")
 
 /* ---- breaking rules ---- */
 

@@ -40,7 +40,7 @@ TEST(sizes_are_rounded_up_to_powers_of_two)
                                         {UINT64_C(21904333210), 32 * GIB} /* 20.4 GiB */};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct rig *r = open_host("");
-        assert_int_equal(get_block(r, 0, sizes[i][0]).granted, sizes[i][1]);
+        assert_int_equal(get_block(r, 0, sizes[i][0]).allocated, sizes[i][1]);
         assert_int_equal(reserved(r), round_up(sizes[i][1], 4096));
         rig_end(r);
     }
@@ -52,62 +52,62 @@ TEST(above_the_threshold_they_are_not)
                                           "conf=pinned_max_cached_size_mb:64"};
     for (size_t i = 0; i < 2; i++) {
         struct rig *r = open_host(options[i]);
-        assert_int_equal(get_block(r, 0, 64 * MIB).granted, 64 * MIB);
-        assert_int_equal(get_block(r, 0, 33 * MIB).granted, 64 * MIB);
-        assert_int_equal(get_block(r, 0, UINT64_C(21904333210)).granted, UINT64_C(21904333210));
+        assert_int_equal(get_block(r, 0, 64 * MIB).allocated, 64 * MIB);
+        assert_int_equal(get_block(r, 0, 33 * MIB).allocated, 64 * MIB);
+        assert_int_equal(get_block(r, 0, UINT64_C(21904333210)).allocated, UINT64_C(21904333210));
         rig_end(r);
     }
 }
 
 /* ---- free lists ---- */
 
-PLAYS(the_block_freed_last_serves_first, open_host(""), "a=3M b=4M -b -a 4M-1@a 2M+1@b gets=2")
+REPLAYS(the_block_freed_last_serves_first, open_host(""), "a=3M b=4M -b -a 4M-1@a 2M+1@b gets=2")
 
-PLAYS(sizes_share_nothing, open_host(""), "t=32M -t 16M 33M reserved=112M cached=32M")
+REPLAYS(sizes_share_nothing, open_host(""), "t=32M -t 16M 33M reserved=112M cached=32M")
 
 /* The case that PyTorch's pull request 192722 describes. */
-PLAYS(a_block_that_is_too_small_does_not_serve,
-      open_host("conf={pinned_max_round_threshold_mb:128,pinned_max_cached_size_mb:1024}"),
-      "a=200M b=150M -a -b l=180M@a:200M 140M@b gets=2")
+REPLAYS(a_block_that_is_too_small_does_not_serve,
+        open_host("conf={pinned_max_round_threshold_mb:128,pinned_max_cached_size_mb:1024}"),
+        "a=200M b=150M -a -b l=180M@a:200M 140M@b gets=2")
 
-PLAYS(what_is_too_large_to_keep_goes_back_at_once, open_host("conf=pinned_max_cached_size_mb:64"),
-      "a=64M b=65M -a reserved=129M -b reserved=64M")
+REPLAYS(what_is_too_large_to_keep_goes_back_at_once, open_host("conf=pinned_max_cached_size_mb:64"),
+        "a=64M b=65M -a reserved=129M -b reserved=64M")
 
-PLAYS(emptying_gives_all_free_blocks_back, open_host(""),
-      "a=1M b=2M 8M -a -b trim:2M reserved=10M trim reserved=8M")
+REPLAYS(emptying_gives_all_free_blocks_back, open_host(""),
+        "a=1M b=2M 8M -a -b trim:2M reserved=10M trim reserved=8M")
 
-PLAYS(without_memory_nothing_is_tried_again,
-      open_device(&tp_strategy_torch_pinned, "", "capacity=95MiB"),
-      "a=64M -a later 32M! " /* 64 MiB are free, in another list, and 31 are left */
-      "40M@a 40M! retries=0")
+REPLAYS(without_memory_nothing_is_tried_again,
+        open_device(&tp_strategy_torch_pinned, "", "capacity=95MiB"),
+        "a=64M -a later 32M! " /* 64 MiB are free, in another list, and 31 are left */
+        "40M@a 40M! retries=0")
 
 /* ---- streams ---- */
 
-PLAYS(a_freed_block_waits_for_the_streams_that_used_it, open_pinned(""),
-      "a=1M use:a/2 -a/1 done:0 done:1 1M@!a " /* stream 2 may still work on it */
-      "done:2 1M/3@a" /* any stream may have it then */)
+REPLAYS(a_freed_block_waits_for_the_streams_that_used_it, open_pinned(""),
+        "a=1M use:a/2 -a/1 done:0 done:1 1M@!a " /* stream 2 may still work on it */
+        "done:2 1M/3@a" /* any stream may have it then */)
 
 /* Events are looked at in the order of their recording. */
-PLAYS(an_event_holds_back_those_behind_it, open_pinned(""),
-      "a=1M b=2M/1 -a -b/1 done:1 2M/1@!b done:0 2M/1@b 1M/1@a")
+REPLAYS(an_event_holds_back_those_behind_it, open_pinned(""),
+        "a=1M b=2M/1 -a -b/1 done:1 2M/1@!b done:0 2M/1@b 1M/1@a")
 
-PLAYS(of_one_stream_nothing_waits, open_host("conf=pinned_use_background_threads:True"),
-      "a=1M -a 1M@a")
+REPLAYS(of_one_stream_nothing_waits, open_host("conf=pinned_use_background_threads:True"),
+        "a=1M -a 1M@a")
 
 /* ---- the reserved segment ---- */
 
-PLAYS(the_reserved_segment_serves_until_it_is_used_up,
-      open_host("conf=pinned_reserve_segment_size_mb:4"),
-      "reserved=0 a=1 reserved=4M 2M@a+4K 2M " /* no room: 4 KiB are missing */
-      "reserved=6M 1M@a+2052K -a 1@a")
+REPLAYS(the_reserved_segment_serves_until_it_is_used_up,
+        open_host("conf=pinned_reserve_segment_size_mb:4"),
+        "reserved=0 a=1 reserved=4M 2M@a+4K 2M " /* no room: 4 KiB are missing */
+        "reserved=6M 1M@a+2052K -a 1@a")
 
-PLAYS(what_goes_back_of_it_is_lost, open_host("conf=pinned_reserve_segment_size_mb:4"),
-      "a=1M -a trim dead=1M 1M@a+1M reserved=4M")
+REPLAYS(what_goes_back_of_it_is_lost, open_host("conf=pinned_reserve_segment_size_mb:4"),
+        "a=1M -a trim dead=1M 1M@a+1M reserved=4M")
 
-PLAYS(without_room_for_it_requests_fail,
-      open_device(&tp_strategy_torch_pinned, "conf=pinned_reserve_segment_size_mb:64",
-                  "capacity=32MiB"),
-      "1M! reserved=0")
+REPLAYS(without_room_for_it_requests_fail,
+        open_device(&tp_strategy_torch_pinned, "conf=pinned_reserve_segment_size_mb:64",
+                    "capacity=32MiB"),
+        "1M! reserved=0")
 
 /* ---- settings ---- */
 

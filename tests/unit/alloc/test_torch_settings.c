@@ -2,12 +2,12 @@
 #include "tests/unit/scenario.h"
 #include "tests/unit/torch_rig.h"
 
-PLAYS(blocks_from_the_split_limit_on_are_not_split, open_torch("conf=max_split_size_mb:40"),
-      "a=60M -a 8M@!a 40M@!a " /* 20 MiB are too much to leave over */
-      "b=40M+512@a:60M")
+REPLAYS(blocks_from_the_split_limit_on_are_not_split, open_torch("conf=max_split_size_mb:40"),
+        "a=60M -a 8M@!a 40M@!a " /* 20 MiB are too much to leave over */
+        "b=40M+512@a:60M")
 
-PLAYS(what_may_be_left_over_can_be_set,
-      open_torch("conf={max_split_size_mb:40,max_non_split_rounding_mb:21}"), "a=60M -a 40M@a")
+REPLAYS(what_may_be_left_over_can_be_set,
+        open_torch("conf={max_split_size_mb:40,max_non_split_rounding_mb:21}"), "a=60M -a 40M@a")
 
 TEST(sizes_are_rounded_to_divisions_of_powers_of_two)
 {
@@ -184,7 +184,7 @@ TEST(a_pool_without_splitting)
         put(r, 0, a, 4 * MIB);
         struct tp_block again = get_block(r, 0, 3 * MIB);
         assert_int_equal(again.addr, a);
-        assert_int_equal(again.granted, (i ? 4 : 20) * MIB);
+        assert_int_equal(again.allocated, (i ? 4 : 20) * MIB);
     }
     assert_int_equal(tp_torch_choose_pool(r->st, 0), TP_OK);
     rig_end(r);
@@ -338,15 +338,15 @@ TEST(the_rules_of_other_devices)
 
 TEST(an_ascend_request_takes_32_bytes_more)
 {
-    play(open_torch("allocator=npu"), "a=512 480@a+1K 1@a+1536");
-    play(open_torch(""), "a=512 480@a+512");
+    replay(open_torch("allocator=npu"), "a=512 480@a+1K 1@a+1536");
+    replay(open_torch(""), "a=512 480@a+512");
 }
 
 /* Where segments grow, torch_npu begins requests of 2 MiB at multiples of 16 KiB of the segment;
  * the bytes in front are free. */
-PLAYS(a_large_ascend_request_begins_at_16_kib,
-      open_torch("allocator=npu,conf=expandable_segments:True"),
-      "a=3M 3M@a+3088K 2M@a+6176K 2047K@a+8421888")
+REPLAYS(a_large_ascend_request_begins_at_16_kib,
+        open_torch("allocator=npu,conf=expandable_segments:True"),
+        "a=3M 3M@a+3088K 2M@a+6176K 2047K@a+8421888")
 
 TEST(settings_that_are_not_simulated_are_refused)
 {
@@ -390,8 +390,8 @@ TEST(settings_that_pytorch_takes_are_taken)
 
 /* Of segments that have the limit's size the first serves one request; what is freed is whole again
  * and as large as the limit, which no smaller request gets. */
-PLAYS(a_split_limit_of_a_segment_keeps_whole_ones, open_torch("conf=max_split_size_mb:20"),
-      "a=5M 4M@a+5M reserved=20M -a+5M:4M -a 5M reserved=40M")
+REPLAYS(a_split_limit_of_a_segment_keeps_whole_ones, open_torch("conf=max_split_size_mb:20"),
+        "a=5M 4M@a+5M reserved=20M -a+5M:4M -a 5M reserved=40M")
 
 TEST(recorded_settings_are_found)
 {

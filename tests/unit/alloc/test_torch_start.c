@@ -1,4 +1,4 @@
-/* `torch` begins with the heap of a recording: its blocks go to the objects of the prologue, in
+/* `torch` begins with the heap of a recording: its blocks go to the objects of the initial_heap, in
  * their order, and what is free between them serves as it did there. */
 #include "tests/unit/conformance.h"
 
@@ -83,11 +83,11 @@ TEST(blocks_lie_as_recorded)
     for (size_t i = 0; i < BLOCKS; i++)
         assert_int_equal(ask(r, (uint16_t)stream_of(i), blocks[i].requested, &b[i]), TP_OK);
     assert_int_equal(b[1].addr, b[0].addr + KIB);
-    assert_int_equal(b[0].granted, KIB);
-    assert_int_equal(b[1].granted, 512);
-    assert_int_equal(b[2].granted, 8 * MIB);
+    assert_int_equal(b[0].allocated, KIB);
+    assert_int_equal(b[1].allocated, 512);
+    assert_int_equal(b[2].allocated, 8 * MIB);
     assert_int_equal(b[3].addr, b[2].addr + 12 * MIB);
-    assert_int_equal(b[3].granted, 8 * MIB); /* the rest of less than 1 MiB was not split off */
+    assert_int_equal(b[3].allocated, 8 * MIB); /* the rest of less than 1 MiB was not split off */
     assert_int_equal(get(r, 0, KIB), b[0].addr - KIB); /* the smallest free block of stream 0 */
     assert_int_equal(get(r, 1, 3 * MIB), b[2].addr + 8 * MIB);
     assert_int_equal(r->account.gets, 3); /* nothing more was needed */

@@ -146,7 +146,7 @@ TEST(what_parts_segments)
     assert_int_equal(tp_torch_segments(r->st), COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         struct tp_block got = get_block(r, s[i].stream, b[i].requested);
-        assert_int_equal(got.granted, b[i].requested);
+        assert_int_equal(got.allocated, b[i].requested);
     }
     rig_end(r);
 }

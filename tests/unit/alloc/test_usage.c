@@ -9,7 +9,7 @@
 enum { SLOTS = 40, THREADS = 3, DEVICES = 3, MARKS = 200, INSNS = 1800 };
 
 struct model_device {
-    uint64_t now[TP_CURVE_VALUES];  /* requested, granted, reserved */
+    uint64_t now[TP_CURVE_VALUES];  /* requested, allocated, reserved */
     uint64_t high[TP_CURVE_VALUES]; /* inside the instruction */
     uint64_t calls[TP_CURVE_CALLS];
     bool threads[THREADS];
@@ -106,7 +106,8 @@ static void model_point(struct model_device *d, uint64_t event, const uint64_t *
 static void model_follow(struct model_device *d, uint64_t event)
 {
     struct tp_phase *phase = &d->phases[d->phase];
-    uint64_t *const peaks[] = {&phase->peak_requested, &phase->peak_granted, &phase->peak_reserved};
+    uint64_t *const peaks[] = {&phase->peak_requested, &phase->peak_allocated,
+                               &phase->peak_reserved};
     high_water(d);
     for (int v = 0; v < TP_CURVE_VALUES; v++) {
         if (d->high[v] > d->peaks[v])
@@ -207,7 +208,7 @@ static void random_insns(struct tp_insn *insns, size_t count, size_t before)
 static void check_device(const struct tp_device_run *d, const struct model_device *m)
 {
     assert_int_equal(d->peak_requested, m->peaks[0]);
-    assert_int_equal(d->peak_granted, m->peaks[1]);
+    assert_int_equal(d->peak_allocated, m->peaks[1]);
     assert_int_equal(d->peak_reserved, m->peaks[2]);
     assert_int_equal(d->end_reserved, m->now[2]);
     assert_int_equal(d->gets, m->calls[TP_CURVE_GETS]);
@@ -226,9 +227,9 @@ static void check_device(const struct tp_device_run *d, const struct model_devic
         assert_int_equal(d->phases[i].first_event, m->phases[i].first_event);
         assert_int_equal(d->phases[i].times, m->phases[i].times);
         assert_int_equal(d->phases[i].peak_requested, m->phases[i].peak_requested);
-        assert_int_equal(d->phases[i].peak_granted, m->phases[i].peak_granted);
+        assert_int_equal(d->phases[i].peak_allocated, m->phases[i].peak_allocated);
         assert_int_equal(d->phases[i].peak_reserved, m->phases[i].peak_reserved);
-        assert_true(d->phases[i].peak_reserved >= d->phases[i].peak_granted);
+        assert_true(d->phases[i].peak_reserved >= d->phases[i].peak_allocated);
     }
 }
 
@@ -290,12 +291,12 @@ TEST_WITH(a_moment_is_on_the_curve, setup, teardown)
         assert_int_equal(d->curve.points[i].event, points[i].event);
         assert_memory_equal(d->curve.points[i].bytes, points[i].bytes, sizeof points[i].bytes);
     }
-    assert_int_equal(d->peak_granted, 5 * PAGE);
+    assert_int_equal(d->peak_allocated, 5 * PAGE);
     assert_int_equal(d->peak_reserved, 10 * PAGE);
     assert_int_equal(d->peak_reserved_event, 4);
 }
 
-TEST_WITH(a_long_prologue_is_one_point, setup, teardown)
+TEST_WITH(a_long_initial_heap_is_one_point, setup, teardown)
 {
     struct tp_insn before[200];
     for (uint32_t i = 0; i < 200; i++)
@@ -347,7 +348,7 @@ TEST_WITH(a_long_curve_is_bounded_and_loses_no_peak, setup, teardown)
             insns[i] = realloc_insn(0, size = 2 * (1 + random_below(20 * PAGE)), 1);
     }
     insns[33333].size = 60 * PAGE; /* requested is highest */
-    insns[66665].size = 59 * PAGE; /* granted is highest while this one is copied */
+    insns[66665].size = 59 * PAGE; /* allocated is highest while this one is copied */
     insns[66666].size = 59 * PAGE;
     insns[44443].size = 57 * PAGE; /* reserved is highest in a moment of this one */
     insns[44444].size = 57 * PAGE + 1;
@@ -356,12 +357,12 @@ TEST_WITH(a_long_curve_is_bounded_and_loses_no_peak, setup, teardown)
     const struct tp_device_run *d = replay(&cfg);
     const struct tp_curve *c = &d->curve;
     assert_int_equal(d->peak_requested, 60 * PAGE);
-    assert_int_equal(d->peak_granted, 118 * PAGE);
+    assert_int_equal(d->peak_allocated, 118 * PAGE);
     assert_int_equal(d->peak_reserved, (57 + 58 + 2 + 7) * PAGE);
     assert_int_equal(d->peak_reserved_event, 44445);
     assert_in_range(c->count, TP_CURVE_POINTS / 4, TP_CURVE_POINTS);
     assert_int_equal(highest(c, TP_CURVE_REQUESTED), d->trace_peak_requested);
-    assert_int_equal(highest(c, TP_CURVE_GRANTED), d->peak_granted);
+    assert_int_equal(highest(c, TP_CURVE_ALLOCATED), d->peak_allocated);
     assert_int_equal(highest(c, TP_CURVE_RESERVED), d->peak_reserved);
     assert_int_equal(c->points[0].event, 0);
     for (uint32_t i = 1; i < c->count; i++)
@@ -422,7 +423,7 @@ TEST_WITH(a_phase_that_comes_again_adds_to_the_first, setup, teardown)
         assert_int_equal(d->phases[i].first_event, phases[i].first_event);
         assert_int_equal(d->phases[i].times, phases[i].times);
         assert_int_equal(d->phases[i].peak_requested, phases[i].peak_requested);
-        assert_int_equal(d->phases[i].peak_granted, phases[i].peak_granted);
+        assert_int_equal(d->phases[i].peak_allocated, phases[i].peak_allocated);
         assert_int_equal(d->phases[i].peak_reserved, phases[i].peak_reserved);
     }
 }
@@ -470,7 +471,7 @@ static void hear(void *ctx, const char *pass, double fraction)
     h->passes[h->count++] = pass;
 }
 
-TEST_WITH(the_next_pass_has_a_name_of_its_own, setup, teardown)
+TEST_WITH(the_warm_calls_has_a_name_of_its_own, setup, teardown)
 {
     const struct tp_insn insns[] = {ALLOC_INSN(0, 1, 0), FREE_INSN(0, 1, 0)};
     struct tp_replay_cfg cfg = on_virtual(program_of(NULL, 0, insns, COUNT(insns), 0, true));

@@ -57,7 +57,7 @@ TEST_WITH(what_is_correct_is_verified, setup, teardown)
             struct tp_replay_cfg cfg = on(sources[i % 2], correct[i / 2], p);
             cfg.touch = (enum tp_touch)((number + i) % 3);
             assert_verified(&cfg);
-            cfg.drop_prologue = true;
+            cfg.drop_initial_heap = true;
             assert_verified(&cfg);
         }
     }
@@ -145,7 +145,7 @@ TEST_WITH(a_wrong_block_is_found_where_it_is_handed_out, setup, teardown)
     }
 }
 
-/* With decorators between: it is the meter on top that knows the ranges. */
+/* With wrappers between: it is the meter on top that knows the ranges. */
 TEST_WITH(a_range_is_known_whatever_lies_below_the_meter, setup, teardown)
 {
     static uint64_t room[OPTION_WORDS];
@@ -181,7 +181,7 @@ TEST_WITH(an_overlap_of_one_byte_is_found, setup, teardown)
     }
 }
 
-TEST_WITH(a_wrong_block_in_the_prologue_is_found, setup, teardown)
+TEST_WITH(a_wrong_block_in_the_initial_heap_is_found, setup, teardown)
 {
     const struct tp_insn before[] = {ALLOC_INSN(0, 1000, 0), ALLOC_INSN(1, 1000, 0)};
     const struct tp_insn insns[] = {ALLOC_INSN(2, 1000, 0), FREE_INSN(0, 1000, 0)};
@@ -492,7 +492,7 @@ static int walk_without_the_rest(void *st, tp_walk_fn *fn, void *ctx)
     struct cells *c = st;
     for (int i = 0; i < LIVE_MAX; i++)
         if (c->live[i].addr)
-            fn(ctx, TP_WALK_LIVE, c->live[i].addr, c->live[i].granted);
+            fn(ctx, TP_WALK_LIVE, c->live[i].addr, c->live[i].allocated);
     return TP_OK;
 }
 

@@ -1,6 +1,6 @@
 /* The verifying pass by several OS threads: silent on what is right, and right about the event
  * where a strategy breaks its contract only beside other threads. */
-#define RANDOM_DEVICES 1 /* threads play one */
+#define RANDOM_DEVICES 1 /* threads replay one */
 #include "tests/unit/cells.h"
 #include "tests/unit/random_program.h"
 
@@ -57,7 +57,7 @@ static int shared_check(void *st, struct tp_err *why)
 
 static const struct tp_strategy shared = {.name = "cells",
                                           .summary = "a range per block",
-                                          .group = TP_GROUP_POLICY,
+                                          .group = TP_GROUP_STRATEGY,
                                           .caps = TP_CAP_ALIGN | TP_CAP_THREADS,
                                           .state_size = sizeof(struct cells),
                                           .init = cells_init,

@@ -1,4 +1,4 @@
-/* What is played ahead: where it is played, that it is the same, and what is left alone. */
+/* What is replayed ahead: where it is replayed, that it is the same, and what is left alone. */
 #include "cmd/jobs/fork_replay.h"
 #include "tests/unit/one_run.h"
 #include "tests/unit/process_state.h"
@@ -67,9 +67,9 @@ static int release(void **state)
     return teardown(state);
 }
 
-static void play(unsigned workers, uint64_t memory)
+static void replay_ahead(unsigned workers, uint64_t memory)
 {
-    tp_ahead_play(set.list, REPLAYS, workers, memory, NULL, NULL, NULL);
+    tp_ahead_replay(set.list, REPLAYS, workers, memory, NULL, NULL, NULL);
 }
 
 static uint64_t process_of(int i)
@@ -77,9 +77,9 @@ static uint64_t process_of(int i)
     return set.list[i].run->devices[0].start_bytes;
 }
 
-TEST_WITH(each_is_played_in_a_process_of_its_own_and_says_the_same, setup, release)
+TEST_WITH(each_is_replayed_in_a_process_of_its_own_and_says_the_same, setup, release)
 {
-    play(2, UINT64_C(1) << 30);
+    replay_ahead(2, UINT64_C(1) << 30);
     replay(&set.cfgs[0]);
     for (int i = 0; i < REPLAYS; i++) {
         struct tp_run *ahead = set.list[i].run;
@@ -92,23 +92,23 @@ TEST_WITH(each_is_played_in_a_process_of_its_own_and_says_the_same, setup, relea
     }
 }
 
-TEST_WITH(one_core_or_too_little_memory_plays_nothing_ahead, setup, release)
+TEST_WITH(one_core_or_too_little_memory_replays_nothing_ahead, setup, release)
 {
-    play(1, UINT64_C(1) << 30);
-    play(2, UINT64_C(1) << 20);
-    play(0, UINT64_MAX);
+    replay_ahead(1, UINT64_C(1) << 30);
+    replay_ahead(2, UINT64_C(1) << 20);
+    replay_ahead(0, UINT64_MAX);
     for (int i = 0; i < REPLAYS; i++)
         assert_int_equal(set.list[i].run->passes, 0);
 }
 
-/* Whoever plays it then in the usual way is told. */
-TEST_WITH(what_goes_wrong_there_is_left_to_be_played, setup, release)
+/* Whoever replays it then in the usual way is told. */
+TEST_WITH(what_goes_wrong_there_is_left_to_be_replayed, setup, release)
 {
     const struct tp_strategy *whole = set.cfgs[1].strategy;
     struct tp_strategy broken = tp_strategy_direct;
     broken.name = NULL;
     set.cfgs[1].strategy = &broken;
-    play(3, UINT64_C(1) << 30);
+    replay_ahead(3, UINT64_C(1) << 30);
     assert_int_equal(set.list[1].run->passes, 0);
     assert_int_equal(set.list[0].run->passes, PASSES);
     assert_int_equal(set.list[4].run->passes, PASSES);
@@ -116,7 +116,7 @@ TEST_WITH(what_goes_wrong_there_is_left_to_be_played, setup, release)
     for (int i = 0; i < REPLAYS; i++)
         memset(set.list[i].run, 0, tp_run_size(1));
     dies = true;
-    play(3, UINT64_C(1) << 30);
+    replay_ahead(3, UINT64_C(1) << 30);
     for (int i = 0; i < REPLAYS; i++)
         assert_int_equal(set.list[i].run->passes, 0);
 }
@@ -124,56 +124,56 @@ TEST_WITH(what_goes_wrong_there_is_left_to_be_played, setup, release)
 TEST_WITH(who_wants_to_stop_waits_for_none, setup, release)
 {
     const volatile sig_atomic_t stop = 1;
-    tp_ahead_play(set.list, REPLAYS, 2, UINT64_C(1) << 30, &stop, NULL, NULL);
+    tp_ahead_replay(set.list, REPLAYS, 2, UINT64_C(1) << 30, &stop, NULL, NULL);
     for (int i = 0; i < REPLAYS; i++)
         assert_int_equal(set.list[i].run->passes, 0);
 }
 
 enum { WORKERS = 2 };
 
-/* A process that plays ahead, and those in which it does so. */
-static pid_t play_in_process(pid_t workers[WORKERS])
+/* A process that replays ahead, and those in which it does so. */
+static pid_t replay_in_process(pid_t workers[WORKERS])
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    pid_t player = fork();
-    assert_true(player >= 0);
-    if (!player) {
+    pid_t replayer = fork();
+    assert_true(replayer >= 0);
+    if (!replayer) {
         setpgid(0, 0); /* of a group that nobody waits for Ctrl-Z stops nothing */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         stays = ends[1];
-        play(WORKERS, UINT64_C(1) << 30);
+        replay_ahead(WORKERS, UINT64_C(1) << 30);
         _exit(0);
     }
     close(ends[1]);
     for (int i = 0; i < WORKERS; i++)
         assert_int_equal(read(ends[0], &workers[i], sizeof *workers), sizeof *workers);
     close(ends[0]);
-    return player;
+    return replayer;
 }
 
-TEST_WITH(who_plays_ahead_is_stopped_with_tapool, setup, release)
+TEST_WITH(who_replays_ahead_is_stopped_with_tapool, setup, release)
 {
     pid_t workers[WORKERS];
-    pid_t player = play_in_process(workers);
+    pid_t replayer = replay_in_process(workers);
     int how = 0;
-    await_waiting(player);
-    assert_int_equal(kill(player, SIGTSTP), 0);
-    assert_int_equal(waitpid(player, &how, WUNTRACED), player);
+    await_waiting(replayer);
+    assert_int_equal(kill(replayer, SIGTSTP), 0);
+    assert_int_equal(waitpid(replayer, &how, WUNTRACED), replayer);
     bool stopped = WIFSTOPPED(how), went_on = true;
     for (int i = 0; i < WORKERS; i++)
         stopped = stopped && is_stopped(workers[i], true);
-    kill(player, SIGCONT);
+    kill(replayer, SIGCONT);
     for (int i = 0; stopped && i < WORKERS; i++)
         went_on = went_on && !is_stopped(workers[i], false);
-    kill(player, SIGKILL); /* and with it who plays for it */
-    assert_int_equal(waitpid(player, &how, 0), player);
+    kill(replayer, SIGKILL); /* and with it who replays for it */
+    assert_int_equal(waitpid(replayer, &how, 0), replayer);
     assert_true(stopped);
     assert_true(went_on);
 }
 
 /* Real memory would be taken twice; and times are never taken beside others. */
-TEST_WITH(only_untimed_passes_on_simulated_memory_are_played_ahead, setup, release)
+TEST_WITH(only_untimed_passes_on_simulated_memory_are_replayed_ahead, setup, release)
 {
     struct tp_replay_cfg cfg = set.cfgs[0];
     cfg.passes = TP_PASS_ALL | TP_PASS_FITS | TP_PASS_VERIFY | TP_PASS_COUNT;

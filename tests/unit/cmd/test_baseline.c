@@ -182,7 +182,7 @@ TEST(damage_is_named)
     static const struct {
         const char *from, *to, *sentence;
     } cases[] = {
-        {"baseline/1", "baseline/2", "the schema is 'tapool.baseline/2'"},
+        {"baseline/2", "baseline/1", "the schema is 'tapool.baseline/1'"},
         {"\"schema\"", "\"shema\"", "schema is missing"},
         {"131072", "NaN", "no JSON"},
         {"131072", "1e999", "beyond all numbers"},

@@ -51,16 +51,16 @@ static void expect(const struct found *x, size_t cause, enum tp_verdict verdict,
     assert_ptr_equal(c->figures[0].finding, c->lead);
 }
 
-/* What a policy that holds more memory does to a cell: fifteen values got worse and three better,
+/* What a strategy that holds more memory does to a cell: fifteen values got worse and three better,
  * and no other than the first is news. */
 TEST(one_reason_is_one_line)
 {
     static const char *const worse[] = {"unused_reserved",
                                         "unused_reserved_weighted",
                                         "end_reserved",
-                                        "fits_in",
+                                        "min_capacity",
                                         "overhead",
-                                        "peak_granted",
+                                        "peak_allocated",
                                         "peak_reserved",
                                         "internal_fragmentation",
                                         "source_calls.get_bytes",
@@ -81,7 +81,7 @@ TEST(one_reason_is_one_line)
     assert_int_equal(x.gate.told[TP_SAME], 1);
     assert_int_equal(x.gate.counts[TP_REGRESSION], 10);
     assert_int_equal(x.gate.counts[TP_IMPROVED], 3);
-    assert_non_null(strstr(tp_cause_folded(x.gate.causes).s, "fits_in +13.0 %, end_reserved"));
+    assert_non_null(strstr(tp_cause_folded(x.gate.causes).s, "min_capacity +13.0 %, end_reserved"));
     assert_non_null(strstr(tp_cause_folded(x.gate.causes).s, " and 8 more"));
 }
 

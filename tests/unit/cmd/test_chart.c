@@ -100,7 +100,7 @@ TEST(a_line_goes_to_both_extremes_of_a_column)
 {
     const struct tp_stretch at[COLUMNS] = {
         {100, 100, 100}, {20, 200, 100}, {100, 400, 150}, {150, 150, 150}};
-    const struct tp_chart_line line = {.kind = TP_CHART_POLICY, .name = "arena", .at = at};
+    const struct tp_chart_line line = {.kind = TP_CHART_STRATEGY, .name = "arena", .at = at};
     const struct tp_chart c = {.title = "t",
                                .about = "a",
                                .description = "d",
@@ -143,7 +143,7 @@ TEST(labels_do_not_lie_on_each_other)
     for (uint64_t end = 0; end <= 9; end += 3) {
         at[COLUMNS - 1] = (struct tp_stretch){end, 9, end};
         for (uint32_t i = 0; i < TP_CHART_LINES; i++)
-            lines[i] = (struct tp_chart_line){.kind = TP_CHART_POLICY, .name = "p", .at = at};
+            lines[i] = (struct tp_chart_line){.kind = TP_CHART_STRATEGY, .name = "p", .at = at};
         const struct tp_chart c = {.title = "t",
                                    .about = "a",
                                    .description = "d",
@@ -167,7 +167,7 @@ TEST(marks_and_levels_lie_where_they_happened)
 {
     const struct tp_stretch at[COLUMNS] = {
         {100, 100, 100}, {100, 400, 400}, {400, 400, 400}, {400, 400, 400}};
-    const struct tp_chart_line line = {.kind = TP_CHART_POLICY, .name = "arena", .at = at};
+    const struct tp_chart_line line = {.kind = TP_CHART_STRATEGY, .name = "arena", .at = at};
     const struct tp_chart_level level = {"Capacity 800 B", 800};
     const struct tp_chart_mark mark = {"arena: <no> room", 0, 1};
     const char *const notes[] = {"a & b", "second"};
@@ -206,7 +206,7 @@ TEST(extremes_of_figures_are_drawn)
     const struct tp_stretch most[COLUMNS] = {
         {0, UINT64_MAX - 1, 0}, {0, 0, 0}, {0, UINT64_MAX - 1, 5}, {5, 5, 5}};
     const struct tp_stretch none[COLUMNS] = {{0, 0, 0}};
-    struct tp_chart_line line = {.kind = TP_CHART_POLICY, .name = "p", .at = none};
+    struct tp_chart_line line = {.kind = TP_CHART_STRATEGY, .name = "p", .at = none};
     struct tp_chart c = {.title = "t",
                          .about = "a",
                          .description = "d",

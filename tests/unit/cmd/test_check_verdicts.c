@@ -239,7 +239,7 @@ TEST(a_setting_that_changed_is_named)
 
 /* ---- class D ---- */
 
-TEST(counts_have_a_share_of_play)
+TEST(counts_have_a_share_of_replay)
 {
     assert_int_equal(tp_check_judge_counts(100, 101, 0.01), TP_SAME);
     assert_int_equal(tp_check_judge_counts(100, 101.01, 0.01), TP_REGRESSION);
@@ -250,7 +250,7 @@ TEST(counts_have_a_share_of_play)
 
 /* ---- seeds ---- */
 
-/* A command that is copied from an old report must play the same rounds. */
+/* A command that is copied from an old report must replay the same rounds. */
 TEST(seeds_stay_what_they_are)
 {
     static const struct {
@@ -281,7 +281,7 @@ static struct tp_rounds make_rounds(void)
     for (size_t i = 0; i < 2 * tp_metric_count * PAIRS; i++)
         r.values[i] = NAN;
     for (size_t i = 0; i < (size_t)2 * PAIRS; i++)
-        values_of(&r, i / PAIRS, "engine_ns_per_op")[i % PAIRS] = 2;
+        values_of(&r, i / PAIRS, "replay_overhead_ns_per_op")[i % PAIRS] = 2;
     return r;
 }
 

@@ -64,7 +64,7 @@ static struct rig *make(size_t rows)
         g->runs[i] = (struct tp_record){.trace_name = (char *)(uintptr_t) "t",
                                         .kind = (char *)(uintptr_t) "host",
                                         .source = (char *)(uintptr_t) "host",
-                                        .scope = (char *)(uintptr_t) "policy_and_source",
+                                        .scope = (char *)(uintptr_t) "strategy_and_source",
                                         .label = (char *)(uintptr_t)labels[i],
                                         .devices = 1,
                                         .exact = true,
@@ -239,7 +239,7 @@ TEST(test_all)
     for (size_t i = 0; i < g->c.column_count; i++) {
         overhead |= g->c.columns[i] == metric("overhead");
         assert_ptr_not_equal(g->c.columns[i], metric("free.p99"));
-        assert_ptr_not_equal(g->c.columns[i], metric("fits_in"));
+        assert_ptr_not_equal(g->c.columns[i], metric("min_capacity"));
     }
     assert_ptr_equal(g->c.columns[0], metric("peak_reserved"));
     assert_true(overhead);
@@ -357,8 +357,8 @@ TEST(test_conditions)
         err.text, "peak_reserved>+2%: t, b: 1.006 KiB against 1,000 B of base, +3.0 % (not exact)");
     assert_int_equal(check(g, "ns_per_op>10", &err), TP_EFOUND);
     assert_non_null(strstr(err.text, "; 3 more"));
-    assert_int_equal(check(g, "fits_in>1GiB", &err), TP_EUSAGE); /* nobody knows it */
-    set_times(g, 1, "ns_per_op", 115, 1.2);                      /* noise meets nothing */
+    assert_int_equal(check(g, "min_capacity>1GiB", &err), TP_EUSAGE); /* nobody knows it */
+    set_times(g, 1, "ns_per_op", 115, 1.2);                           /* noise meets nothing */
     decide(g);
     assert_int_equal(check(g, "ns_per_op>+5%", &err), TP_OK);
     drop(g);
@@ -371,10 +371,10 @@ TEST(test_means)
     struct rig *g = make(2), *h = make(2);
     set(g, 1, "peak_reserved", 2000);
     set(h, 1, "peak_reserved", 8000);
-    set(h, 0, "fits_in", 0); /* no ratio to nothing */
-    set(h, 1, "fits_in", 5);
-    set(g, 0, "fits_in", 2);
-    set(g, 1, "fits_in", 5);
+    set(h, 0, "min_capacity", 0); /* no ratio to nothing */
+    set(h, 1, "min_capacity", 5);
+    set(g, 0, "min_capacity", 2);
+    set(g, 1, "min_capacity", 5);
     struct tp_compare_table *t = tp_compare_add_table(&g->c);
     *t = h->c.tables[0]; /* is released with it */
     h->c.count = 0;
@@ -382,7 +382,7 @@ TEST(test_means)
     assert_int_equal(g->c.mean_count, 2);
     const struct tp_compare_mean *mean = &g->c.means[1];
     size_t peak = (size_t)(metric("peak_reserved") - tp_metrics);
-    size_t fits = (size_t)(metric("fits_in") - tp_metrics);
+    size_t fits = (size_t)(metric("min_capacity") - tp_metrics);
     assert_string_equal(mean->name.s, "b");
     assert_true(fabs(mean->ratio[peak] - 4) < 1e-9);
     assert_int_equal(mean->traces[peak], 2);

@@ -138,6 +138,6 @@ TEST(test_runs)
     list[0] = parse("peak_reserved>50B");
     assert_int_equal(tp_conditions_check_runs(list, 1, runs, 2, &err), TP_EFOUND);
     assert_string_equal(err.text, "peak_reserved>50B: 'a' has 100 B on t; so does 1 more");
-    list[0] = parse("fits_in>50B"); /* would be green for ever */
+    list[0] = parse("min_capacity>50B"); /* would be green for ever */
     assert_int_equal(tp_conditions_check_runs(list, 1, runs, 2, &err), TP_EUSAGE);
 }

@@ -1,7 +1,7 @@
-/* Every strategy on every source: the conformance suite (alloc/conformance), which tapool plays
+/* Every strategy on every source: the conformance suite (alloc/conformance), which tapool replays
  * too, and on what stands for a driver. A failure names case, seed and step.
  *
- * A strategy of the registry is played as it comes; for each further set of options worth having
+ * A strategy of the registry is replayed as it comes; for each further set of options worth having
  * there is a line in `chosen`. */
 #include "alloc/conformance/conformance_suite.h"
 #include "cmd/jobs/catalog.h"
@@ -127,10 +127,10 @@ static const struct tp_conformance_place more_places[] = {
      .passes = fake_driver_passes},
     {.name = NULL}};
 
-/* Checks that are played once for each strategy, and not for each set of options. */
+/* Checks that are replayed once for each strategy, and not for each set of options. */
 #define ONCE TP_CONFORM_OPTIONS
 
-/* Failing calls of the driver are played once for each strategy that waits for streams. */
+/* Failing calls of the driver are replayed once for each strategy that waits for streams. */
 static bool is_wanted(const struct tp_conformance_check *check, size_t c,
                       const struct tp_conformance_place *on)
 {
@@ -142,21 +142,21 @@ static bool is_wanted(const struct tp_conformance_check *check, size_t c,
     return check->bit != TP_CONFORM_GETS || (first && cases[c].strategy->caps & TP_CAP_STREAMS);
 }
 
-static unsigned play_on(const struct tp_conformance_check *check,
-                        const struct tp_conformance_place *places)
+static unsigned replay_on(const struct tp_conformance_check *check,
+                          const struct tp_conformance_place *places)
 {
-    unsigned played = 0;
+    unsigned replayed = 0;
     for (size_t c = 0; c < case_count; c++)
         for (const struct tp_conformance_place *on = places; on->name; on++) {
             struct tp_err err;
-            if (!is_wanted(check, c, on) || !tp_conformance_plays(check, &cases[c], on))
+            if (!is_wanted(check, c, on) || !tp_conformance_replays(check, &cases[c], on))
                 continue;
             print_message("  %s:%s on %s\n", cases[c].strategy->name, cases[c].options, on->name);
             if (check->run(&cases[c], on, &err))
                 fail_msg("%s", err.text);
-            played++;
+            replayed++;
         }
-    return played;
+    return replayed;
 }
 
 /* The check whose row is the state, of every case on every place. */
@@ -164,8 +164,8 @@ static void every_case_passes(void **state)
 {
     const struct tp_conformance_check *check = *state;
     const size_t all = check->bit & ONCE ? strategy_count() : case_count;
-    assert_true(play_on(check, tp_conformance_places) >= all / 2);
-    play_on(check, more_places);
+    assert_true(replay_on(check, tp_conformance_places) >= all / 2);
+    replay_on(check, more_places);
 }
 
 static void the_device_was_kept_busy(void **state)
@@ -201,7 +201,7 @@ static void every_strategy_has_a_case(void **state)
     (void)state;
     for (size_t i = 0; tp_strategies[i]; i++) {
         if (!has_case(tp_strategies[i]))
-            fail_msg("strategy '%s' is not played", tp_strategies[i]->name);
+            fail_msg("strategy '%s' is not replayed", tp_strategies[i]->name);
     }
 }
 
@@ -226,7 +226,8 @@ static const struct tp_opt worded_rows[] = {
     {.name = NULL}};
 
 static struct {
-    unsigned played[4][4]; /* by row, then by word; flag: no, yes; size and set: the last is none */
+    unsigned replayed[4]
+                     [4]; /* by row, then by word; flag: no, yes; size and set: the last is none */
     unsigned inits;
 } worded;
 
@@ -235,17 +236,17 @@ static int worded_init(void *state, const struct tp_env *env, const void *opts, 
     const struct worded_opts *o = opts;
     const uint64_t size = UINT64_MAX - o->size;
     worded.inits++;
-    worded.played[0][o->choice]++;
-    worded.played[1][o->flag]++;
-    worded.played[2][size < 3 ? size : 3]++;
-    worded.played[3][o->set ? __builtin_ctz(o->set) : 3]++;
+    worded.replayed[0][o->choice]++;
+    worded.replayed[1][o->flag]++;
+    worded.replayed[2][size < 3 ? size : 3]++;
+    worded.replayed[3][o->set ? __builtin_ctz(o->set) : 3]++;
     assert_int_equal(o->count, 3);
     return tp_strategy_direct.init(state, env, NULL, why);
 }
 
 /* Eleven words: of each row those that are not its default come once, and the others stay as they
  * are meanwhile. */
-static void each_word_of_each_option_is_played(void **state)
+static void each_word_of_each_option_is_replayed(void **state)
 {
     (void)state;
     struct tp_strategy s = tp_strategy_direct;
@@ -259,7 +260,7 @@ static void each_word_of_each_option_is_played(void **state)
             fail_msg("%s", err.text);
     const unsigned want[4][4] = {{1, 9, 1, 0}, {1, 10, 0, 0}, {1, 1, 1, 8}, {1, 1, 1, 8}};
     assert_int_equal(worded.inits, 11);
-    assert_memory_equal(worded.played, want, sizeof want);
+    assert_memory_equal(worded.replayed, want, sizeof want);
 }
 
 /* All that is planted are choices of an option. */
@@ -281,13 +282,13 @@ int main(void)
 {
     struct CMUnitTest tests[CHECKS_MAX] = {
         cmocka_unit_test(tables_are_sound), cmocka_unit_test(every_strategy_has_a_case),
-        cmocka_unit_test(each_word_of_each_option_is_played),
+        cmocka_unit_test(each_word_of_each_option_is_replayed),
         cmocka_unit_test(a_choice_that_breaks_the_contract_is_named)};
     size_t count = 4;
     find_cases();
     for (const struct tp_conformance_check *check = tp_conformance_checks; check->name; check++) {
         assert(count < CHECKS_MAX - 1);
-        if (check->bit == TP_CONFORM_THREADS) /* test_threads plays it */
+        if (check->bit == TP_CONFORM_THREADS) /* test_threads replays it */
             continue;
         tests[count++] = (struct CMUnitTest){check->name, every_case_passes, NULL, NULL,
                                              (void *)(uintptr_t)check};

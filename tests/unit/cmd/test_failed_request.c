@@ -73,7 +73,7 @@ static const char mixed_text[] =
     "free 2 4096 a8 @2; note 0 77 a1 @3; note 0 5 a2 @3; alloc 2 77 a8 @3; free 2 77 a8 @3; "
     "free 1 10 a8 @4; note 0 0 a1 @5; alloc 1 4096 a8 @6; free 0 100 a8 @7; ";
 
-TEST(test_played)
+TEST(test_replayed)
 {
     struct tp_program *p = lower(TP_KIND_DEVICE, false, mixed, COUNT(mixed));
     const struct tp_program_facts *f = tp_program_facts(p);
@@ -162,7 +162,7 @@ TEST(test_info)
     assert_int_equal(tp_captured_scan(&t, &captured, NULL), TP_OK);
     struct tp_captured_failures failures = tp_captured_failures(&captured);
     assert_int_equal(failures.ooms, 3);
-    assert_int_equal(failures.played, 2); /* one does not say what was asked for */
+    assert_int_equal(failures.replayed, 2); /* one does not say what was asked for */
     assert_int_equal(captured.devices[0].oom_size, 4096);
     const struct tp_program_facts *f = tp_program_facts(t.program);
     assert_int_equal(f->slots, 3);

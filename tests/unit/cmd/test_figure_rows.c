@@ -131,7 +131,7 @@ TEST(every_member_of_the_schema_has_a_row)
     static const struct {
         const char *definition, *object;
     } objects[] = {{"memory", "memory."},
-                   {"at_peak_demand", "memory.at_peak_demand."},
+                   {"at_trace_peak", "memory.at_trace_peak."},
                    {"source_calls", "source_calls."},
                    {"measured", "measured."},
                    {"driver", "measured.driver."},

@@ -101,7 +101,7 @@ static void assert_width(const char *text, int width)
         length = strcspn(text, "\n");
         snprintf(line, sizeof line, "%.*s", (int)length, text);
         bool whole = !strncmp(line, "FAIL", 4) || !strncmp(line, "PASS", 4) ||
-                     !strncmp(line, "UNFINISHED", 10) ||
+                     !strncmp(line, "ABORTED", 7) ||
                      !strncmp(line, "  again:", 8); /* never wrapped */
         if (!whole && tp_text_width(line) > width)
             fail_msg("wider than %d: %s", width, line);
@@ -137,8 +137,8 @@ TEST(test_changes)
         {"instructions", 61.2, 58.8, "61.2 -> 58.8", "-3.9 %", "+1 %"},
         {"instructions", 1, 31, "1 -> 31", "+3,000 %", "+1 %"},
         {"ns_per_op", 14.9, 16.4, "14.9 -> 16.4 ns", "+10.1 %", "+5 %"},
-        {"fits_in", NAN, 4096, "- -> 4 KiB", "new", "0"},
-        {"fits_in", 4096, NAN, "4 KiB -> -", "gone", "0"},
+        {"min_capacity", NAN, 4096, "- -> 4 KiB", "new", "0"},
+        {"min_capacity", 4096, NAN, "4 KiB -> -", "gone", "0"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct tp_finding f = rig_exact(NULL, rows[i].metric, rows[i].base, rows[i].now);
@@ -193,7 +193,7 @@ TEST(test_verdict)
     assert_verdict(&g, "INCONCLUSIVE: 0 regressions, 0 better, 78 unchanged, 3 inconclusive; 6 of "
                        "6 cells");
     g.exit_code = 4;
-    assert_verdict(&g, "UNFINISHED: 0 regressions, 0 better, 78 unchanged, 3 inconclusive; 6 of 6 "
+    assert_verdict(&g, "ABORTED: 0 regressions, 0 better, 78 unchanged, 3 inconclusive; 6 of 6 "
                        "cells");
     g.exit_code = 1;
     g.counts[TP_REGRESSION] = 15; /* for two reasons */
@@ -282,9 +282,8 @@ TEST(test_time)
 static const struct {
     const char *name;
     void (*make)(struct gate_rig *r);
-} rigs[] = {
-    {"failing", rig_failing},       {"partial", rig_partial}, {"inconclusive", rig_inconclusive},
-    {"unfinished", rig_unfinished}, {"lost", rig_lost},       {"hostile", rig_hostile}};
+} rigs[] = {{"failing", rig_failing}, {"partial", rig_partial}, {"inconclusive", rig_inconclusive},
+            {"aborted", rig_aborted}, {"lost", rig_lost},       {"hostile", rig_hostile}};
 enum { RIGS = sizeof rigs / sizeof *rigs };
 
 TEST(test_screens)
@@ -585,18 +584,18 @@ TEST(test_no_summary)
 
 /* An error ended the check before anything was found: it is an errored test case, one annotation,
  * a line of the summary, and no green. */
-TEST(test_unfinished)
+TEST(test_aborted)
 {
     struct gate_rig r;
     struct tp_err err = {0};
     static const char why[] = "the trace &#39;traces/web.tpt&#39; of tapool-baseline.json is not";
-    rig_unfinished(&r);
+    rig_aborted(&r);
     assert_has(written(tp_check_index_junit, &r.gate),
                "tests=\"4\" failures=\"0\" errors=\"1\" time=");
     assert_has(sink.text, "failures=\"0\" errors=\"1\" skipped=\"3\" time=");
-    assert_has(sink.text, "<error type=\"unfinished\" message=\"");
+    assert_has(sink.text, "<error type=\"aborted\" message=\"");
     assert_has(sink.text, why);
-    assert_has(written(tp_check_index_markdown, &r.gate), "## tapool check: UNFINISHED");
+    assert_has(written(tp_check_index_markdown, &r.gate), "## tapool check: ABORTED");
     assert_has(sink.text, "the trace 'traces/web.tpt' of");
     assert_int_equal(github(&r.gate, &err), TP_OK);
     assert_int_equal(occurrences(sink.text, "::"), 2);
@@ -605,7 +604,7 @@ TEST(test_unfinished)
     r.gate.exit_code = 4;
     RIG_TEXT(r.gate.error, "killed by signal 9");
     assert_has(written(tp_check_index_junit, &r.gate), "failures=\"6\" errors=\"1\" time=");
-    assert_has(sink.text, "<error type=\"unfinished\" message=\"killed by signal 9\"/>");
+    assert_has(sink.text, "<error type=\"aborted\" message=\"killed by signal 9\"/>");
     assert_has(screen(&r.gate, 100, false), "\nFAIL: 5 regressions");
     assert_has(sink.text, "\n  killed by signal 9\n");
 }

@@ -138,7 +138,7 @@ static void check_program(const struct trial *t, struct tp_program *program)
                 fail_trial(t, "events fall");
             event = tp_window_event(&w, i);
         }
-        count += w.prologue ? 0 : w.count;
+        count += w.initial_heap ? 0 : w.count;
     }
     tp_cursor_close(cursor);
     if (more != 0 || count != facts->instructions || event > facts->events)
@@ -156,7 +156,7 @@ static void check_meta(const struct trial *t, const struct tp_meta *m)
         fail_trial(t, "it is read and does not say what it is");
 }
 
-/* A format whose files are programs as they stand finds some of what is wrong when it plays them.
+/* A format whose files are programs as they stand finds some of what is wrong when it replays them.
  */
 static int open_all(const struct trial *t, struct tp_input *in, struct tp_read_opts opts,
                     struct reading *r)

@@ -1,5 +1,5 @@
-/* What `tapool info` counts: against a slow count of random programs, and at its edges: a prologue,
- * recycled threads, resets, more sizes than are told apart, sums beyond 64 bits. */
+/* What `tapool info` counts: against a slow count of random programs, and at its edges: a
+ * initial_heap, recycled threads, resets, more sizes than are told apart, sums beyond 64 bits. */
 #include "cmd/info/info.h"
 
 #include "tests/unit/programs.h"
@@ -11,7 +11,7 @@
 /* A program, and how its instructions were given. */
 struct made {
     struct tp_insn *insns;
-    size_t count, capacity, prologue;
+    size_t count, capacity, initial_heap;
     bool time_known;
     enum tp_kind kind;
     uint16_t devices;
@@ -38,8 +38,8 @@ static struct tp_program *build(const struct made *m)
     for (int i = 0; !rc && i < 4 && m->marks[i]; i++)
         rc = tp_builder_mark(b, m->marks[i], &index, &err);
     for (size_t i = 0; !rc && i < m->count; i++)
-        rc = i < m->prologue ? tp_builder_prologue(b, &m->insns[i], &err)
-                             : tp_builder_add(b, &m->insns[i], i - m->prologue + 1, &err);
+        rc = i < m->initial_heap ? tp_builder_initial_heap(b, &m->insns[i], &err)
+                                 : tp_builder_add(b, &m->insns[i], i - m->initial_heap + 1, &err);
     if (!rc)
         rc = tp_builder_finish(b,
                                &(struct tp_builder_end){.time_known = m->time_known,
@@ -127,7 +127,7 @@ static struct made random_program(uint64_t seed, bool time_known)
     struct made m = {.time_known = time_known, .devices = DEVICES};
     uint32_t slots = 0;
     memset(live, 0, sizeof live);
-    for (; m.prologue < seed % 7; m.prologue++) {
+    for (; m.initial_heap < seed % 7; m.initial_heap++) {
         struct tp_insn in = {.op = TP_ALLOC,
                              .slot = slots,
                              .size = draw_size(&r),
@@ -183,10 +183,10 @@ static void count_slowly(const struct made *m, struct slow *s)
         if (in->op != TP_ALLOC && in->op != TP_ADOPT)
             continue;
         size_t end = end_of(m, i);
-        struct tp_info_count *c = i < m->prologue ? &s->before : &s->allocated;
+        struct tp_info_count *c = i < m->initial_heap ? &s->before : &s->allocated;
         c->objects++;
         c->bytes += in->size;
-        if (i < m->prologue) {
+        if (i < m->initial_heap) {
             s->before_freed += end < m->count;
             continue;
         }
@@ -219,12 +219,12 @@ static void check_columns(const struct made *m, const struct tp_info *info, uint
     uint64_t live[SLOTS] = {0}, requested = 0, total = time_of(m, m->count - 1);
     struct tp_stretch slow[TP_INFO_COLUMNS];
     uint64_t time = 0;
-    size_t column = 0, events = m->count - m->prologue;
+    size_t column = 0, events = m->count - m->initial_heap;
     slow[0] = (struct tp_stretch){0, 0, 0};
     for (size_t i = 0; i < m->count; i++) {
         const struct tp_insn *in = &m->insns[i];
         time += in->gap_ns;
-        double at = i < m->prologue ? 0 : (double)(i - m->prologue) / (double)events;
+        double at = i < m->initial_heap ? 0 : (double)(i - m->initial_heap) / (double)events;
         at = m->time_known ? (double)time / (double)total : at;
         size_t to = (size_t)(at * TP_INFO_COLUMNS);
         to = to < TP_INFO_COLUMNS ? to : TP_INFO_COLUMNS - 1;
@@ -239,7 +239,7 @@ static void check_columns(const struct made *m, const struct tp_info *info, uint
         for (uint32_t s = 0; s < SLOTS; s++)
             requested += live[s];
         tp_stretch_add(&slow[column], requested);
-        if (i < m->prologue)
+        if (i < m->initial_heap)
             slow[0] = (struct tp_stretch){requested, requested, requested};
     }
     for (; column < TP_INFO_COLUMNS - 1;
@@ -272,7 +272,7 @@ static size_t named(struct named *n, uint64_t owner)
 /* The thread that made the object of instruction `i`, as count_slowly tells threads apart. */
 static bool freed_by_another(const struct made *m, size_t i)
 {
-    for (size_t k = i; k-- > m->prologue;) {
+    for (size_t k = i; k-- > m->initial_heap;) {
         const struct tp_insn *in = &m->insns[k];
         if ((in->op == TP_ALLOC || in->op == TP_ADOPT) && in->slot == m->insns[i].slot)
             return in->thread != m->insns[i].thread || thread_ended(m, k, i, in->thread);
@@ -299,7 +299,7 @@ static void check_shares(const struct made *m, const struct tp_info *info)
     uint64_t ended[THREADS] = {0};
     memset(threads, 0, sizeof threads);
     memset(devices, 0, sizeof devices);
-    for (size_t i = m->prologue; i < m->count; i++) {
+    for (size_t i = m->initial_heap; i < m->count; i++) {
         const struct tp_insn *in = &m->insns[i];
         ended[in->thread] += in->op == TP_THREAD_END;
         if (in->op != TP_ALLOC && in->op != TP_ADOPT && in->op != TP_FREE)
@@ -539,7 +539,7 @@ TEST(long_programs_are_read_to_the_end)
 
 TEST(a_recording_that_began_mid_run_says_so)
 {
-    struct made m = {.prologue = 2, .kind = TP_KIND_DEVICE};
+    struct made m = {.initial_heap = 2, .kind = TP_KIND_DEVICE};
     add(&m, (struct tp_insn){.op = TP_ALLOC, .slot = 0, .size = 3072, .align_log2 = 8});
     add(&m, (struct tp_insn){.op = TP_ALLOC, .slot = 1, .size = 1024, .align_log2 = 8});
     add(&m, (struct tp_insn){.op = TP_FREE, .slot = 0, .size = 3072, .align_log2 = 8});

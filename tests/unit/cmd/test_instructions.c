@@ -61,7 +61,7 @@ static const char whole[] = "# callgrind format\n"
                             "summary: 624016\n\n\n"
                             "ob=(1) /usr/bin/tapool\n"
                             "fl=(1) ???\n"
-                            "fn=(1) tp_play_counted\n"
+                            "fn=(1) tp_replay_counted\n"
                             "0 624016\n\n"
                             "totals: 624016\n";
 
@@ -370,7 +370,7 @@ TEST_WITH(test_broken, set_up, tear_down)
         {VERSION RUNS, "left no count"},
         {VERSION RUNS LEAVES("garbage\\n"), "no file of callgrind"},
         {VERSION RUNS LEAVES("version: 1\\nevents: Ir\\n"), "cut off"},
-        {VERSION RUNS LEAVES("version: 1\\nevents: Ir\\ntotals: 0\\n"), "tp_play_counted"},
+        {VERSION RUNS LEAVES("version: 1\\nevents: Ir\\ntotals: 0\\n"), "tp_replay_counted"},
         {VERSION RUNS "mkfifo $out\n", "Invalid argument"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

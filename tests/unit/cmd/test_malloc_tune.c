@@ -104,7 +104,7 @@ static void recorded_is(const char *library, const char *variables, const char *
     tp_malloc_settings_release(&list);
 }
 
-TEST(the_recorded_malloc_is_played_with_its_variables)
+TEST(the_recorded_malloc_is_replayed_with_its_variables)
 {
     static const char *const odd[] = {
         "MALLOC_ARENA_MAX={",    "MALLOC_FOO=1;id>x&", "PATH=/tmp",           "MALLOC_ARENA_MAX",

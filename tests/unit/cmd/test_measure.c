@@ -272,24 +272,24 @@ static struct tp_prepared prepared(void)
     return p;
 }
 
-static int play_rounds(struct tp_prepared *p, unsigned rounds, struct tp_rounds *out,
-                       struct tp_err *err)
+static int replay_rounds(struct tp_prepared *p, unsigned rounds, struct tp_rounds *out,
+                         struct tp_err *err)
 {
     const struct tp_side sides[] = {{program, "lru"}, {program, "arena"}, {program, "bump"}};
     struct tp_rounds_cfg cfg = {.trace = p, .rounds = rounds, .seed = 3, .core = -1};
-    return tp_rounds_play(&cfg, sides, 3, out, err);
+    return tp_rounds_replay(&cfg, sides, 3, out, err);
 }
 
-/* How often each strategy was played, and in how many orders a round came. */
-static void count_orders(unsigned *played, unsigned *orders)
+/* How often each strategy was replayed, and in how many orders a round came. */
+static void count_orders(unsigned *replayed, unsigned *orders)
 {
     char seen[8][8] = {{0}}, order[8] = "";
     *orders = 0;
-    memset(played, 0, 3 * sizeof *played);
+    memset(replayed, 0, 3 * sizeof *replayed);
     unsigned at = 0;
     for (const char *line = note(); *line; line = strchr(line, '\n') + 1, at++) {
         unsigned first = line[0] == 'a' ? 1 : 2;
-        played[line[0] == 'l' ? 0 : first]++;
+        replayed[line[0] == 'l' ? 0 : first]++;
         if (at < 3) /* warm-ups */
             continue;
         order[(at - 3) % 3] = line[0];
@@ -361,26 +361,26 @@ static void how_long_a_replay_may_take(void **state)
     assert_int_equal(tp_timeout_of(automatic, UINT64_MAX / 2, 0), 0); /* longer than time lasts */
 }
 
-static void rounds_play_each_side_once_in_random_order(void **state)
+static void rounds_replay_each_side_once_in_random_order(void **state)
 {
     (void)state;
     enum { ROUNDS = 12 };
     struct tp_prepared p = prepared();
     struct tp_rounds r;
     struct tp_err err = {0};
-    unsigned played[3], orders;
+    unsigned replayed[3], orders;
     remove(noted);
     char body[1024];
     snprintf(body, sizeof body,
              "echo \"$3\" >>\"$N\"; sed -E 's/(\"program_hash\": *\")[0-9a-f]+/\\1%s/' '%s'",
              p.hash, ANSWER);
     write_program(body);
-    int status = play_rounds(&p, ROUNDS, &r, &err);
+    int status = replay_rounds(&p, ROUNDS, &r, &err);
     assert_string_equal(err.text, "");
     assert_int_equal(status, TP_OK);
-    count_orders(played, &orders);
+    count_orders(replayed, &orders);
     for (int s = 0; s < 3; s++)
-        assert_int_equal(played[s], ROUNDS + 1);
+        assert_int_equal(replayed[s], ROUNDS + 1);
     assert_true(orders >= 3); /* of six; the seed is fixed */
     const struct tp_metric *ns = tp_metric_find("ns_per_op", NULL);
     for (size_t s = 0; s < 3; s++)
@@ -397,7 +397,7 @@ static void rounds_of_another_program_are_refused(void **state)
     struct tp_rounds r;
     struct tp_err err = {0};
     write_program("sed -E 's/(\"program_hash\": *\")[0-9a-f]{8}/\\100000000/' '" ANSWER "'");
-    assert_int_equal(play_rounds(&p, 2, &r, &err), TP_EINPUT);
+    assert_int_equal(replay_rounds(&p, 2, &r, &err), TP_EINPUT);
     assert_non_null(strstr(err.text, "another program"));
     tp_rounds_release(&r);
     tp_prepared_release(&p);
@@ -420,7 +420,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_hangs_is_ended_with_all_that_it_started),
         cmocka_unit_test(an_answer_in_time_is_taken),
         cmocka_unit_test(how_long_a_replay_may_take),
-        cmocka_unit_test(rounds_play_each_side_once_in_random_order),
+        cmocka_unit_test(rounds_replay_each_side_once_in_random_order),
         cmocka_unit_test(rounds_of_another_program_are_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

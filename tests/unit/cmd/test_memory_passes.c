@@ -1,5 +1,5 @@
-/* The passes in processes of their own: how many there are, where they are played, and how several
- * become one figure. */
+/* The passes in processes of their own: how many there are, where they are replayed, and how
+ * several become one figure. */
 #include "alloc/base/own.h"
 #include "cmd/jobs/memory_passes.h"
 #include "tests/unit/one_run.h"
@@ -21,7 +21,7 @@ static struct shared {
     unsigned inits;
     pid_t pids[8];
     bool slow, dies, refuses;
-} * shared; /* with the processes that play */
+} * shared; /* with the processes that replay */
 
 static int tell(void *state, const struct tp_env *env, const void *opts, struct tp_err *e)
 {

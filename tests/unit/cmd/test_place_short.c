@@ -1,5 +1,5 @@
 /* Names of functions on a screen: what is left out of them. */
-#include "cmd/report/report_holders.h"
+#include "cmd/report/report_sites.h"
 #include "tests/unit/test.h"
 
 #include <stddef.h>

@@ -6,7 +6,7 @@
  *     TAPOOL_PROPERTY_RUNS=1000 so many seeds, from 1 or from the one above
  *     TAPOOL_PROPERTY_DIR=DIR   where failing programs are kept ($TMPDIR)
  *
- * Each set of options plays in a child process, so that a crash has a seed and is shrunk as well.
+ * Each set of options replays in a child process, so that a crash has a seed and is shrunk as well.
  * The second half plants bugs and wants each found, made small and kept. */
 #include "tests/unit/property.h"
 
@@ -133,7 +133,7 @@ struct verdict {
     struct model_failure failure;
 };
 
-static void play_seeds(const struct property_case *c, struct seeds seeds, struct verdict *v)
+static void replay_seeds(const struct property_case *c, struct seeds seeds, struct verdict *v)
 {
     struct property_program *p = calloc(1, sizeof *p);
     assert_non_null(p);
@@ -141,13 +141,13 @@ static void play_seeds(const struct property_case *c, struct seeds seeds, struct
         v->seed = seeds.first + i;
         property_generate(v->seed, p);
         v->steps += p->count;
-        property_play(c, p, &v->failure);
+        property_replay(c, p, &v->failure);
     }
     free(p);
 }
 
-/* Plays the seeds in a child. `quiet`: what a sanitizer says is not wanted. */
-static struct verdict play_apart(const struct property_case *c, struct seeds seeds, bool quiet)
+/* Replays the seeds in a child. `quiet`: what a sanitizer says is not wanted. */
+static struct verdict replay_apart(const struct property_case *c, struct seeds seeds, bool quiet)
 {
     int status = 0;
     struct verdict *v =
@@ -160,7 +160,7 @@ static struct verdict play_apart(const struct property_case *c, struct seeds see
         int null = quiet ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
         if (null >= 0)
             dup2(null, STDERR_FILENO);
-        play_seeds(c, seeds, v);
+        replay_seeds(c, seeds, v);
         exit(0); /* leaks are looked for, coverage is written */
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -237,9 +237,9 @@ static void report(const struct property_case *c, const struct verdict *v)
 
 /* ---- every strategy ---- */
 
-static bool play_case(const struct property_case *c, struct seeds seeds, uint64_t *steps)
+static bool replay_case(const struct property_case *c, struct seeds seeds, uint64_t *steps)
 {
-    struct verdict v = play_apart(c, seeds, false);
+    struct verdict v = replay_apart(c, seeds, false);
     *steps += v.steps;
     if (v.failure.kind)
         report(c, &v);
@@ -249,13 +249,13 @@ static bool play_case(const struct property_case *c, struct seeds seeds, uint64_
 static const struct property_source *first_source(const struct tp_strategy *s)
 {
     const struct property_source *on = property_sources;
-    while (!property_plays(s, on))
+    while (!property_replays(s, on))
         on++;
     return on;
 }
 
 /* Returns in how many ways it failed. */
-static unsigned play_strategy(const struct tp_strategy *s)
+static unsigned replay_strategy(const struct tp_strategy *s)
 {
     struct seeds seeds = seeds_to_run();
     unsigned failed = 0, sets = 0;
@@ -269,12 +269,12 @@ static unsigned play_strategy(const struct tp_strategy *s)
         sets++;
         for (size_t i = 0; i < PROPERTY_SOURCES; i++) {
             c.source = &property_sources[i];
-            if (!property_plays(s, c.source))
+            if (!property_replays(s, c.source))
                 continue;
             print_message("  %s:%s on %s, seeds %llu to %llu\n", s->name, options, c.source->spec,
                           (unsigned long long)seeds.first,
                           (unsigned long long)(seeds.first + seeds.count - 1));
-            failed += !play_case(&c, seeds, &steps);
+            failed += !replay_case(&c, seeds, &steps);
         }
     }
     print_message("  %s: %u sets of options, %llu steps\n", s->name, sets,
@@ -288,7 +288,7 @@ TEST(every_strategy)
     unsigned failed = 0;
     for (size_t i = 0; tp_strategies[i]; i++)
         if (tp_strategy_takes_source(tp_strategies[i]))
-            failed += play_strategy(tp_strategies[i]);
+            failed += replay_strategy(tp_strategies[i]);
     assert_int_equal(failed, 0);
 }
 
@@ -298,8 +298,8 @@ TEST(correct_planted_strategy)
     uint64_t steps = 0;
     for (size_t i = 0; i < PROPERTY_SOURCES; i++) {
         struct property_case c = {&planted_strategy, "", &property_sources[i]};
-        if (property_plays(c.strategy, c.source))
-            assert_true(play_case(&c, seeds_to_run(), &steps));
+        if (property_replays(c.strategy, c.source))
+            assert_true(replay_case(&c, seeds_to_run(), &steps));
     }
     assert_true(steps > 0);
 }
@@ -339,7 +339,7 @@ static struct tp_trace open_trace(const char *path)
     return trace;
 }
 
-/* Reads the trace as tapool does and plays what was read. */
+/* Reads the trace as tapool does and replays what was read. */
 static enum model_kind replay_kept(const struct property_case *c, const char *path, bool probes)
 {
     struct tp_trace trace = open_trace(path);
@@ -360,7 +360,7 @@ static enum model_kind replay_kept(const struct property_case *c, const char *pa
     }
     tp_cursor_close(cursor);
     tp_trace_close(&trace);
-    enum model_kind kind = property_play_apart(c, p, &failure);
+    enum model_kind kind = property_replay_apart(c, p, &failure);
     free(p);
     return kind;
 }
@@ -395,7 +395,7 @@ static void assert_minimal(struct property_shrink *s)
     for (uint32_t i = 0; i < s->best->count; i++) {
         property_without(s, i, 1);
         property_normalise(&s->candidate);
-        assert_true(property_play_apart(s->c, &s->candidate, &failure) != s->kind);
+        assert_true(property_replay_apart(s->c, &s->candidate, &failure) != s->kind);
     }
 }
 
@@ -426,13 +426,14 @@ static void find_shrink_and_replay(const struct planted_case *pc, const char *di
     s->c = &c;
     s->best = calloc(1, sizeof *s->best);
     assert_non_null(s->best);
-    struct verdict v = play_apart(&c, seeds, true);
+    struct verdict v = replay_apart(&c, seeds, true);
     print_message("  %s: seed %llu, %s: %s\n", pc->options, (unsigned long long)v.seed,
                   tp_model_kind_names[v.failure.kind], v.failure.text);
     assert_int_equal(v.failure.kind, pc->kind);
     snprintf(path, sizeof path, "%s/trace.json", dir);
     shrink_and_keep(s, &v, path);
-    print_message("    %u steps after %u plays: %s\n", s->best->count, s->plays, s->failure.text);
+    print_message("    %u steps after %u replays: %s\n", s->best->count, s->replays,
+                  s->failure.text);
     if (s->best->count > pc->steps)
         print_program(s->best);
     assert_true(s->best->count <= pc->steps);

@@ -1,5 +1,5 @@
 /* The record of a run in this process is the one that is read from its result: of one device and of
- * two, whichever passes were played. */
+ * two, whichever passes were replayed. */
 #include "cmd/jobs/spec.h"
 #include "cmd/results/record.h"
 #include "cmd/results/replay_exports.h"

@@ -121,7 +121,7 @@ TEST(a_bare_value_is_part_of_the_label)
     }
 }
 
-TEST(decorators_stand_on_a_source)
+TEST(wrappers_stand_on_a_source)
 {
     struct tp_source_spec spec;
     assert_int_equal(tp_source_spec_parse(&spec, "virtual:lag=10us+limit:capacity=1MiB", &err),

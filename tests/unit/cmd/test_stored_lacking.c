@@ -178,7 +178,7 @@ static bool may_be_null(const char *path)
     return known;
 }
 
-/* Which options there are is for the policy to know: one that is not there is not there. */
+/* Which options there are is for the strategy to know: one that is not there is not there. */
 static bool is_option(const char *path)
 {
     return strstr(path, ".options.") != NULL;

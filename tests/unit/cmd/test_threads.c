@@ -1,6 +1,6 @@
-/* Strategies with TP_CAP_THREADS under eight real threads: the row of the conformance suite, played
- * here and not in test_conformance, so that the thread sanitizer watches it. */
-#include "alloc/conformance/conformance_play.h"
+/* Strategies with TP_CAP_THREADS under eight real threads: the row of the conformance suite,
+ * replayed here and not in test_conformance, so that the thread sanitizer watches it. */
+#include "alloc/conformance/conformance_replay.h"
 #include "alloc/conformance/conformance_suite.h"
 #include "cmd/jobs/catalog.h"
 #include "tests/unit/conformance.h"
@@ -18,21 +18,21 @@ static const struct tp_conformance_check *the_check(void)
     return check;
 }
 
-/* Returns on how many places the strategy was played. */
+/* Returns on how many places the strategy was replayed. */
 static unsigned run(const struct tp_strategy *s, const char *options)
 {
     const struct tp_conformance_case c = {s, options};
-    unsigned played = 0;
+    unsigned replayed = 0;
     for (const struct tp_conformance_place *on = tp_conformance_places; on->name; on++) {
         struct tp_err err;
-        if (!tp_conformance_plays(the_check(), &c, on))
+        if (!tp_conformance_replays(the_check(), &c, on))
             continue;
         print_message("  %s:%s on %s\n", s->name, options, on->name);
         if (the_check()->run(&c, on, &err))
             fail_msg("%s", err.text);
-        played++;
+        replayed++;
     }
-    return played;
+    return replayed;
 }
 
 /* ---- the tests ---- */

@@ -193,7 +193,7 @@ static const struct {
     const char *text;
     size_t size;
     const char *sentence;
-} strangers[] = {
+} unknown_formats[] = {
     ROW(ZIP("\020", "archive/data.pkl"), "a.x is a file of torch.save(), not a recording of "
                                          "PyTorch's allocator"),
     ROW(ZIP("\005", "a.csv"), "a.x is a zip file, which tapool does not unpack"),
@@ -283,22 +283,22 @@ static const struct {
 #undef ROW
 
 /* What is no trace but recognised: by whole, and not by half. */
-TEST(test_strangers)
+TEST(test_unknown_formats)
 {
-    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
-        for (size_t cut = 0; cut <= strangers[i].size; cut++) {
+    for (size_t i = 0; i < sizeof unknown_formats / sizeof *unknown_formats; i++)
+        for (size_t cut = 0; cut <= unknown_formats[i].size; cut++) {
             struct tp_trace t;
             struct tp_err err = {0};
-            if (cut < strangers[i].size) /* cut anywhere it is refused in some words */
-                assert_int_equal(cut ? open_text("a.x", strangers[i].text, cut,
+            if (cut < unknown_formats[i].size) /* cut anywhere it is refused in some words */
+                assert_int_equal(cut ? open_text("a.x", unknown_formats[i].text, cut,
                                                  (struct tp_trace_cfg){.formats = tp_formats}, &t,
                                                  &err)
                                      : TP_EINPUT,
                                  TP_EINPUT);
             else
-                must_refuse("a.x", strangers[i].text, cut,
+                must_refuse("a.x", unknown_formats[i].text, cut,
                             (struct tp_trace_cfg){.formats = tp_formats}, TP_EINPUT,
-                            strangers[i].sentence);
+                            unknown_formats[i].sentence);
         }
     /* what a reader is sure of is its own, whatever else is in it */
     must_detect(HEAD ",\"meta\":{\"program\":\"\\\"device_traces\\\"\"},\"events\":[" ALLOC "]}",

@@ -24,11 +24,12 @@ static int release(void **state)
     return teardown(state);
 }
 
-static int play(const struct tp_insn *insns, size_t count, uint64_t capacity, size_t settings)
+static int replay_settings(const struct tp_insn *insns, size_t count, uint64_t capacity,
+                           size_t settings)
 {
     struct tp_program *p = test_program(insns, count, true);
     const struct tp_trial_cfg cfg = {.program = p, .capacity = capacity, .memory = 1 << 30};
-    int status = tp_trials_play(&cfg, trials, settings, &err);
+    int status = tp_trials_replay(&cfg, trials, settings, &err);
     tp_program_release(p);
     return status;
 }
@@ -42,7 +43,7 @@ TEST_WITH(each_setting_has_its_own_figures, setup, release)
     static const uint64_t peaks[] = {40, 32, 40, 44};
     for (size_t i = 0; i < COUNT(confs); i++)
         trials[i].conf = confs[i];
-    assert_int_equal(play(insns, COUNT(insns), 0, COUNT(confs)), TP_OK);
+    assert_int_equal(replay_settings(insns, COUNT(insns), 0, COUNT(confs)), TP_OK);
     for (size_t i = 0; i < COUNT(confs); i++) {
         assert_int_equal(trials[i].status, TP_OK);
         assert_int_equal(trials[i].device_count, 1);
@@ -59,7 +60,7 @@ TEST_WITH(a_small_device_costs_retries_and_requests, setup, release)
     const struct tp_insn insns[] = {ALLOC_INSN(0, 30 * MIB, 0), FREE_INSN(0, 30 * MIB, 0),
                                     ALLOC_INSN(0, 38 * MIB, 0), ALLOC_INSN(1, 4 * MIB, 0)};
     trials[0].conf = "";
-    assert_int_equal(play(insns, COUNT(insns), 40 * MIB, 1), TP_OK);
+    assert_int_equal(replay_settings(insns, COUNT(insns), 40 * MIB, 1), TP_OK);
     const struct tp_trial_device *d = trials[0].devices;
     assert_int_equal(d->peak_reserved, 38 * MIB);
     assert_int_equal(d->peak_reserved_event, 3);
@@ -80,7 +81,7 @@ TEST_WITH(what_is_refused_leaves_the_others, setup, release)
                                        "needs the device's size", "do not match"};
     for (size_t i = 0; i < COUNT(confs); i++)
         trials[i].conf = confs[i];
-    assert_int_equal(play(insns, COUNT(insns), 0, COUNT(confs)), TP_OK);
+    assert_int_equal(replay_settings(insns, COUNT(insns), 0, COUNT(confs)), TP_OK);
     for (size_t i = 0; i < COUNT(confs); i++) {
         assert_int_equal(trials[i].status, said[i] ? TP_EUSAGE : TP_OK);
         assert_true(!trials[i].devices == !!said[i]);
@@ -96,6 +97,6 @@ TEST_WITH(an_interrupt_ends_all, setup, release)
     struct tp_program *p = test_program(insns, COUNT(insns), true);
     const struct tp_trial_cfg cfg = {.program = p, .memory = 1 << 30, .interrupted = &asked};
     trials[0].conf = trials[1].conf = "";
-    assert_int_equal(tp_trials_play(&cfg, trials, 2, &err), TP_ESTOP);
+    assert_int_equal(tp_trials_replay(&cfg, trials, 2, &err), TP_ESTOP);
     tp_program_release(p);
 }

@@ -66,10 +66,10 @@ TEST(the_sum_adds_up)
     assert_int_equal(s.hole_bytes, 6 * MIB);
     assert_int_equal(s.holes, 3);
     assert_int_equal(s.largest, 3 * MIB);
-    assert_int_equal(s.idle_bytes, 6 * MIB);
+    assert_int_equal(s.free_bytes, 6 * MIB);
     assert_int_equal(s.idle, 2);
     assert_int_equal(s.segments, 4);
-    assert_int_equal(s.reserved, s.requested + s.rounding + s.hole_bytes + s.idle_bytes);
+    assert_int_equal(s.reserved, s.requested + s.rounding + s.hole_bytes + s.free_bytes);
     tp_why_layout_release(&l);
 }
 
@@ -320,14 +320,14 @@ TEST(figures_of_a_real_file)
     assert_int_equal(w.moment.when, TP_WHY_PEAK);
     assert_int_equal(w.moment.event, 9980);
     assert_int_equal(w.sum.requested, UINT64_C(15824637956)); /* 14.738 */
-    assert_int_equal(w.sum.idle_bytes, UINT64_C(3556769792)); /* 3.313 */
+    assert_int_equal(w.sum.free_bytes, UINT64_C(3556769792)); /* 3.313 */
     assert_int_equal(w.sum.reserved, UINT64_C(20673724416));  /* 19.254 */
     /* together 1.204; the rest of a block that is too small to be split off is rounding here */
     assert_int_equal(w.sum.rounding + w.sum.hole_bytes, UINT64_C(1292316668));
     assert_int_equal(w.verified.addresses.good, 3329);
     assert_true(tp_agrees(&w.verified));
-    assert_int_equal(w.holders->bytes, w.sum.requested);
-    assert_int_equal(w.holders->blocks, w.sum.live);
+    assert_int_equal(w.sites->bytes, w.sum.requested);
+    assert_int_equal(w.sites->blocks, w.sum.live);
     tp_why_release(&w);
     tp_why_places_close(&places);
     tp_snapshot_close(&f);

@@ -90,10 +90,10 @@ TEST(the_sum_knows_units)
     assert_int_equal(s.hole_bytes, (2 + 2 + 1) * MIB);
     assert_int_equal(s.holes, 3);
     assert_int_equal(s.largest, 2 * MIB);
-    assert_int_equal(s.idle_units, 3);
+    assert_int_equal(s.free_units, 3);
     assert_int_equal(s.idle, 1);
-    assert_int_equal(s.idle_bytes, (8 + 4 + 2) * MIB);
-    assert_int_equal(s.reserved, s.requested + s.rounding + s.hole_bytes + s.idle_bytes);
+    assert_int_equal(s.free_bytes, (8 + 4 + 2) * MIB);
+    assert_int_equal(s.reserved, s.requested + s.rounding + s.hole_bytes + s.free_bytes);
     tp_why_layout_release(&l);
 }
 

@@ -62,7 +62,7 @@ TEST_IN_RIG(order_decides_what_a_block_holds)
     }
 }
 
-/* ---- policies ---- */
+/* ---- strategies ---- */
 
 static tp_addr take(struct rig *r, uint16_t stream)
 {
@@ -110,7 +110,7 @@ static bool contents_stay(const struct tp_strategy *s, const char *options, bool
     return stay;
 }
 
-TEST(policies_keep_what_a_stream_wrote)
+TEST(strategies_keep_what_a_stream_wrote)
 {
     bool late;
     if (!fake_driver_ready())
@@ -122,7 +122,7 @@ TEST(policies_keep_what_a_stream_wrote)
                      tp_strategies[i]->name);
 }
 
-/* What a policy without order does is seen. */
+/* What a strategy without order does is seen. */
 TEST(a_block_without_order_is_overwritten)
 {
     bool late;

@@ -1,6 +1,6 @@
-/* The policies decide by sizes and order alone, so on one stream their memory metrics on `cuda` are
- * those on `virtual`, byte for byte: a replay without a GPU says what one on it will hold. Every
- * sample, on the fake driver. */
+/* The strategies decide by sizes and order alone, so on one stream their memory metrics on `cuda`
+ * are those on `virtual`, byte for byte: a replay without a GPU says what one on it will hold.
+ * Every sample, on the fake driver. */
 #include "tests/unit/fake_driver.h"
 #include "tests/unit/one_run.h"
 
@@ -14,9 +14,9 @@ enum { EVENTS = 60000 };              /* of each sample */
 static const char *const samples[] = {"sample:sqlite", "sample:jq", "sample:python-threads",
                                       "sample:llm-decode", "sample:training-step"};
 
-static const struct tp_strategy *const policies[] = {&tp_strategy_lru, &tp_strategy_arena,
-                                                     &tp_strategy_bump, &tp_strategy_stream_pool,
-                                                     &tp_strategy_direct};
+static const struct tp_strategy *const strategies[] = {&tp_strategy_lru, &tp_strategy_arena,
+                                                       &tp_strategy_bump, &tp_strategy_stream_pool,
+                                                       &tp_strategy_direct};
 
 /* The tests may run on another machine than the one that built them. */
 static void open_sample(const char *path, struct tp_trace *out)
@@ -74,7 +74,7 @@ static uint64_t compare(const char *sample, const struct tp_strategy *s, struct 
     memory_of(&sides[1], s, p, limit, &b);
     assert_true(a.peak_reserved > 0 && a.gets > 0); /* the figures are there at all */
     SAME(peak_reserved);
-    SAME(peak_granted);
+    SAME(peak_allocated);
     SAME(peak_carved);
     SAME(peak_metadata);
     SAME(at_peak.reserved);
@@ -83,13 +83,13 @@ static uint64_t compare(const char *sample, const struct tp_strategy *s, struct 
     SAME(gets);
     SAME(puts);
     SAME(reused);
-    a.next_calls = b.next_calls;           /* a device is not played on once more */
+    a.next_calls = b.next_calls;           /* a device is not replayed on once more */
     assert_memory_equal(&a, &b, sizeof a); /* and all the others: curve, phases, fragmentation */
     return a.peak_reserved;
 }
 
 /* Where a device is full, what has not passed yet is waited for: only the others are the same. */
-static void compare_policy(const char *sample, const struct tp_strategy *s, struct tp_program *p)
+static void compare_strategy(const char *sample, const struct tp_strategy *s, struct tp_program *p)
 {
     bool waits = s->caps & TP_CAP_STREAMS;
     if (waits && tp_program_facts(p)->streams > 1) {
@@ -110,8 +110,8 @@ TEST(on_one_stream_cuda_is_virtual)
     for (size_t i = 0; i < COUNT(samples); i++) {
         struct tp_trace trace;
         open_sample(samples[i], &trace);
-        for (size_t k = 0; k < COUNT(policies); k++)
-            compare_policy(samples[i], policies[k], trace.program);
+        for (size_t k = 0; k < COUNT(strategies); k++)
+            compare_strategy(samples[i], strategies[k], trace.program);
         tp_trace_close(&trace);
     }
     cuda_rig_no_violation(&fake_driver()->cuda);

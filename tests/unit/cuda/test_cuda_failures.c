@@ -6,7 +6,7 @@
 #include "cuda/driver.h"
 
 /* A space with three units, one of which goes before the others. */
-static int play_space(struct tp_source *s)
+static int replay_space(struct tp_source *s)
 {
     tp_addr base = 0;
     if (!tp_src_map_page(s) || tp_src_space_get(s, 64 * MIB, 2 * MIB, &base))
@@ -22,7 +22,7 @@ static int play_space(struct tp_source *s)
 }
 
 /* One of everything. Whether all of it succeeded; a source that could not be opened says why. */
-static bool play(struct cuda_bench *b, const struct tp_source_cfg *cfg)
+static bool replay(struct cuda_bench *b, const struct tp_source_cfg *cfg)
 {
     tp_addr range = 0, aligned = 0, block = 0;
     struct tp_pool_marks marks;
@@ -45,7 +45,7 @@ static bool play(struct cuda_bench *b, const struct tp_source_cfg *cfg)
     failed |= tp_src_follow(s, 1, 0);
     failed |= tp_src_memory(s, &bytes, &bytes);
     failed |= range ? tp_src_put(s, range, MIB) : 0;
-    failed |= play_space(s);
+    failed |= replay_space(s);
     for (int own = 0; own < 2; own++) {
         const struct tp_pool_cfg pool = {.own = own, .release_threshold = MIB};
         if (tp_src_pool_open(s, &pool, &b->err)) {
@@ -120,7 +120,7 @@ static int fail_each_call(void **state, const char *name, int code)
         struct cuda_bench b;
         snprintf(script, sizeof script, "fail=%s:%d:%d", name, n, code);
         struct cuda_rig *r = cuda_rig(state, script);
-        bool good = play(&b, NULL);
+        bool good = replay(&b, NULL);
         missed = good ? missed + 1 : 0; /* closing may fail too, and some failures do not matter */
         hits += !good;
         if (!b.opts) {
@@ -144,7 +144,7 @@ static int fail_each_call(void **state, const char *name, int code)
 
 TEST_IN_RIG(every_call_may_fail)
 {
-    /* what `play` does not need, or can do without */
+    /* what `replay` does not need, or can do without */
     static const char *const unused[] = {
         "cuGetErrorName",  "cuGetErrorString", "cuCtxGetCurrent",
         "cuDeviceGetName", "cuDeviceTotalMem", "cuDevicePrimaryCtxRelease",
@@ -171,7 +171,7 @@ TEST_IN_RIG(out_of_memory_anywhere)
             struct cuda_bench b;
             snprintf(script, sizeof script, "fail=%s:%d:2", asks[i], n);
             struct cuda_rig *r = cuda_rig(state, script);
-            play(&b, NULL);
+            replay(&b, NULL);
             bench_expect_sound(&b);
             cuda_bench_close(&b);
             cuda_rig_no_violation(r);
@@ -189,7 +189,7 @@ TEST_IN_RIG(a_device_is_lost)
         struct cuda_bench b;
         snprintf(script, sizeof script, "lost=%d", n);
         struct cuda_rig *r = cuda_rig(state, script);
-        if (!play(&b, NULL) && b.opts && b.lost) {
+        if (!replay(&b, NULL) && b.opts && b.lost) {
             bench_expect_lost(&b, "CUDA_ERROR_DEVICE_UNAVAILABLE (");
             expect_silence(r, &b);
         }

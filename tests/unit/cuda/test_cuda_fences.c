@@ -124,7 +124,7 @@ TEST_IN_RIG(one_stream_can_take_every_event)
     }
 }
 
-/* A policy may record and never ask: what has passed is found out in few queries. */
+/* A strategy may record and never ask: what has passed is found out in few queries. */
 TEST_ON_BENCH(to_record_takes_few_queries, cuda_rig(state, "step=0"), NULL)
 {
     enum { COUNT = 20 * FENCE_EVENTS };

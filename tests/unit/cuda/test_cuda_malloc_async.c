@@ -54,7 +54,7 @@ static tp_addr get(struct rig *r, uint16_t stream, uint64_t size)
 {
     struct tp_block b;
     assert_int_equal(try_get(r, stream, size, 256, &b), TP_OK);
-    assert_int_equal(b.granted, size);
+    assert_int_equal(b.allocated, size);
     return b.addr;
 }
 
@@ -371,7 +371,7 @@ TEST(any_alignment_is_honoured)
             struct tp_block b;
             assert_int_equal(try_get(r, 2, 1000, align, &b), TP_OK);
             assert_int_equal(b.addr % align, 0);
-            assert_int_equal(b.granted, 1000);
+            assert_int_equal(b.allocated, 1000);
             use(r, 3, b.addr, 2);
             tp_src_work(r->env.source, 3, b.addr, 1000, 0, TP_OCCUPY_MEMSET); /* lies within */
             put(r, 2, b.addr, 1000);

@@ -3,7 +3,7 @@
  *
  *     strategy --> meter --> cuda --> fake driver: a violation for each work that is not ordered
  *
- * What a policy may do wrong is planted, and seen. */
+ * What a strategy may do wrong is planted, and seen. */
 #include "tests/unit/cuda_rig.h"
 #include "tests/unit/one_run.h"
 
@@ -146,11 +146,11 @@ TEST_WITH(waiting_makes_no_time_a_cold_one, setup, end)
     struct tp_replay_cfg cfg = on_cuda(ordered(2), NULL, p, TP_PASS_THROUGHPUT);
     cfg.min_time_ns = (uint64_t)WORK * PAIRS / 2;
     replay(&cfg);
-    assert_false(run->flags & TP_RUN_PLAYED_ONCE);
+    assert_false(run->flags & TP_RUN_REPLAYED_ONCE);
     assert_int_equal(run->throughput.replays, run->throughput.runs.total);
     cfg.min_time_ns = 1; /* and two calls that are longer than that */
     replay(&cfg);
-    assert_true(run->flags & TP_RUN_PLAYED_ONCE);
+    assert_true(run->flags & TP_RUN_REPLAYED_ONCE);
     assert_int_equal(run->throughput.runs.total, 1);
     tp_program_release(p);
 }

@@ -84,7 +84,7 @@ TEST_ON_BENCH(more_than_a_device_has_is_out_of_memory, cuda_rig(state, "memory=6
     assert_int_equal(tp_src_space_put(&b->src, space, 96 * MIB), TP_OK);
 }
 
-/* What the driver takes for streams, and for the kernel of --occupy spin, no policy can have. */
+/* What the driver takes for streams, and for the kernel of --occupy spin, no strategy can have. */
 TEST_IN_RIG(the_capacity_is_what_is_left)
 {
     cuda_rig(state, "memory=64MiB;own=2MiB");

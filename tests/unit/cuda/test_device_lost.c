@@ -1,9 +1,9 @@
-/* Every policy on a device that is lost in the middle of a program, at one call of the driver after
- * the other, or whose queued work fails: it ends, keeps no bookkeeping, and the source gives
+/* Every strategy on a device that is lost in the middle of a program, at one call of the driver
+ * after the other, or whose queued work fails: it ends, keeps no bookkeeping, and the source gives
  * everything back. What was reserved then is only in the account: there is nobody left to put it
  * to. */
 #include "alloc/conformance/conformance_gen.h"
-#include "alloc/conformance/conformance_play.h"
+#include "alloc/conformance/conformance_replay.h"
 #include "tests/unit/conformance.h"
 #include "tests/unit/fake_driver.h"
 
@@ -18,7 +18,7 @@ struct lost_run {
     struct gen gen;
 };
 
-static void play_until_lost(struct lost_run *l, uint64_t seed)
+static void replay_until_lost(struct lost_run *l, uint64_t seed)
 {
     tp_gen_start(&l->gen, seed, 60);
     for (uint32_t i = 0; i < STEPS; i++) {
@@ -51,7 +51,7 @@ static bool lose(const struct tp_strategy *s, const char *script, uint64_t seed)
     assert_int_equal(rig_open(&l->rig, &cfg), TP_OK);
     tp_model_open(&l->model, &l->rig);
     fake_driver()->cuda.script(script); /* from now on calls are counted */
-    play_until_lost(l, seed);
+    replay_until_lost(l, seed);
     struct tp_err err = {0};
     int fault = tp_src_fault(l->rig.env.source, &err);
     assert_int_equal(fault, l->rig.lost);
@@ -83,7 +83,7 @@ static void lose_everywhere(const struct tp_strategy *s, const char *format)
     assert_true(!lost && runs > 5);
 }
 
-static void each_policy(const char *format)
+static void each_strategy(const char *format)
 {
     if (!fake_driver_is_fake())
         skip();
@@ -94,10 +94,10 @@ static void each_policy(const char *format)
 
 TEST(a_device_that_is_lost)
 {
-    each_policy("step=0;lost=%llu");
+    each_strategy("step=0;lost=%llu");
 }
 
-/* 700: an illegal address. Policies that know no streams are given no work, and meet none. */
+/* 700: an illegal address. Strategies that know no streams are given no work, and meet none. */
 TEST(work_that_fails)
 {
     if (!fake_driver_is_fake())

@@ -14,8 +14,8 @@
 
 /* These come first: a child could not call the driver once this process has. */
 
-/* What `play` leaves in the report of a process that ends after it. */
-static void report_of(void (*play)(void), char *text, size_t size)
+/* What `replay` leaves in the report of a process that ends after it. */
+static void report_of(void (*replay)(void), char *text, size_t size)
 {
     char path[] = "/tmp/fake_cuda_report_XXXXXX";
     int fd = mkstemp(path), status;
@@ -24,7 +24,7 @@ static void report_of(void (*play)(void), char *text, size_t size)
     if (child == 0) {
         setenv("TAPOOL_FAKE_CUDA_REPORT", path, 1);
         cu.fake_cuda_script(NULL);
-        play();
+        replay();
         exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -36,7 +36,7 @@ static void report_of(void (*play)(void), char *text, size_t size)
     text[n] = '\0';
 }
 
-static void play_in_order(void)
+static void replay_in_order(void)
 {
     CUcontext context;
     setenv("TAPOOL_FAKE_CUDA", "memory=1GiB", 1);
@@ -50,7 +50,7 @@ static void play_in_order(void)
         _exit(1);
 }
 
-static void play_leaks(void)
+static void replay_leaks(void)
 {
     CUcontext context;
     CUstream s;
@@ -73,9 +73,9 @@ static void play_leaks(void)
     cu.cuMemFree(0); /* and a violation */
 }
 
-static void play_leaks_with_the_context(void)
+static void replay_leaks_with_the_context(void)
 {
-    play_leaks();
+    replay_leaks();
     cu.cuDevicePrimaryCtxRelease(0);
 }
 
@@ -88,13 +88,13 @@ TEST(test_report)
                                "fake_cuda: leak: 1 block, 2000 bytes\n"
                                "fake_cuda: leak: 1 module\n";
     char text[1024], expected[1024];
-    report_of(play_in_order, text, sizeof text);
+    report_of(replay_in_order, text, sizeof text);
     assert_string_equal(text, "fake_cuda: books balance\n");
-    report_of(play_leaks, text, sizeof text);
+    report_of(replay_leaks, text, sizeof text);
     snprintf(expected, sizeof expected, "%s%s%s%s", lost, "fake_cuda: leak: 1 retained context\n",
              rest, "fake_cuda: 1 violations, 8 leaks\n");
     assert_string_equal(text, expected);
-    report_of(play_leaks_with_the_context, text, sizeof text);
+    report_of(replay_leaks_with_the_context, text, sizeof text);
     snprintf(expected, sizeof expected, "%s%s%s", lost, rest, "fake_cuda: 1 violations, 7 leaks\n");
     assert_string_equal(text, expected);
 }

@@ -42,20 +42,20 @@ TEST(both_forms_say_the_same)
 }
 
 static const struct importer_row lines[] = {
-    PLAYS("v 10400 3\nX ./a b\n+ 10 1 abc0\nc 2\n+ ff 1 abd0\nR 1f\n- abc0\n# a: b\ns 3 x y\n- "
-          "abd0\n",
-          "alloc 0 16 a4 @1; alloc 1 255 a4 +2000000 @2; free 0 16 a4 @3; free 1 255 a4 @4; "),
+    REPLAYS("v 10400 3\nX ./a b\n+ 10 1 abc0\nc 2\n+ ff 1 abd0\nR 1f\n- abc0\n# a: b\ns 3 x y\n- "
+            "abd0\n",
+            "alloc 0 16 a4 @1; alloc 1 255 a4 +2000000 @2; free 0 16 a4 @3; free 1 255 a4 @4; "),
     /* an address again without its free, a free of what is not known */
-    PLAYS("v 10400 3\n- 70\n+ 10 1 a0\n+ 11 1 a0\n- a0\n",
-          "alloc 0 16 a4 @2; free 0 16 a4 @3; alloc 0 17 a4 @3; free 0 17 a4 @4; unknown_free=1 "
-          "double_alloc=1 "),
+    REPLAYS("v 10400 3\n- 70\n+ 10 1 a0\n+ 11 1 a0\n- a0\n",
+            "alloc 0 16 a4 @2; free 0 16 a4 @3; alloc 0 17 a4 @3; free 0 17 a4 @4; unknown_free=1 "
+            "double_alloc=1 "),
     /* the youngest of a class goes first */
-    PLAYS("v 10400 3\na 8 1\n+ 0\n+ 0\na 9 2\n+ 1\n- 0\n- 1\n+ 0\n- 0\n- 0\n- 0\n",
-          "alloc 0 8 a4 @1; alloc 1 8 a4 @2; alloc 2 9 a4 @3; free 1 8 a4 @4; free 2 9 a4 @5; "
-          "alloc 2 8 a4 @6; free 2 8 a4 @7; free 0 8 a4 @8; unknown_free=1 "),
-    PLAYS("v 10400 1\na ffffffffffffffff 1\n+ 0\n- 0\n", "unknown_free=1 "),
-    PLAYS("v 10400 3\n+ 10 1 a0\n- a", "alloc 0 16 a4 @1; unknown_free=1 "),
-    PLAYS("v 10400 3\n+ 10 1 a0\n+ 10 ", "alloc 0 16 a4 @1; truncated=1 "),
+    REPLAYS("v 10400 3\na 8 1\n+ 0\n+ 0\na 9 2\n+ 1\n- 0\n- 1\n+ 0\n- 0\n- 0\n- 0\n",
+            "alloc 0 8 a4 @1; alloc 1 8 a4 @2; alloc 2 9 a4 @3; free 1 8 a4 @4; free 2 9 a4 @5; "
+            "alloc 2 8 a4 @6; free 2 8 a4 @7; free 0 8 a4 @8; unknown_free=1 "),
+    REPLAYS("v 10400 1\na ffffffffffffffff 1\n+ 0\n- 0\n", "unknown_free=1 "),
+    REPLAYS("v 10400 3\n+ 10 1 a0\n- a", "alloc 0 16 a4 @1; unknown_free=1 "),
+    REPLAYS("v 10400 3\n+ 10 1 a0\n+ 10 ", "alloc 0 16 a4 @1; truncated=1 "),
 };
 
 static const struct importer_row what_is_none[] = {

@@ -114,7 +114,7 @@ static uint64_t done_after(struct tp_program *p, unsigned pass, double ns_per_ti
     return heard.after;
 }
 
-/* A machine that is busy makes parts slow: a pass whose instructions are counted plays the same
+/* A machine that is busy makes parts slow: a pass whose instructions are counted replays the same
  * ones all the same. */
 TEST(a_slow_machine_cuts_no_other_parts)
 {

@@ -60,28 +60,28 @@ static void check_all_ways(void **state)
 /* ---- initial ---- */
 
 static const struct importer_row initial[] = {
-    PLAYS(HEAD "\n" FIRST "\n" SECOND "\n" ALLOC_3 "\n" FREE_1,
-          "alloc 0 8 a4 @0; alloc 1 16 a6 @0; alloc 2 4 a4 @1; free 0 8 a4 @2; "),
-    PLAYS(DEVICE "\n"
-                 "{\"op\":\"initial\",\"id\":-7,\"size\":5,\"stream\":4}"
-                 "\n"
-                 "{\"op\":\"use\",\"id\":-7,\"stream\":0}"
-                 "\n"
-                 "{\"op\":\"free\",\"id\":-7}",
-          "alloc 0 5 a8 s1 d1 @0; use 0 0 d1 @1; free 0 5 a8 s1 d1 @2; "),
+    REPLAYS(HEAD "\n" FIRST "\n" SECOND "\n" ALLOC_3 "\n" FREE_1,
+            "alloc 0 8 a4 @0; alloc 1 16 a6 @0; alloc 2 4 a4 @1; free 0 8 a4 @2; "),
+    REPLAYS(DEVICE "\n"
+                   "{\"op\":\"initial\",\"id\":-7,\"size\":5,\"stream\":4}"
+                   "\n"
+                   "{\"op\":\"use\",\"id\":-7,\"stream\":0}"
+                   "\n"
+                   "{\"op\":\"free\",\"id\":-7}",
+            "alloc 0 5 a8 s1 d1 @0; use 0 0 d1 @1; free 0 5 a8 s1 d1 @2; "),
     /* neither the time nor the thread of what happened before is part of the recording */
-    PLAYS(HEAD "\n"
-               "{\"op\":\"initial\",\"id\":1,\"size\":8,\"t\":900,\"thread\":9}"
-               "\n"
-               "{\"op\":\"alloc\",\"id\":3,\"size\":4,\"t\":100,\"thread\":5}",
-          "alloc 0 8 a4 @0; alloc 1 4 a4 +100 @1; "),
+    REPLAYS(HEAD "\n"
+                 "{\"op\":\"initial\",\"id\":1,\"size\":8,\"t\":900,\"thread\":9}"
+                 "\n"
+                 "{\"op\":\"alloc\",\"id\":3,\"size\":4,\"t\":100,\"thread\":5}",
+            "alloc 0 8 a4 @0; alloc 1 4 a4 +100 @1; "),
 };
 
 static const struct importer_row initial_facts[] = {
     READS(HEAD "\n" FIRST "\n" SECOND "\n" ALLOC_3 "\n" FREE_1,
-          .facts = "events=2 instructions=2 operations=2 allocs=1 prologue=2 objects=3 "
-                   "live_at_end=2 recorded_threads=1 peak=28 peak_event=1 prologue_bytes=24 "),
-    READS(HEAD "\n" FIRST, .facts = "events=0 prologue=1 "),
+          .facts = "events=2 instructions=2 operations=2 allocs=1 initial_heap=2 objects=3 "
+                   "live_at_end=2 recorded_threads=1 peak=28 peak_event=1 initial_heap_bytes=24 "),
+    READS(HEAD "\n" FIRST, .facts = "events=0 initial_heap=1 "),
 };
 
 static const char late[] = "x.json:4: before event 1: what was live at the start comes after "
@@ -114,8 +114,8 @@ static const struct importer_row initial_refused[] = {
 static const struct importer_row initial_of_no_size[] = {
     REFUSED(HEAD EMPTY "\n" FREE_1, "x.json:2: before event 1 places 0 bytes (id 1)",
             .strict = true),
-    PLAYS(HEAD EMPTY "\n" FREE_1, "alloc 0 1 a4 @0; free 0 1 a4 @1; zero_size=1 "),
-    PLAYS(DEVICE EMPTY "\n" FREE_1, "zero_size=1 ", .facts = "events=1 "),
+    REPLAYS(HEAD EMPTY "\n" FREE_1, "alloc 0 1 a4 @0; free 0 1 a4 @1; zero_size=1 "),
+    REPLAYS(DEVICE EMPTY "\n" FREE_1, "zero_size=1 ", .facts = "events=1 "),
 };
 
 /* What was live before is no event: the numbers in messages are those of the results. */
@@ -164,62 +164,62 @@ TEST(test_every_note)
 }
 
 static const struct importer_row notes[] = {
-    PLAYS(HEAD "\n"
-               "{\"op\":\"note\",\"name\":\"weird\",\"size\":7}",
-          "note 0 7 @1; "),
-    PLAYS(HEAD "\n"
-               "{\"op\":\"note\",\"name\":\"\"}",
-          "note 0 0 @1; "),
-    PLAYS(HEAD "\n"
-               "{\"op\":\"note\",\"name\":\"OOM\"}",
-          "note 0 0 @1; "),
+    REPLAYS(HEAD "\n"
+                 "{\"op\":\"note\",\"name\":\"weird\",\"size\":7}",
+            "note 0 7 @1; "),
+    REPLAYS(HEAD "\n"
+                 "{\"op\":\"note\",\"name\":\"\"}",
+            "note 0 0 @1; "),
+    REPLAYS(HEAD "\n"
+                 "{\"op\":\"note\",\"name\":\"OOM\"}",
+            "note 0 0 @1; "),
     /* on a stream of another device, by a thread that has done nothing else: it gets no number */
-    PLAYS(DEVICE "\n"
-                 "{\"t\":5,\"op\":\"note\",\"name\":\"segment_alloc\",\"size\":2097152,"
-                 "\"stream\":4,\"thread\":8}"
-                 "\n" ALLOC_3,
-          "note 0 2097152 a3 s1 d1 +5 @1; alloc 0 4 a8 @2; "),
+    REPLAYS(DEVICE "\n"
+                   "{\"t\":5,\"op\":\"note\",\"name\":\"segment_alloc\",\"size\":2097152,"
+                   "\"stream\":4,\"thread\":8}"
+                   "\n" ALLOC_3,
+            "note 0 2097152 a3 s1 d1 +5 @1; alloc 0 4 a8 @2; "),
     /* a note is an event, with time, and changes nothing */
-    PLAYS(HEAD "\n"
-               "{\"t\":1,\"op\":\"note\",\"name\":\"snapshot\"}"
-               "\n"
-               "{\"t\":9,\"op\":\"alloc\",\"id\":3,\"size\":4}",
-          "note 0 0 a8 +1 @1; alloc 0 4 a4 +8 @2; "),
+    REPLAYS(HEAD "\n"
+                 "{\"t\":1,\"op\":\"note\",\"name\":\"snapshot\"}"
+                 "\n"
+                 "{\"t\":9,\"op\":\"alloc\",\"id\":3,\"size\":4}",
+            "note 0 0 a8 +1 @1; alloc 0 4 a4 +8 @2; "),
 };
 
 static const struct importer_row oom[] = {
-    PLAYS(HEAD "\n"
-               "{\"op\":\"note\",\"name\":\"oom\",\"size\":4096,\"free\":512}",
-          "note 0 4096 a1 @1; note 0 512 a2 @1; "),
-    PLAYS(HEAD "\n"
-               "{\"op\":\"note\",\"name\":\"oom\",\"size\":4096,\"free\":0}",
-          "note 0 4096 a1 @1; note 0 0 a2 @1; "),
-    PLAYS(HEAD "\n"
-               "{\"op\":\"note\",\"name\":\"oom\",\"size\":4096}",
-          "note 0 4096 a1 @1; "),
-    PLAYS(HEAD "\n"
-               "{\"op\":\"note\",\"name\":\"oom\",\"free\":\"281474976710656\"}",
-          "note 0 0 a1 @1; note 0 281474976710656 a2 @1; "),
+    REPLAYS(HEAD "\n"
+                 "{\"op\":\"note\",\"name\":\"oom\",\"size\":4096,\"free\":512}",
+            "note 0 4096 a1 @1; note 0 512 a2 @1; "),
+    REPLAYS(HEAD "\n"
+                 "{\"op\":\"note\",\"name\":\"oom\",\"size\":4096,\"free\":0}",
+            "note 0 4096 a1 @1; note 0 0 a2 @1; "),
+    REPLAYS(HEAD "\n"
+                 "{\"op\":\"note\",\"name\":\"oom\",\"size\":4096}",
+            "note 0 4096 a1 @1; "),
+    REPLAYS(HEAD "\n"
+                 "{\"op\":\"note\",\"name\":\"oom\",\"free\":\"281474976710656\"}",
+            "note 0 0 a1 @1; note 0 281474976710656 a2 @1; "),
     /* elsewhere it means nothing */
-    PLAYS(HEAD "\n"
-               "{\"op\":\"note\",\"name\":\"segment_free\",\"free\":5}",
-          "note 0 0 a4 @1; "),
-    PLAYS(HEAD "\n"
-               "{\"op\":\"alloc\",\"id\":3,\"size\":4,\"free\":5}",
-          "alloc 0 4 a4 @1; "),
+    REPLAYS(HEAD "\n"
+                 "{\"op\":\"note\",\"name\":\"segment_free\",\"free\":5}",
+            "note 0 0 a4 @1; "),
+    REPLAYS(HEAD "\n"
+                 "{\"op\":\"alloc\",\"id\":3,\"size\":4,\"free\":5}",
+            "alloc 0 4 a4 @1; "),
 };
 
 static const struct importer_row free_requested[] = {
-    PLAYS(HEAD "\n" FIRST "\n" ALLOC_3 "\n"
-               "{\"op\":\"note\",\"name\":\"free_requested\",\"id\":3,\"size\":4}"
-               "\n"
-               "{\"op\":\"note\",\"name\":\"free_requested\",\"id\":1}",
-          "alloc 0 8 a4 @0; alloc 1 4 a4 @1; note 1 4 a7 @2; note 0 0 a7 @3; "),
+    REPLAYS(HEAD "\n" FIRST "\n" ALLOC_3 "\n"
+                 "{\"op\":\"note\",\"name\":\"free_requested\",\"id\":3,\"size\":4}"
+                 "\n"
+                 "{\"op\":\"note\",\"name\":\"free_requested\",\"id\":1}",
+            "alloc 0 8 a4 @0; alloc 1 4 a4 @1; note 1 4 a7 @2; note 0 0 a7 @3; "),
     /* of an object that is not there: nothing to say, and no repair */
-    PLAYS(HEAD "\n"
-               "{\"op\":\"note\",\"name\":\"free_requested\",\"id\":3}"
-               "\n" ALLOC_3,
-          "alloc 0 4 a4 @2; "),
+    REPLAYS(HEAD "\n"
+                 "{\"op\":\"note\",\"name\":\"free_requested\",\"id\":3}"
+                 "\n" ALLOC_3,
+            "alloc 0 4 a4 @2; "),
 };
 
 static const struct importer_row notes_refused[] = {
@@ -288,11 +288,11 @@ static const struct importer_row recorded_refused[] = {
     WRONG("{\"end_segments\":\"1.5\"}", "'end_segments' is not a whole number"),
     WRONG("{\"end_segments\":\"\"}", "'end_segments' is not a whole number"),
     WRONG("{\"end_segments\":\"-1\"}", "'end_segments' is not a whole number"),
-    WRONG("{\"end_idle_bytes\":9007199254740992}", "'end_idle_bytes' is not a whole number"),
-    WRONG("{\"end_idle_bytes\":[1]}", "'end_idle_bytes' is not a whole number"),
-    WRONG("{\"end_idle_bytes\":1e999}", "'end_idle_bytes' is not a whole number"),
-    WRONG("{\"end_idle_bytes\":\"2305843009213693953\"}", "'end_idle_bytes' is too large"),
-    WRONG("{\"end_idle_bytes\":\"99999999999999999999999\"}", "'end_idle_bytes' is too large"),
+    WRONG("{\"end_free_bytes\":9007199254740992}", "'end_free_bytes' is not a whole number"),
+    WRONG("{\"end_free_bytes\":[1]}", "'end_free_bytes' is not a whole number"),
+    WRONG("{\"end_free_bytes\":1e999}", "'end_free_bytes' is not a whole number"),
+    WRONG("{\"end_free_bytes\":\"2305843009213693953\"}", "'end_free_bytes' is too large"),
+    WRONG("{\"end_free_bytes\":\"99999999999999999999999\"}", "'end_free_bytes' is too large"),
     WRONG("{},7", "'devices' holds something that is not an object"),
     WRONG("[]", "'devices' holds something that is not an object"),
     WRONG("null", "'devices' holds something that is not an object"),

@@ -15,13 +15,13 @@
 static const struct importer json = {.format = &tp_format_json},
                              jsonl = {.format = &tp_format_jsonl};
 
-#define PLAYED(what, ...) PLAYS(what, __VA_ARGS__, .strict = true)
-#define REFUSE(what, ...) REFUSED(what, __VA_ARGS__, .strict = true)
+#define REPLAYED(what, ...) REPLAYS(what, __VA_ARGS__, .strict = true)
+#define REFUSE(what, ...)   REFUSED(what, __VA_ARGS__, .strict = true)
 
 /* ---- what is accepted ---- */
 
 static const struct importer_row every_op[] = {
-    PLAYED(
+    REPLAYED(
         HEAD
         ", \"meta\": {\"name\": \"x\", \"kind\": \"device\", \"free\": [1, {}]},\n"
         "\"streams\": [{\"id\": 0, \"device\": 0}, {\"id\": 9, \"device\": 0}],\n"
@@ -47,24 +47,24 @@ static const struct importer_row every_op[] = {
 
 #define TWO "alloc 0 8 a4 @1; free 0 8 a4 @2; "
 static const struct importer_row layouts[] = {
-    PLAYED(DOC(ALLOC "," FREE), TWO),
-    PLAYED("\xef\xbb\xbf" DOC(ALLOC "," FREE), TWO),
-    PLAYED("\r\n\t " DOC(ALLOC "\r\n,\r\n" FREE) "\r\n\t ", TWO),
+    REPLAYED(DOC(ALLOC "," FREE), TWO),
+    REPLAYED("\xef\xbb\xbf" DOC(ALLOC "," FREE), TWO),
+    REPLAYED("\r\n\t " DOC(ALLOC "\r\n,\r\n" FREE) "\r\n\t ", TWO),
 };
 static const struct importer_row layouts_of_lines[] = {
-    PLAYED(HEAD "}\n" ALLOC "\n" FREE "\n", TWO),
-    PLAYED("\xef\xbb\xbf" HEAD "}\r\n\r\n" ALLOC "\r\n\n  " FREE, TWO),
-    PLAYED(HEAD ",\n\"meta\":{}}\n" ALLOC "\n" FREE, TWO),
+    REPLAYED(HEAD "}\n" ALLOC "\n" FREE "\n", TWO),
+    REPLAYED("\xef\xbb\xbf" HEAD "}\r\n\r\n" ALLOC "\r\n\n  " FREE, TWO),
+    REPLAYED(HEAD ",\n\"meta\":{}}\n" ALLOC "\n" FREE, TWO),
 };
 
 static const struct importer_row integers[] = {
-    PLAYED(DOC("{\"op\":\"alloc\",\"id\":\"9223372036854775807\",\"size\":\"0009\"},"
-               "{\"op\":\"alloc\",\"id\":\"-9223372036854775808\",\"size\":1e3},"
-               "{\"op\":\"free\",\"id\":\"9223372036854775807\"},"
-               "{\"op\":\"alloc\",\"id\":\"-0\",\"size\":281474976710656,"
-               "\"thread\":\"18446744073709551615\"},{\"op\":\"free\",\"id\":0}"),
-           "alloc 0 9 a4 @1; alloc 1 1000 a4 @2; free 0 9 a4 @3; "
-           "alloc 0 281474976710656 a4 t1 @4; free 0 281474976710656 a4 @5; "),
+    REPLAYED(DOC("{\"op\":\"alloc\",\"id\":\"9223372036854775807\",\"size\":\"0009\"},"
+                 "{\"op\":\"alloc\",\"id\":\"-9223372036854775808\",\"size\":1e3},"
+                 "{\"op\":\"free\",\"id\":\"9223372036854775807\"},"
+                 "{\"op\":\"alloc\",\"id\":\"-0\",\"size\":281474976710656,"
+                 "\"thread\":\"18446744073709551615\"},{\"op\":\"free\",\"id\":0}"),
+             "alloc 0 9 a4 @1; alloc 1 1000 a4 @2; free 0 9 a4 @3; "
+             "alloc 0 281474976710656 a4 t1 @4; free 0 281474976710656 a4 @5; "),
 };
 
 static const struct importer_row meta[] = {
@@ -287,9 +287,9 @@ static const struct importer_row odd_numbers[] = {
            "x.json:1: 'version' is not valid JSON near '01'"),
     REFUSE("{\"format\":\"tapool-trace\",\"version\":1.,\"events\":[]}",
            "x.json:1: 'version' is not valid JSON near '1.'"),
-    PLAYED(DOC("{\"op\":\"alloc\",\"id\":-0,\"size\":1.0e+1,\"x\":[0,-0.0,0e5,10,1E-2,\"01\"]}"
-               ",{\"op\":\"free\",\"id\":0,\"x\":\"\\\"1.\",\"01\":\"a\\\\\"}"),
-           "alloc 0 10 a4 @1; free 0 10 a4 @2; "),
+    REPLAYED(DOC("{\"op\":\"alloc\",\"id\":-0,\"size\":1.0e+1,\"x\":[0,-0.0,0e5,10,1E-2,\"01\"]}"
+                 ",{\"op\":\"free\",\"id\":0,\"x\":\"\\\"1.\",\"01\":\"a\\\\\"}"),
+             "alloc 0 10 a4 @1; free 0 10 a4 @2; "),
 };
 
 /* ---- hostile shapes ---- */

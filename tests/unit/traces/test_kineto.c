@@ -24,63 +24,64 @@ static const struct importer kineto = {.format = &tp_format_kineto};
 /* ---- what is in a trace ---- */
 
 static const struct importer_row blocks_and_times[] = {
-    PLAYS(TRACE(OP "," MEM("1669783687464181", "1024",
-                           "512") ", 7, null, [{}], \"[memory]\"," OP
-                                  "," MEM("1669783687464181.125", "2048",
-                                          "4096") "," MEM("1669783687464182.5", "-1024", "512")),
-          "alloc 0 1024 a8 @1; alloc 1 2048 a8 +125 @2; free 0 1024 a8 +1375 @3; ",
-          .capture = "PyTorch profiler trace (Kineto)",
-          .unknown = "streams, requested sizes, alignment",
-          .remarks = "Sizes are those of blocks as PyTorch rounded them, not "
-                     "those that were asked for.",
-          .kind = "device", .taken = NOT_SAID, .recorder = NOT_SAID),
+    REPLAYS(TRACE(OP "," MEM("1669783687464181", "1024",
+                             "512") ", 7, null, [{}], \"[memory]\"," OP
+                                    "," MEM("1669783687464181.125", "2048",
+                                            "4096") "," MEM("1669783687464182.5", "-1024", "512")),
+            "alloc 0 1024 a8 @1; alloc 1 2048 a8 +125 @2; free 0 1024 a8 +1375 @3; ",
+            .capture = "PyTorch profiler trace (Kineto)",
+            .unknown = "streams, requested sizes, alignment",
+            .remarks = "Sizes are those of blocks as PyTorch rounded them, not "
+                       "those that were asked for.",
+            .kind = "device", .taken = NOT_SAID, .recorder = NOT_SAID),
 };
 
 /* By time; equal times stay as they stand in the file. */
 static const struct importer_row order[] = {
-    PLAYS(TRACE(MEM("30", "-512", "1") "," MEM("20", "512", "1") "," MEM("20", "1024", "2") "," MEM(
-              "20", "-1024", "2") "," MEM("10.001", "512", "3")),
-          "alloc 0 512 a8 @1; alloc 1 512 a8 +9999 @2; alloc 2 1024 a8 @3; free 2 1024 a8 @4; "
-          "free 1 512 a8 +10000 @5; "),
+    REPLAYS(TRACE(MEM("30", "-512", "1") "," MEM("20", "512", "1") "," MEM(
+                "20", "1024", "2") "," MEM("20", "-1024", "2") "," MEM("10.001", "512", "3")),
+            "alloc 0 512 a8 @1; alloc 1 512 a8 +9999 @2; alloc 2 1024 a8 @3; free 2 1024 a8 @4; "
+            "free 1 512 a8 +10000 @5; "),
 };
 
 static const struct importer_row live_before[] = {
     /* 7,440 are 10,000 - 512 - 2,048 */
-    PLAYS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 10000") "," MEM(
-              "2", "-2048", "9") "," MEM("3", "4096", "9") "," MEM("4", "-4096", "9")),
-          "alloc 0 2048 a8 @0; alloc 1 7440 a8 @0; alloc 2 512 a8 @1; free 0 2048 a8 +1000 @2; "
-          "alloc 0 4096 a8 +1000 @3; free 0 4096 a8 +1000 @4; ",
-          .remarks_part = "GPU 0: 7.266 KiB were allocated before the first event and are never "
-                          "freed. Their blocks are not in the file: they count as one block that "
-                          "was live before.",
-          .facts = "prologue_bytes=9488 "),
+    REPLAYS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 10000") "," MEM(
+                "2", "-2048", "9") "," MEM("3", "4096", "9") "," MEM("4", "-4096", "9")),
+            "alloc 0 2048 a8 @0; alloc 1 7440 a8 @0; alloc 2 512 a8 @1; free 0 2048 a8 +1000 @2; "
+            "alloc 0 4096 a8 +1000 @3; free 0 4096 a8 +1000 @4; ",
+            .remarks_part = "GPU 0: 7.266 KiB were allocated before the first event and are never "
+                            "freed. Their blocks are not in the file: they count as one block that "
+                            "was live before.",
+            .facts = "initial_heap_bytes=9488 "),
     /* a free may come first, or a request that failed; nothing is left when all of it is freed */
-    PLAYS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": -512, \"Total Allocated\": 1000")),
-          "alloc 0 512 a8 @0; alloc 1 1000 a8 @0; free 0 512 a8 @1; "),
-    PLAYS(TRACE(OOM("1", GPU "\"Bytes\": 9000, \"Total Allocated\": 1000")),
-          "alloc 0 1000 a8 @0; note 0 9000 a1 @1; alloc 1 9000 a8 @1; free 1 9000 a8 @1; "),
-    PLAYS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": -512, \"Total Allocated\": 0")),
-          "alloc 0 512 a8 @0; free 0 512 a8 @1; "),
+    REPLAYS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": -512, \"Total Allocated\": 1000")),
+            "alloc 0 512 a8 @0; alloc 1 1000 a8 @0; free 0 512 a8 @1; "),
+    REPLAYS(TRACE(OOM("1", GPU "\"Bytes\": 9000, \"Total Allocated\": 1000")),
+            "alloc 0 1000 a8 @0; note 0 9000 a1 @1; alloc 1 9000 a8 @1; free 1 9000 a8 @1; "),
+    REPLAYS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": -512, \"Total Allocated\": 0")),
+            "alloc 0 512 a8 @0; free 0 512 a8 @1; "),
     /* less than nothing, and more than any device has: no figure to go by */
-    PLAYS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 100")),
-          "alloc 0 512 a8 @1; "),
-    PLAYS(
+    REPLAYS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 100")),
+            "alloc 0 512 a8 @1; "),
+    REPLAYS(
         TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 281474976711680")),
         "alloc 0 512 a8 @1; "),
     /* each device has its own */
     READS(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 1512") "," EVENT(
               "2", CPU "\"Addr\": 1, \"Bytes\": 64, \"Total Allocated\": 164")),
-          .space = "all", .facts = "prologue=2 prologue_bytes=1000 next_prologue_bytes=100 "),
+          .space = "all",
+          .facts = "initial_heap=2 initial_heap_bytes=1000 next_initial_heap_bytes=100 "),
     /* an address that was freed once is not freed again */
-    PLAYS(TRACE(MEM("1", "512", "1") "," MEM("2", "-512", "1") "," MEM("3", "-512", "1")),
-          "alloc 0 512 a8 @1; free 0 512 a8 +1000 @2; unknown_free=1 "),
+    REPLAYS(TRACE(MEM("1", "512", "1") "," MEM("2", "-512", "1") "," MEM("3", "-512", "1")),
+            "alloc 0 512 a8 @1; free 0 512 a8 +1000 @2; unknown_free=1 "),
     /* and one that is allocated twice was freed unseen */
-    PLAYS(TRACE(MEM("1", "512", "1") "," MEM("2", "1024", "1")),
-          "alloc 0 512 a8 @1; free 0 512 a8 +1000 @2; alloc 0 1024 a8 @2; double_alloc=1 "),
+    REPLAYS(TRACE(MEM("1", "512", "1") "," MEM("2", "1024", "1")),
+            "alloc 0 512 a8 @1; free 0 512 a8 +1000 @2; alloc 0 1024 a8 @2; double_alloc=1 "),
 };
 
 static const struct importer_row without_addresses[] = {
-    PLAYS(
+    REPLAYS(
         TRACE(EVENT("1", GPU "\"Bytes\": 512") "," EVENT("2", GPU "\"Bytes\": 512") "," EVENT("3", GPU "\"Bytes\": 1024") "," EVENT(
             "4", GPU
             "\"Bytes\": -512") "," EVENT("5", GPU
@@ -105,28 +106,30 @@ static const char five[] =
           EVENT("4", "\"Device Type\": 20, \"Addr\": 1, \"Bytes\": 8") ","                     //
           EVENT("5", "\"Device Type\": 1, \"Device Id\": 1, \"Addr\": 1, \"Bytes\": -512"));
 static const struct importer_row devices[] = {
-    PLAYS(five, "alloc 0 1024 a8 +2000 @1; ", .taken = "GPU 0",
-          .left_out = "CPU (1 event, 100 B), GPU 1 (2 events, 512 B), device "
-                      "type 20 (1 event, 8 B)"),
-    PLAYS(five, "alloc 0 512 a8 +1000 @1; free 0 512 a8 +3000 @2; ", .space = "gpu 1"),
-    PLAYS(five, "alloc 0 100 a4 @1; ", .space = "CPU", .unknown = "alignment", .remarks = NOT_SAID),
-    PLAYS(five,
-          "alloc 0 100 a8 @1; alloc 1 512 a8 s1 d1 +1000 @2; "
-          "alloc 2 1024 a8 s2 d2 +1000 @3; alloc 3 8 a8 s3 d3 +1000 @4; "
-          "free 1 512 a8 s1 d1 +1000 @5; ",
-          .space = "all"),
+    REPLAYS(five, "alloc 0 1024 a8 +2000 @1; ", .taken = "GPU 0",
+            .left_out = "CPU (1 event, 100 B), GPU 1 (2 events, 512 B), device "
+                        "type 20 (1 event, 8 B)"),
+    REPLAYS(five, "alloc 0 512 a8 +1000 @1; free 0 512 a8 +3000 @2; ", .space = "gpu 1"),
+    REPLAYS(five, "alloc 0 100 a4 @1; ", .space = "CPU", .unknown = "alignment",
+            .remarks = NOT_SAID),
+    REPLAYS(five,
+            "alloc 0 100 a8 @1; alloc 1 512 a8 s1 d1 +1000 @2; "
+            "alloc 2 1024 a8 s2 d2 +1000 @3; alloc 3 8 a8 s3 d3 +1000 @4; "
+            "free 1 512 a8 s1 d1 +1000 @5; ",
+            .space = "all"),
 };
 
 /* Steps of `Total Reserved` are notes without a number; the first value is where it began. */
 #define HELD(ts, bytes, addr, reserved)                                                            \
     EVENT(ts, GPU "\"Addr\": " addr ", \"Bytes\": " bytes ", \"Total Reserved\": " reserved)
 static const struct importer_row reserved[] = {
-    PLAYS(TRACE(HELD("1", "512", "1", "2000") "," HELD("2", "512", "2", "2000") "," HELD(
-              "3", "512", "3", "5000") "," MEM("4", "512", "4") "," HELD("5", "-512", "1", "1000")),
-          "alloc 0 512 a8 @1; alloc 1 512 a8 +1000 @2; note 0 3000 a3 +1000 @2; "
-          "alloc 2 512 a8 @3; alloc 3 512 a8 +1000 @4; note 0 4000 a4 +1000 @4; free 0 512 a8 @5; ",
-          .recorder = "PyTorch",
-          .facts = "recorded_devices=1 start_reserved=2000 has_end=0 events=5 "),
+    REPLAYS(
+        TRACE(HELD("1", "512", "1", "2000") "," HELD("2", "512", "2", "2000") "," HELD(
+            "3", "512", "3", "5000") "," MEM("4", "512", "4") "," HELD("5", "-512", "1", "1000")),
+        "alloc 0 512 a8 @1; alloc 1 512 a8 +1000 @2; note 0 3000 a3 +1000 @2; "
+        "alloc 2 512 a8 @3; alloc 3 512 a8 +1000 @4; note 0 4000 a4 +1000 @4; free 0 512 a8 @5; ",
+        .recorder = "PyTorch",
+        .facts = "recorded_devices=1 start_reserved=2000 has_end=0 events=5 "),
     READS(
         TRACE(EVENT(
             "1",
@@ -139,17 +142,17 @@ static const struct importer_row reserved[] = {
 };
 
 static const struct importer_row out_of_memory_and_nothing[] = {
-    PLAYS(TRACE(MEM("1", "512", "1") ",{\"name\": \"[OutOfMemory]\", \"ts\": 2, \"args\": {" GPU
-                                     "\"Bytes\": 9000}}," MEM("3", "0", "7") "," MEM("4", "-512",
-                                                                                     "1")),
-          "alloc 0 512 a8 @1; note 0 9000 a1 +1000 @2; alloc 1 9000 a8 @2; free 1 9000 a8 @2; "
-          "free 0 512 a8 +2000 @4; "),
+    REPLAYS(TRACE(MEM("1", "512", "1") ",{\"name\": \"[OutOfMemory]\", \"ts\": 2, \"args\": {" GPU
+                                       "\"Bytes\": 9000}}," MEM("3", "0", "7") "," MEM("4", "-512",
+                                                                                       "1")),
+            "alloc 0 512 a8 @1; note 0 9000 a1 +1000 @2; alloc 1 9000 a8 @2; free 1 9000 a8 @2; "
+            "free 0 512 a8 +2000 @4; "),
     /* more than there is anywhere: not asked of any strategy, but no reason to refuse the file */
-    PLAYS(TRACE(MEM("1", "512", "1") ",{\"name\": \"[OutOfMemory]\", \"ts\": 2, \"args\": {" GPU
-                                     "\"Bytes\": 281474976710657}}," MEM("4", "-512", "1")),
-          "alloc 0 512 a8 @1; free 0 512 a8 +3000 @3; ",
-          .remarks_part = "Failed requests of more than 2^48 bytes are left "
-                          "out: 1."),
+    REPLAYS(TRACE(MEM("1", "512", "1") ",{\"name\": \"[OutOfMemory]\", \"ts\": 2, \"args\": {" GPU
+                                       "\"Bytes\": 281474976710657}}," MEM("4", "-512", "1")),
+            "alloc 0 512 a8 @1; free 0 512 a8 +3000 @3; ",
+            .remarks_part = "Failed requests of more than 2^48 bytes are left "
+                            "out: 1."),
     READS(TRACE(OP "," OP), .nothing = "profile_memory=True was not set",
           .nothing_hint = "torch.profiler.profile(profile_memory=True) records memory"),
     READS("{\"profile_memory\": 1, \"traceEvents\": [" OP "]}",
@@ -164,14 +167,15 @@ static const struct importer_row out_of_memory_and_nothing[] = {
 
 /* Members in any order, more than one list, text around them. */
 static const struct importer_row shapes[] = {
-    PLAYS("\xef\xbb\xbf \r\n{ \"a\" : [1, {\"traceEvents\": [" MEM(
-              "1", "512", "9") "]}], "
-                               "\"traceEvents\" : [ " MEM("1", "512",
-                                                          "1") " ] ,\"b\":{},\"traceEvents\":[]}\n",
-          "alloc 0 512 a8 @1; "),
-    PLAYS(TRACE("{\"args\": {\"Bytes\": \"512\", \"Device Type\": 1, \"Addr\": \"18446744073709551"
-                "615\"}, \"tid\": \"x\", \"ts\": 1.669783687464181e+15, \"name\": \"[memory]\"}"),
-          "alloc 0 512 a8 @1; "),
+    REPLAYS("\xef\xbb\xbf \r\n{ \"a\" : [1, {\"traceEvents\": [" MEM(
+                "1", "512", "9") "]}], "
+                                 "\"traceEvents\" : [ " MEM(
+                                     "1", "512", "1") " ] ,\"b\":{},\"traceEvents\":[]}\n",
+            "alloc 0 512 a8 @1; "),
+    REPLAYS(
+        TRACE("{\"args\": {\"Bytes\": \"512\", \"Device Type\": 1, \"Addr\": \"18446744073709551"
+              "615\"}, \"tid\": \"x\", \"ts\": 1.669783687464181e+15, \"name\": \"[memory]\"}"),
+        "alloc 0 512 a8 @1; "),
     READS("{}", .facts = "events=0 "),
 };
 
@@ -380,7 +384,7 @@ TEST(test_real_traces)
         assert_int_equal(f->recorded_threads, 2);
         assert_int_equal(f->devices, all ? 2 : 1);
         assert_int_equal(f->ops[TP_NOTE], 0); /* reserved throughout */
-        assert_int_equal(f->prologue, cases[i].start_reserved ? 1 : 0);
+        assert_int_equal(f->initial_heap, cases[i].start_reserved ? 1 : 0);
         for (int k = 0; k < TP_REPAIR_COUNT; k++)
             assert_int_equal(r.repairs[k], 0);
         if (cases[i].start_reserved)

@@ -11,10 +11,10 @@
 
 /* Strictly, and with repairs. */
 #define TRACE(head, events)              head ",\"events\":[\n" events "\n]}"
-#define LOWERS(head, events, ...)        PLAYS(TRACE(head, events), __VA_ARGS__, .strict = true)
+#define LOWERS(head, events, ...)        REPLAYS(TRACE(head, events), __VA_ARGS__, .strict = true)
 #define IS(head, events, ...)            READS(TRACE(head, events), __VA_ARGS__, .strict = true)
 #define DENIED(head, events, ...)        REFUSED(TRACE(head, events), __VA_ARGS__, .strict = true)
-#define MENDS(head, events, ...)         PLAYS(TRACE(head, events), __VA_ARGS__)
+#define MENDS(head, events, ...)         REPLAYS(TRACE(head, events), __VA_ARGS__)
 #define DENIED_ANYWAY(head, events, ...) REFUSED(TRACE(head, events), __VA_ARGS__)
 static const struct importer json = {.format = &tp_format_json};
 

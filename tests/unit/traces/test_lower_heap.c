@@ -171,7 +171,8 @@ TEST(refusals)
     }
 }
 
-/* Imported captures are played without a heap that contradicts itself, and the reader is told why.
+/* Imported captures are replayed without a heap that contradicts itself, and the reader is told
+ * why.
  */
 TEST(repaired)
 {
@@ -190,7 +191,7 @@ TEST(repaired)
     assert_int_equal(tp_lower_event(lo, &ev, &err), TP_EINPUT);
     struct tp_program *p = close_lower(lo);
     assert_null(tp_program_heap(p));
-    assert_int_equal(tp_program_facts(p)->prologue, 1);
+    assert_int_equal(tp_program_facts(p)->initial_heap, 1);
     tp_program_release(p);
 }
 

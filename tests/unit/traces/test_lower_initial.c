@@ -76,9 +76,9 @@ static const struct tp_lower_cfg repair = {0}, strict = {.strict = true},
         .op = TP_EV_FREE, .id = (i)                                                                \
     }
 
-/* ---- the prologue ---- */
+/* ---- the initial_heap ---- */
 
-TEST(test_prologue)
+TEST(test_initial_heap)
 {
     static const struct tp_event events[] = {
         {.op = TP_EV_INITIAL, .id = 7, .size = 1000, .thread = 3, .has_time = true, .time_ns = 99},
@@ -99,20 +99,21 @@ TEST(test_prologue)
     /* what was there before has no time, and needs none */
     expect_row(strict, events, COUNT(events),
                (struct importer_row){
-                   .facts = "prologue=3 objects=4 events=2 instructions=2 operations=2 allocs=1 "
-                            "slots=3 live_at_end=3 live_at_end_bytes=18 time_known=1 "
-                            "duration_ns=6 recorded_threads=2 peak=1005 peak_event=0 "
-                            "peak_insn=18446744073709551615 prologue_bytes=1005 "
-                            "next_prologue_bytes=12 "});
+                   .facts =
+                       "initial_heap=3 objects=4 events=2 instructions=2 operations=2 allocs=1 "
+                       "slots=3 live_at_end=3 live_at_end_bytes=18 time_known=1 "
+                       "duration_ns=6 recorded_threads=2 peak=1005 peak_event=0 "
+                       "peak_insn=18446744073709551615 initial_heap_bytes=1005 "
+                       "next_initial_heap_bytes=12 "});
 }
 
 /* A heap and nothing that happened. */
-TEST(test_prologue_alone)
+TEST(test_initial_heap_alone)
 {
     static const struct tp_event events[] = {INITIAL(1, 8), INITIAL(2, 9)};
-    expect_row(
-        strict, events, COUNT(events),
-        (struct importer_row){.facts = "events=0 prologue=2 live_at_end_bytes=17 time_known=0 "});
+    expect_row(strict, events, COUNT(events),
+               (struct importer_row){
+                   .facts = "events=0 initial_heap=2 live_at_end_bytes=17 time_known=0 "});
 }
 
 TEST(test_late_or_twice)
@@ -144,7 +145,7 @@ TEST(test_initial_of_nothing)
     struct reading r = finish(&l);
     assert_int_equal(r.rc, TP_OK);
     assert_int_equal(r.repairs[TP_REPAIR_ZERO_SIZE], 1);
-    assert_int_equal(tp_program_facts(r.program)->prologue, 1);
+    assert_int_equal(tp_program_facts(r.program)->initial_heap, 1);
     assert_int_equal(tp_program_facts(r.program)->ops[TP_FREE], 1);
     forget(&r);
     /* left out, its size is nobody's business */
@@ -198,7 +199,7 @@ TEST(test_dropped)
     assert_memory_equal(tp_program_facts(a.program), tp_program_facts(b.program),
                         sizeof(struct tp_program_facts)); /* the hash is in it */
     assert_int_equal(tp_program_facts(a.program)->recorded_threads, 2);
-    assert_int_equal(tp_program_demand(a.program, 0)->prologue_bytes, 0);
+    assert_int_equal(tp_program_demand(a.program, 0)->initial_heap_bytes, 0);
     for (int i = 0; i < TP_REPAIR_COUNT; i++)
         assert_int_equal(a.repairs[i], 0);
     forget(&a);
@@ -466,7 +467,7 @@ TEST(test_json)
     struct reading r = finish(&l);
     if (r.rc != TP_OK)
         fail_msg("%s", r.err.text);
-    assert_int_equal(tp_program_facts(r.program)->prologue, 3);
+    assert_int_equal(tp_program_facts(r.program)->initial_heap, 3);
     json_way(events, n, false, tp_program_facts(r.program));
     json_way(events, n, true, tp_program_facts(r.program));
     forget(&r);

@@ -27,30 +27,30 @@ static const struct importer bench = {
 #define FREE_0      LINE(FREE, 2, "\x08\0")
 
 static const struct importer_row calls[] = {
-    PLAYS(MALLOC_0_64 FREE_0 "\x10\1", "alloc 0 64 a4 @1; free 0 64 a4 @2; "),
+    REPLAYS(MALLOC_0_64 FREE_0 "\x10\1", "alloc 0 64 a4 @1; free 0 64 a4 @2; "),
     /* ids that are used again; an alignment; calloc; hints of a free are not needed */
-    PLAYS(MALLOC_0_64 LINE(MALLOC, 6, "\x08\1\x10\x20\x18\x40") LINE(FREE, 4, "\x08\0\x10\x40")
-              LINE(CALLOC, 6, "\x08\0\x10\x0a\x18\x0a"),
-          "alloc 0 64 a4 @1; alloc 1 32 a6 @2; free 0 64 a4 @3; alloc 0 100 a4 @4; "),
+    REPLAYS(MALLOC_0_64 LINE(MALLOC, 6, "\x08\1\x10\x20\x18\x40") LINE(FREE, 4, "\x08\0\x10\x40")
+                LINE(CALLOC, 6, "\x08\0\x10\x0a\x18\x0a"),
+            "alloc 0 64 a4 @1; alloc 1 32 a6 @2; free 0 64 a4 @3; alloc 0 100 a4 @4; "),
     /* realloc: in its place, to another id, of NULL, to nothing */
-    PLAYS(MALLOC_0_64 LINE(REALLOC, 6, "\x08\0\x10\0\x18\x41")
-              LINE(REALLOC, 6, "\x08\1\x10\0\x18\x42") LINE(REALLOC, 4, "\x08\0\x18\x43")
-                  LINE(REALLOC, 2, "\x10\1") FREE_0,
-          "alloc 0 64 a4 @1; realloc 0 65 a4 @2; realloc 0 66 a4 @3; alloc 1 67 a4 @4; "
-          "free 0 66 a4 @5; free 1 67 a4 @6; "),
+    REPLAYS(MALLOC_0_64 LINE(REALLOC, 6, "\x08\0\x10\0\x18\x41")
+                LINE(REALLOC, 6, "\x08\1\x10\0\x18\x42") LINE(REALLOC, 4, "\x08\0\x18\x43")
+                    LINE(REALLOC, 2, "\x10\1") FREE_0,
+            "alloc 0 64 a4 @1; realloc 0 65 a4 @2; realloc 0 66 a4 @3; alloc 1 67 a4 @4; "
+            "free 0 66 a4 @5; free 1 67 a4 @6; "),
     /* what failed is a note, and a free of NULL is nothing */
-    PLAYS(LINE(MALLOC, 2, "\x10\x40") LINE(FREE, 0, "")
-              MALLOC_0_64 LINE(REALLOC, 4, "\x10\0\x18\x7f"),
-          "note 0 64 a1 @1; alloc 0 64 a4 @3; note 0 127 a1 @4; "),
-    PLAYS(FREE_0 MALLOC_0_64, "alloc 0 64 a4 @2; unknown_free=1 "),
-    PLAYS(MALLOC_0_64 MALLOC_0_64,
-          "alloc 0 64 a4 @1; free 0 64 a4 @2; alloc 0 64 a4 @2; double_alloc=1 "),
+    REPLAYS(LINE(MALLOC, 2, "\x10\x40") LINE(FREE, 0, "")
+                MALLOC_0_64 LINE(REALLOC, 4, "\x10\0\x18\x7f"),
+            "note 0 64 a1 @1; alloc 0 64 a4 @3; note 0 127 a1 @4; "),
+    REPLAYS(FREE_0 MALLOC_0_64, "alloc 0 64 a4 @2; unknown_free=1 "),
+    REPLAYS(MALLOC_0_64 MALLOC_0_64,
+            "alloc 0 64 a4 @1; free 0 64 a4 @2; alloc 0 64 a4 @2; double_alloc=1 "),
     /* fields of later versions, in every form; a line without a call */
-    PLAYS("\x0a\x14\x0a\x12\x08\0\x7a\2ab\x78\x96\1\x10\x40\x7d"
-          "1234\x10\x40\x0a\0\x0a\x0d\x0a\x0b\x08\1\x79"
-          "12345678"
-          "\x0a\4\x12\2\x08\1",
-          "alloc 0 64 a4 @1; alloc 1 1 a4 @2; free 1 1 a4 @3; zero_size=1 "),
+    REPLAYS("\x0a\x14\x0a\x12\x08\0\x7a\2ab\x78\x96\1\x10\x40\x7d"
+            "1234\x10\x40\x0a\0\x0a\x0d\x0a\x0b\x08\1\x79"
+            "12345678"
+            "\x0a\4\x12\2\x08\1",
+            "alloc 0 64 a4 @1; alloc 1 1 a4 @2; free 1 1 a4 @3; zero_size=1 "),
 };
 
 /* Fields beside the lines, as later versions may have them: of every form, longer than what is
@@ -66,13 +66,13 @@ TEST(test_unknown_fields)
          .size = at + 1500 + sizeof FREE_0 - 1,
          .program = "alloc 0 64 a4 @1; free 0 64 a4 @2; "},
         {.text = text, .size = at + 1400, .program = "alloc 0 64 a4 @1; truncated=1 "},
-        PLAYS("\x18\x96\1" MALLOC_0_64 "\x1a\1x\x25"
-              "1234\x29"
-              "12345678" FREE_0 "\x1a\0",
-              "alloc 0 64 a4 @1; free 0 64 a4 @2; "),
-        PLAYS(MALLOC_0_64 "\x29"
-                          "1234",
-              "alloc 0 64 a4 @1; truncated=1 "),
+        REPLAYS("\x18\x96\1" MALLOC_0_64 "\x1a\1x\x25"
+                "1234\x29"
+                "12345678" FREE_0 "\x1a\0",
+                "alloc 0 64 a4 @1; free 0 64 a4 @2; "),
+        REPLAYS(MALLOC_0_64 "\x29"
+                            "1234",
+                "alloc 0 64 a4 @1; truncated=1 "),
         {.text = "\x1a\1x" MALLOC_0_64 "\x18\1\x10\1",
          .size = 15,
          .remarks = "Fields of a later version are left out: 2."},

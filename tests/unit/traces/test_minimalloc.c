@@ -89,13 +89,13 @@ TEST(test_large_files)
 
 static const struct importer_row order[] = {
     /* frees come first, rows in their order, whatever the order of the lines */
-    PLAYS("id,lower,upper,size\nb,3,9,5\na,0,3,4\nc,3,4,6\n",
-          "alloc 0 4 @1; free 0 4 @2; alloc 0 5 @3; alloc 1 6 @4; free 1 6 @5; free 0 5 @6; "),
-    PLAYS("id,lower,upper,size\nb,-9,-3,5\na,-3,9223372036854775807,4\n",
-          "alloc 0 5 @1; free 0 5 @2; alloc 0 4 @3; free 0 4 @4; "),
+    REPLAYS("id,lower,upper,size\nb,3,9,5\na,0,3,4\nc,3,4,6\n",
+            "alloc 0 4 @1; free 0 4 @2; alloc 0 5 @3; alloc 1 6 @4; free 1 6 @5; free 0 5 @6; "),
+    REPLAYS("id,lower,upper,size\nb,-9,-3,5\na,-3,9223372036854775807,4\n",
+            "alloc 0 5 @1; free 0 5 @2; alloc 0 4 @3; free 0 4 @4; "),
     /* an id may come back: a buffer is its row */
-    PLAYS("id,lower,upper,size\na,0,2,1\na,1,3,2\n",
-          "alloc 0 1 @1; alloc 1 2 @2; free 0 1 @3; free 1 2 @4; "),
+    REPLAYS("id,lower,upper,size\na,0,2,1\na,1,3,2\n",
+            "alloc 0 1 @1; alloc 1 2 @2; free 0 1 @3; free 1 2 @4; "),
 };
 
 #define COLUMNS_1 "size,alignment,upper,id,lower\n4,16,3,x,0\n"
@@ -107,9 +107,9 @@ static const struct importer_row order[] = {
 #define COLUMNS_5     " id , lower , upper,size,\talignment\nx, 0 , +3,\t4 ,16\n"
 #define WHAT_THEY_ARE "alloc 0 4 a4 @1; free 0 4 a4 @2; "
 static const struct importer_row columns[] = {
-    PLAYS(COLUMNS_1, WHAT_THEY_ARE), PLAYS(COLUMNS_2, WHAT_THEY_ARE),
-    PLAYS(COLUMNS_3, WHAT_THEY_ARE), PLAYS(COLUMNS_4, WHAT_THEY_ARE),
-    PLAYS(COLUMNS_5, WHAT_THEY_ARE),
+    REPLAYS(COLUMNS_1, WHAT_THEY_ARE), REPLAYS(COLUMNS_2, WHAT_THEY_ARE),
+    REPLAYS(COLUMNS_3, WHAT_THEY_ARE), REPLAYS(COLUMNS_4, WHAT_THEY_ARE),
+    REPLAYS(COLUMNS_5, WHAT_THEY_ARE),
 };
 
 static const struct importer_score scores[] = {
@@ -119,10 +119,10 @@ static const struct importer_score scores[] = {
 
 /* The last step of a life and of a gap, where the column is called 'end'. */
 static const struct importer_row end[] = {
-    PLAYS("id,start,end,size\na,0,0,4\nb,1,1,5\n",
-          "alloc 0 4 @1; free 0 4 @2; alloc 0 5 @3; free 0 5 @4; "),
-    PLAYS("id,start,end,size,gaps\na,0,9,4,2-3\nb,2,3,5,\n",
-          "alloc 0 4 @1; free 0 4 @2; alloc 0 5 @3; free 0 5 @4; alloc 0 4 @5; free 0 4 @6; "),
+    REPLAYS("id,start,end,size\na,0,0,4\nb,1,1,5\n",
+            "alloc 0 4 @1; free 0 4 @2; alloc 0 5 @3; free 0 5 @4; "),
+    REPLAYS("id,start,end,size,gaps\na,0,9,4,2-3\nb,2,3,5,\n",
+            "alloc 0 4 @1; free 0 4 @2; alloc 0 5 @3; free 0 5 @4; alloc 0 4 @5; free 0 4 @6; "),
     REFUSED("id,start,end,size\na,0,9223372036854775807,4\n",
             "x.json:2: there is no step behind the end"),
 };
@@ -132,10 +132,10 @@ static const struct importer_row end[] = {
             "x.json:2: the gap '" named "' is not behind the one before it and in the life")
 static const struct importer_row gaps[] = {
     /* at the ends of the life, empty, side by side, and in the middle */
-    PLAYS("id,lower,upper,size,gaps\na,0,20,4,0-2 5-5 7-9  9-11 18-20\n",
-          "alloc 0 4 @1; free 0 4 @2; alloc 0 4 @3; free 0 4 @4; "),
-    PLAYS("id,lower,upper,size,gaps\na,-5,5,4,-3--1\n",
-          "alloc 0 4 @1; free 0 4 @2; alloc 0 4 @3; free 0 4 @4; "),
+    REPLAYS("id,lower,upper,size,gaps\na,0,20,4,0-2 5-5 7-9  9-11 18-20\n",
+            "alloc 0 4 @1; free 0 4 @2; alloc 0 4 @3; free 0 4 @4; "),
+    REPLAYS("id,lower,upper,size,gaps\na,-5,5,4,-3--1\n",
+            "alloc 0 4 @1; free 0 4 @2; alloc 0 4 @3; free 0 4 @4; "),
     READS("id,lower,upper,size,gaps,offset\na,0,20,4,1-9@0:2 12-13,0\n",
           .remarks = "the offsets in it, the places of a plan, are not read\n"
                      "the whole buffer stays live in gaps that leave a part of it in use: 1",

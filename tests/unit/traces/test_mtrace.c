@@ -21,32 +21,33 @@ static const struct importer_row real_file[] = {
 };
 
 static const struct importer_row calls[] = {
-    PLAYS("= Start\r\n+ 0x10 0x8\r\n- 0x10\r\n= End\r\n", "alloc 0 8 a4 @1; free 0 8 a4 @2; "),
+    REPLAYS("= Start\r\n+ 0x10 0x8\r\n- 0x10\r\n= End\r\n", "alloc 0 8 a4 @1; free 0 8 a4 @2; "),
     /* an address that a realloc left is another object's */
-    PLAYS(
+    REPLAYS(
         "+ 0x10 0x8\n< 0x10\n> 0x20 0x10\n+ 0x10 0x9\n- 0x20\n- 0x10\n",
         "alloc 0 8 a4 @1; realloc 0 16 a4 @2; alloc 1 9 a4 @3; free 0 16 a4 @4; free 1 9 a4 @5; "),
-    PLAYS("+ 0x10 0x8\n< 0x10\n> 0x10 0x10\n- 0x10\n",
-          "alloc 0 8 a4 @1; realloc 0 16 a4 @2; free 0 16 a4 @3; "),
+    REPLAYS("+ 0x10 0x8\n< 0x10\n> 0x10 0x10\n- 0x10\n",
+            "alloc 0 8 a4 @1; realloc 0 16 a4 @2; free 0 16 a4 @3; "),
     /* places of every form */
-    PLAYS("@ [0x1] + 0x10 0x8\n@ a.out:(_Znam+1a)[0x2] + 0x20 0x8\n"
-          "@ my dir] x/a:(f[] +1)[0x3] - 0x10\n",
-          "alloc 0 8 a4 @1; alloc 1 8 a4 @2; free 0 8 a4 @3; "),
+    REPLAYS("@ [0x1] + 0x10 0x8\n@ a.out:(_Znam+1a)[0x2] + 0x20 0x8\n"
+            "@ my dir] x/a:(f[] +1)[0x3] - 0x10\n",
+            "alloc 0 8 a4 @1; alloc 1 8 a4 @2; free 0 8 a4 @3; "),
     /* failures are notes, and the block of a failed realloc stays */
-    PLAYS("+ 0x10 0x8\n! 0x10 0x100\n+ (nil) 0x200\n+ (nil) 0\n- (nil)\n- 0x10\n",
-          "alloc 0 8 a4 @1; note 0 256 a1 @2; note 0 512 a1 @3; free 0 8 a4 @6; "),
+    REPLAYS("+ 0x10 0x8\n! 0x10 0x100\n+ (nil) 0x200\n+ (nil) 0\n- (nil)\n- 0x10\n",
+            "alloc 0 8 a4 @1; note 0 256 a1 @2; note 0 512 a1 @3; free 0 8 a4 @6; "),
 };
 
 static const struct importer_row repairs[] = {
-    PLAYS("- 0x10\n+ 0x10 0x8\n", "alloc 0 8 a4 @2; unknown_free=1 "),
-    PLAYS("+ 0x10 0x8\n+ 0x10 0x9\n",
-          "alloc 0 8 a4 @1; free 0 8 a4 @2; alloc 0 9 a4 @2; double_alloc=1 "),
-    PLAYS("< 0x10\n> 0x20 0x8\n- 0x20\n", "alloc 0 8 a4 @1; free 0 8 a4 @2; realloc_unknown=1 "),
-    PLAYS("+ 0x10 0x8\n+ 0x20 0x9\n< 0x10\n> 0x20 0x18\n- 0x20\n",
-          "alloc 0 8 a4 @1; alloc 1 9 a4 @2; free 1 9 a4 @3; realloc 0 24 a4 @3; free 0 24 a4 @4; "
-          "double_alloc=1 "),
-    PLAYS("+ 0x10 0x8\n< 0x10\n", "alloc 0 8 a4 @1; truncated=1 "),
-    PLAYS("+ 0x10 0x8\n< 0x10\n> 0x2", "alloc 0 8 a4 @1; truncated=1 "),
+    REPLAYS("- 0x10\n+ 0x10 0x8\n", "alloc 0 8 a4 @2; unknown_free=1 "),
+    REPLAYS("+ 0x10 0x8\n+ 0x10 0x9\n",
+            "alloc 0 8 a4 @1; free 0 8 a4 @2; alloc 0 9 a4 @2; double_alloc=1 "),
+    REPLAYS("< 0x10\n> 0x20 0x8\n- 0x20\n", "alloc 0 8 a4 @1; free 0 8 a4 @2; realloc_unknown=1 "),
+    REPLAYS(
+        "+ 0x10 0x8\n+ 0x20 0x9\n< 0x10\n> 0x20 0x18\n- 0x20\n",
+        "alloc 0 8 a4 @1; alloc 1 9 a4 @2; free 1 9 a4 @3; realloc 0 24 a4 @3; free 0 24 a4 @4; "
+        "double_alloc=1 "),
+    REPLAYS("+ 0x10 0x8\n< 0x10\n", "alloc 0 8 a4 @1; truncated=1 "),
+    REPLAYS("+ 0x10 0x8\n< 0x10\n> 0x2", "alloc 0 8 a4 @1; truncated=1 "),
     READS("= Start\n+ 0x10 0x8\n= End\n= Start\n+ 0x20 0x8\n= End\n",
           .remarks = "It has 2 sections; what happened between them was not recorded."),
 };

@@ -5,13 +5,14 @@
 /* ---- events ---- */
 
 static const struct importer_row events[] = {
-    PLAYS("} (" TRACES(TRACE(
-              EVENT("segment_alloc", 4096, 2097152, 1000) EVENT("alloc", 4096, 700, 1002)
-                  EVENT("free_requested", 4096, 700, 1010) EVENT("free_completed", 4096, 700, 1011)
-                      EVENT("segment_free", 4096, 2097152, 1020))) " u .",
-          "note 0 2097152 a3 @1; note 0 8 a9 @1; alloc 0 700 a8 +2000 @2; note 0 700 a7 +8000 @3; "
-          "free 0 700 a8 +1000 @4; trim 0 0 +9000 @4; note 0 2097152 a4 @5; note 0 8 a9 @5; "),
-    PLAYS(
+    REPLAYS(
+        "} (" TRACES(TRACE(
+            EVENT("segment_alloc", 4096, 2097152, 1000) EVENT("alloc", 4096, 700, 1002)
+                EVENT("free_requested", 4096, 700, 1010) EVENT("free_completed", 4096, 700, 1011)
+                    EVENT("segment_free", 4096, 2097152, 1020))) " u .",
+        "note 0 2097152 a3 @1; note 0 8 a9 @1; alloc 0 700 a8 +2000 @2; note 0 700 a7 +8000 @3; "
+        "free 0 700 a8 +1000 @4; trim 0 0 +9000 @4; note 0 2097152 a4 @5; note 0 8 a9 @5; "),
+    REPLAYS(
         "} (" TRACES(
             TRACE(EVENT("segment_map", 4096, 512, 1) EVENT("segment_unmap", 4096, 512, 1) EVENT(
                 "snapshot", 0, 77,
@@ -28,40 +29,41 @@ static const struct importer_row events[] = {
 #define GIVEN(addr) EVENT("segment_free", addr, 512, 1)
 #define GOT(addr)   EVENT("segment_alloc", addr, 512, 1)
 static const struct importer_row empty_cache[] = {
-    PLAYS("} (" TRACES(TRACE(GIVEN(512) GIVEN(1024) EVENT("alloc", 4096, 9, 1) GIVEN(2048)
-                                 EVENT("free_completed", 4096, 9, 1))) " u .",
-          "trim 0 0 @1; note 0 512 a4 @1; note 0 1 a9 @1; note 0 512 a4 @2; note 0 2 a9 @2; "
-          "alloc 0 9 a8 @3; trim 0 0 @3; note 0 512 a4 @4; note 0 4 a9 @4; free 0 9 a8 @5; "),
-    PLAYS("} (" TRACES(TRACE(GIVEN(512) GIVEN(1024) GOT(2048) EVENT("alloc", 2048, 9, 1)
-                                 GIVEN(4096))) " u .",
-          "note 0 512 a4 @1; note 0 1 a9 @1; note 0 512 a4 @2; note 0 2 a9 @2; note 0 512 a3 @3; "
-          "note 0 4 a9 @3; alloc 0 9 a8 @4; trim 0 0 @4; note 0 512 a4 @5; note 0 8 a9 @5; "),
-    PLAYS("} (" TRACES(
-              TRACE(GIVEN(512) " } ( 'action' 'oom' 'device_free' 1 'size' 2 'stream' 0 u")) " u .",
-          "note 0 512 a4 @1; note 0 1 a9 @1; note 0 2 a1 @2; note 0 1 a2 @2; alloc 0 2 a8 @2; "
-          "free 0 2 a8 @2; "),
+    REPLAYS("} (" TRACES(TRACE(GIVEN(512) GIVEN(1024) EVENT("alloc", 4096, 9, 1) GIVEN(2048)
+                                   EVENT("free_completed", 4096, 9, 1))) " u .",
+            "trim 0 0 @1; note 0 512 a4 @1; note 0 1 a9 @1; note 0 512 a4 @2; note 0 2 a9 @2; "
+            "alloc 0 9 a8 @3; trim 0 0 @3; note 0 512 a4 @4; note 0 4 a9 @4; free 0 9 a8 @5; "),
+    REPLAYS("} (" TRACES(TRACE(GIVEN(512) GIVEN(1024) GOT(2048) EVENT("alloc", 2048, 9, 1)
+                                   GIVEN(4096))) " u .",
+            "note 0 512 a4 @1; note 0 1 a9 @1; note 0 512 a4 @2; note 0 2 a9 @2; note 0 512 a3 @3; "
+            "note 0 4 a9 @3; alloc 0 9 a8 @4; trim 0 0 @4; note 0 512 a4 @5; note 0 8 a9 @5; "),
+    REPLAYS("} (" TRACES(TRACE(
+                GIVEN(512) " } ( 'action' 'oom' 'device_free' 1 'size' 2 'stream' 0 u")) " u .",
+            "note 0 512 a4 @1; note 0 1 a9 @1; note 0 2 a1 @2; note 0 1 a2 @2; alloc 0 2 a8 @2; "
+            "free 0 2 a8 @2; "),
     /* as much was reserved at another time, so that nothing was short */
-    PLAYS("} (" TRACES(TRACE(GOT(512) GOT(1024) GOT(2048) GIVEN(512) EVENT("alloc", 1024, 9, 1)
-                                 GIVEN(2048) GOT(4096))) " u .",
-          "note 0 512 a3 @1; note 0 1 a9 @1; note 0 512 a3 @2; note 0 2 a9 @2; note 0 512 a3 @3; "
-          "note 0 4 a9 @3; trim 0 0 @3; note 0 512 a4 @4; note 0 1 a9 @4; alloc 0 9 a8 @5; "
-          "trim 0 0 @5; note 0 512 a4 @6; note 0 4 a9 @6; note 0 512 a3 @7; note 0 8 a9 @7; "),
+    REPLAYS("} (" TRACES(TRACE(GOT(512) GOT(1024) GOT(2048) GIVEN(512) EVENT("alloc", 1024, 9, 1)
+                                   GIVEN(2048) GOT(4096))) " u .",
+            "note 0 512 a3 @1; note 0 1 a9 @1; note 0 512 a3 @2; note 0 2 a9 @2; note 0 512 a3 @3; "
+            "note 0 4 a9 @3; trim 0 0 @3; note 0 512 a4 @4; note 0 1 a9 @4; alloc 0 9 a8 @5; "
+            "trim 0 0 @5; note 0 512 a4 @6; note 0 4 a9 @6; note 0 512 a3 @7; note 0 8 a9 @7; "),
     /* each device for itself */
-    PLAYS("} (" TRACES(TRACE(EVENT("alloc", 512, 9, 1) GIVEN(1024))
-                           TRACE(EVENT("segment_free", 512, 512, 2) GOT(512))) " u .",
-          "alloc 0 9 a8 @1; trim 0 0 @1; note 0 512 a4 @2; note 0 2 a9 @2; "
-          "note 0 512 a4 s1 d1 +1000 @3; note 0 1 a9 s1 d1 @3; note 0 512 a3 s1 d1 @4; "
-          "note 0 1 a9 s1 d1 @4; time_backwards=1 "),
+    REPLAYS("} (" TRACES(TRACE(EVENT("alloc", 512, 9, 1) GIVEN(1024))
+                             TRACE(EVENT("segment_free", 512, 512, 2) GOT(512))) " u .",
+            "alloc 0 9 a8 @1; trim 0 0 @1; note 0 512 a4 @2; note 0 2 a9 @2; "
+            "note 0 512 a4 s1 d1 +1000 @3; note 0 1 a9 s1 d1 @3; note 0 512 a3 s1 d1 @4; "
+            "note 0 1 a9 s1 d1 @4; time_backwards=1 "),
 };
 
 /* What is not in the recording, and what is in none of it. */
 static const struct importer_row dirty_events[] = {
-    PLAYS("} (" TRACES(TRACE(EVENT("alloc", 512, 8, 5) EVENT("alloc", 512, 9, 4) EVENT(
-              "free_completed", 512, 9, 6) EVENT("free_completed", 512, 9, 7))) " u .",
-          "alloc 0 8 a8 @1; free 0 8 a8 @2; alloc 0 9 a8 @2; free 0 9 a8 +1000 @3; unknown_free=1 "
-          "double_alloc=1 "),
-    PLAYS("} (" TRACES(TRACE(EVENT("alloc", 512, 0, 5) EVENT("alloc", 1024, 9, 6))) " u .",
-          "alloc 0 9 a8 +1000 @2; zero_size=1 "),
+    REPLAYS(
+        "} (" TRACES(TRACE(EVENT("alloc", 512, 8, 5) EVENT("alloc", 512, 9, 4) EVENT(
+            "free_completed", 512, 9, 6) EVENT("free_completed", 512, 9, 7))) " u .",
+        "alloc 0 8 a8 @1; free 0 8 a8 @2; alloc 0 9 a8 @2; free 0 9 a8 +1000 @3; unknown_free=1 "
+        "double_alloc=1 "),
+    REPLAYS("} (" TRACES(TRACE(EVENT("alloc", 512, 0, 5) EVENT("alloc", 1024, 9, 6))) " u .",
+            "alloc 0 9 a8 +1000 @2; zero_size=1 "),
     READS("} (" TRACES(TRACE(EVENT("alloc", 512, 8, 0)
                                  EVENT("free_completed", 512, 8, 9223372036854775807))) " u .",
           .error_part = "more than 104 days after the start"),
@@ -74,7 +76,7 @@ static const struct importer_row dirty_events[] = {
 
 /* A request that no machine could meet is no reason to refuse what else was recorded. */
 static const struct importer_row request_too_large[] = {
-    PLAYS(
+    REPLAYS(
         "} (" TRACES(TRACE(EVENT("alloc", 512, 8, 5) " } ( 'action' 'oom' 'device_free' 99 'size' "
                                                      "281474976710657 'stream' 0 u" EVENT(
                                                          "alloc", 1024, 9, 6))) " u .",
@@ -84,11 +86,11 @@ static const struct importer_row request_too_large[] = {
 
 /* free_completed may have been left out of the recording. */
 static const struct importer_row skip_actions[] = {
-    PLAYS("} (" TRACES(TRACE(EVENT("alloc", 512, 8, 5) EVENT("free_requested", 512, 8, 6) EVENT(
-              "free_requested", 1024, 9, 7) EVENT("alloc", 512, 7, 8))) " u .",
-          "alloc 0 9 a8 @0; alloc 1 8 a8 @1; free 1 8 a8 +1000 @2; "
-          "free 0 9 a8 +1000 @3; alloc 0 7 a8 +1000 @4; ",
-          .remarks_part = "There are no free_completed events (skip_actions)"),
+    REPLAYS("} (" TRACES(TRACE(EVENT("alloc", 512, 8, 5) EVENT("free_requested", 512, 8, 6) EVENT(
+                "free_requested", 1024, 9, 7) EVENT("alloc", 512, 7, 8))) " u .",
+            "alloc 0 9 a8 @0; alloc 1 8 a8 @1; free 1 8 a8 +1000 @2; "
+            "free 0 9 a8 +1000 @3; alloc 0 7 a8 +1000 @4; ",
+            .remarks_part = "There are no free_completed events (skip_actions)"),
 };
 
 /* ---- initial heap ---- */
@@ -96,33 +98,34 @@ static const struct importer_row skip_actions[] = {
 static const struct importer_row initial[] = {
     /* 1024 is freed, allocated again and live at the end; 4096 is only in the state; 512 is new;
        2048 comes and goes */
-    PLAYS("} (" SEGMENTS(SEGMENT(
-              0, 512, 8192, "small",
-              BLOCK(512, 512, 10, "active_allocated") BLOCK(1024, 512, 11, "active_allocated")
-                  BLOCK(1536, 2560, 0, "inactive") BLOCK(4096, 512, 0, "active_pending_free")
-                      BLOCK(4608, 512, 12, "active_awaiting_free")))
-              TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_requested", 1024, 99, 1)
-                               EVENT("free_completed", 1024, 99, 1) EVENT("alloc", 1024, 11, 1)
-                                   EVENT("alloc", 2048, 5, 1) EVENT("free_completed", 2048, 5, 1)
-                                       EVENT("free_requested", 4096, 512, 1))) " u .",
-          "alloc 0 99 a8 @0; alloc 1 512 a8 @0; alloc 2 12 a8 @0; alloc 3 10 a8 @1; "
-          "note 0 99 a7 @2; free 0 99 a8 @3; alloc 0 11 a8 @4; alloc 4 5 a8 @5; "
-          "free 4 5 a8 @6; note 1 512 a7 @7; "),
+    REPLAYS("} (" SEGMENTS(SEGMENT(
+                0, 512, 8192, "small",
+                BLOCK(512, 512, 10, "active_allocated") BLOCK(1024, 512, 11, "active_allocated")
+                    BLOCK(1536, 2560, 0, "inactive") BLOCK(4096, 512, 0, "active_pending_free")
+                        BLOCK(4608, 512, 12, "active_awaiting_free")))
+                TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_requested", 1024, 99, 1)
+                                 EVENT("free_completed", 1024, 99, 1) EVENT("alloc", 1024, 11, 1)
+                                     EVENT("alloc", 2048, 5, 1) EVENT("free_completed", 2048, 5, 1)
+                                         EVENT("free_requested", 4096, 512, 1))) " u .",
+            "alloc 0 99 a8 @0; alloc 1 512 a8 @0; alloc 2 12 a8 @0; alloc 3 10 a8 @1; "
+            "note 0 99 a7 @2; free 0 99 a8 @3; alloc 0 11 a8 @4; alloc 4 5 a8 @5; "
+            "free 4 5 a8 @6; note 1 512 a7 @7; "),
     /* freed in the recording and live at the end: allocated after it was stopped */
-    PLAYS("} (" SEGMENTS(SEGMENT(0, 512, 512, "small", BLOCK(512, 512, 10, "active_allocated")))
-              TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_completed", 512, 10, 1))) " u .",
-          "alloc 0 10 a8 @1; free 0 10 a8 @2; "),
+    REPLAYS(
+        "} (" SEGMENTS(SEGMENT(0, 512, 512, "small", BLOCK(512, 512, 10, "active_allocated")))
+            TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_completed", 512, 10, 1))) " u .",
+        "alloc 0 10 a8 @1; free 0 10 a8 @2; "),
 };
 
 /* Blocks of old snapshots say no address: they lie one after the other. */
 static const struct importer_row old_blocks[] = {
-    PLAYS("} ( 'segments' ] } ( 'device' 0 'blocks' ] ("
-          " } ( 'size' 512 'state' 'active_allocated' u"
-          " } ( 'size' 1024 'state' 'inactive' u"
-          " } ( 'size' 512 'requested_size' 100 'state' 'active_allocated' u e"
-          " 'total_size' 2048 'stream' 7 'address' 8192 'segment_type' 'large' u a" TRACES(
-              TRACE(EVENT("free_completed", 9728, 100, 3))) " u .",
-          "alloc 0 512 a8 s1 @0; alloc 1 100 a8 @0; free 1 100 a8 @1; "),
+    REPLAYS("} ( 'segments' ] } ( 'device' 0 'blocks' ] ("
+            " } ( 'size' 512 'state' 'active_allocated' u"
+            " } ( 'size' 1024 'state' 'inactive' u"
+            " } ( 'size' 512 'requested_size' 100 'state' 'active_allocated' u e"
+            " 'total_size' 2048 'stream' 7 'address' 8192 'segment_type' 'large' u a" TRACES(
+                TRACE(EVENT("free_completed", 9728, 100, 3))) " u .",
+            "alloc 0 512 a8 s1 @0; alloc 1 100 a8 @0; free 1 100 a8 @1; "),
 };
 
 /* ---- devices, streams, time ---- */
@@ -134,21 +137,21 @@ static const char two[] = "} (" SEGMENTS(
         EVENT("alloc", 1024, 20, 4) EVENT("alloc", 2048, 30, 5)
             EVENT("free_completed", 1024, 20, 8)) TRACE(EVENT("snapshot", 0, 1, 1))) " u .";
 static const struct importer_row devices[] = {
-    PLAYS(two, "alloc 0 3 a8 @0; alloc 1 4 a8 s1 d1 @0; alloc 2 20 a8 s1 d1 @1; "
-               "alloc 3 10 a8 +1000 @2; alloc 4 30 a8 s1 d1 @3; free 2 20 a8 s1 d1 +3000 @4; "
-               "free 3 10 a8 +1000 @5; "),
-    PLAYS(two,
-          "alloc 0 4 a8 @0; alloc 1 20 a8 @1; alloc 2 30 a8 +1000 @2; "
-          "free 1 20 a8 +3000 @3; ",
-          .device = 3 + 1, .left_out = "device 1 (2 events)",
-          .facts = "recorded_devices=1 number=3 end_reserved=1024 "),
+    REPLAYS(two, "alloc 0 3 a8 @0; alloc 1 4 a8 s1 d1 @0; alloc 2 20 a8 s1 d1 @1; "
+                 "alloc 3 10 a8 +1000 @2; alloc 4 30 a8 s1 d1 @3; free 2 20 a8 s1 d1 +3000 @4; "
+                 "free 3 10 a8 +1000 @5; "),
+    REPLAYS(two,
+            "alloc 0 4 a8 @0; alloc 1 20 a8 @1; alloc 2 30 a8 +1000 @2; "
+            "free 1 20 a8 +3000 @3; ",
+            .device = 3 + 1, .left_out = "device 1 (2 events)",
+            .facts = "recorded_devices=1 number=3 end_reserved=1024 "),
     REFUSED(two, "x: device 4 has no events", .device = 4 + 1,
             .hint = "events are of the devices 1, 3"),
     REFUSED(two, "x: no memory space is called 'CPU'", .space = "CPU"),
 };
 
 static const struct importer_row streams[] = {
-    PLAYS(
+    REPLAYS(
         "} (" TRACES(TRACE(
             " } ( 'action' 'alloc' 'addr' 512 'size' 1 'stream' 94123456789012 u"
             " } ( 'action' 'alloc' 'addr' 1024 'size' 2 'stream' 0 u"
@@ -156,10 +159,10 @@ static const struct importer_row streams[] = {
             " } ( 'action' 'free_completed' 'addr' 512 'size' 1 'stream' 94123456789012 u")) " u .",
         "alloc 0 1 a8 @1; alloc 1 2 a8 s1 @2; alloc 2 3 a8 s2 @3; free 0 1 a8 @4; "),
     /* a stream of device 0 that is stream 0 of device 1 where both are mixed to one number */
-    PLAYS("} (" TRACES(
-              TRACE(" } ( 'action' 'alloc' 'addr' 512 'size' 1 'stream' -7566974289495359887 u")
-                  TRACE(" } ( 'action' 'alloc' 'addr' 1024 'size' 2 'stream' 0 u")) " u .",
-          "alloc 0 1 a8 @1; alloc 1 2 a8 s1 d1 @2; "),
+    REPLAYS("} (" TRACES(
+                TRACE(" } ( 'action' 'alloc' 'addr' 512 'size' 1 'stream' -7566974289495359887 u")
+                    TRACE(" } ( 'action' 'alloc' 'addr' 1024 'size' 2 'stream' 0 u")) " u .",
+            "alloc 0 1 a8 @1; alloc 1 2 a8 s1 d1 @2; "),
 };
 
 static const char annotated[] = "} (" TRACES(
@@ -169,9 +172,9 @@ static const char annotated[] = "} (" TRACES(
         MARK("END", "never", 123) MARK("END", "a", 125) MARK("START", "z", 131) " e u .";
 static const struct importer_row annotations[] = {
     /* "a" before the first event; c began and ended between two events: nothing is in it */
-    PLAYS(annotated, "mark 0 0 @1; alloc 0 1 a8 @1; mark 1 0 +5000 @1; alloc 1 2 a8 +5000 @2; "
-                     "mark 0 0 +5000 @2; alloc 2 3 a8 +5000 @3; mark 2 0 +5000 @3; "
-                     "alloc 3 4 a8 +5000 @4; "),
+    REPLAYS(annotated, "mark 0 0 @1; alloc 0 1 a8 @1; mark 1 0 +5000 @1; alloc 1 2 a8 +5000 @2; "
+                       "mark 0 0 +5000 @2; alloc 2 3 a8 +5000 @3; mark 2 0 +5000 @3; "
+                       "alloc 3 4 a8 +5000 @4; "),
     READS(annotated, .facts = "events=4 ", .marks = "a|b|(none)|"),
 };
 
@@ -189,7 +192,7 @@ static const struct importer_row recorded[] = {
                                    EVENT("alloc", 512, 1, 1))) " u .",
           .recorder = "PyTorch",
           .facts = "has_end=1 recorded_devices=1 end_reserved=6144 end_segments=2 end_large=1 "
-                   "end_small=1 end_idle=5120 end_pieces=3 end_largest=4096 end_returnable=4096 "
+                   "end_small=1 end_free=5120 end_pieces=3 end_largest=4096 end_returnable=4096 "
                    "start_reserved=3148 start_segments=2 "),
     READS("} (" TRACES(TRACE(EVENT("alloc", 512, 1, 1))) " u .", .recorder = NOT_SAID),
 };
@@ -205,7 +208,7 @@ static const struct importer_row recorded[] = {
 #define NOT_KNOWN "18446744073709551615"
 #define PEAK(events, event, largest)                                                               \
     READS(events, .facts = "demand_event=" event " demand_largest=" largest " ")
-static const struct importer_row largest_piece[] = {
+static const struct importer_row largest_free_block[] = {
     PEAK(TOUCHING(EVENT("alloc", 4608, 1000, 1) EVENT("free_completed", 4608, 1000, 1)), "1",
          "4096"),
     /* it came later: what is left of the first is 2,560 */
@@ -442,6 +445,6 @@ TEST(test_damaged)
 TESTS(ROWS(pytorch, events), ROWS(pytorch, empty_cache), ROWS(pytorch, dirty_events),
       ROWS(pytorch, skip_actions), ROWS(pytorch, initial), ROWS(pytorch, old_blocks),
       ROWS(pytorch, devices), ROWS(pytorch, streams), ROWS(pytorch, annotations),
-      ROWS(pytorch, recorded), ROWS(pytorch, largest_piece), ROWS(pytorch, request_too_large),
+      ROWS(pytorch, recorded), ROWS(pytorch, largest_free_block), ROWS(pytorch, request_too_large),
       ROWS(pytorch, no_events), ROWS(pytorch, settings), ROWS(pytorch, wrong_members),
       ROWS(pytorch, wrong_state), ROWS(pytorch, wrong_containers))

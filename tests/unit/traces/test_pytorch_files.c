@@ -54,7 +54,7 @@ static void check_whole(const struct figures *f, const struct tp_trace *t)
     assert_int_equal(facts->events, f->events);
     assert_int_equal(facts->ops[TP_ALLOC], f->allocs);
     assert_int_equal(facts->ops[TP_FREE], f->frees);
-    assert_int_equal(facts->prologue, f->initial);
+    assert_int_equal(facts->initial_heap, f->initial);
     assert_int_equal(facts->kind, TP_KIND_DEVICE);
     assert_true(facts->time_known);
     assert_int_equal(tp_program_demand(t->program, 0)->bytes, f->peak);
@@ -75,7 +75,7 @@ static void check_whole(const struct figures *f, const struct tp_trace *t)
 static void check_inside(const struct figures *f, const struct tp_trace *t)
 {
     const struct tp_program_facts *facts = tp_program_facts(t->program);
-    assert_int_equal(facts->prologue, 0);
+    assert_int_equal(facts->initial_heap, 0);
     assert_int_equal(facts->ops[TP_ALLOC], f->allocs);
     assert_int_equal(facts->ops[TP_FREE], f->frees - f->unseen);
     assert_int_equal(tp_program_demand(t->program, 0)->bytes, f->peak_inside);
@@ -142,7 +142,7 @@ TEST(test_training_step)
     assert_true(find_snapshot(TAPOOL_ROOT, "training-step.pickle.gz", path, sizeof path));
     open_snapshot(path, false, &t);
     const struct tp_recorded_device *d = t.recorded.devices;
-    assert_int_equal(d->end_idle, 1165472768);
+    assert_int_equal(d->end_free, 1165472768);
     assert_int_equal(d->end_pieces, 103);
     assert_int_equal(d->end_largest, 155189248);
     assert_int_equal(d->end_returnable, 985661440);
@@ -185,7 +185,7 @@ TEST(test_protocols)
         const struct tp_program_facts *facts = tp_program_facts(t.program);
         assert_int_equal(facts->events, 12);
         assert_int_equal(facts->devices, 2);
-        assert_int_equal(facts->prologue, 2);
+        assert_int_equal(facts->initial_heap, 2);
         if (i > 0)
             assert_memory_equal(facts->hash, hash, sizeof hash);
         memcpy(hash, facts->hash, sizeof hash);

@@ -12,12 +12,12 @@
 #define GPU_TRACE TRACE(EVENT("alloc", 512, 9, 1))
 #define HOST_ONE  PINNED(4096, 3000, 1)
 
-#define HOST_PLAYED "note 0 4096 a3 @1; note 0 8 a9 @1; alloc 0 3000 a4 @2; "
+#define HOST_REPLAYED "note 0 4096 a3 @1; note 0 8 a9 @1; alloc 0 3000 a4 @2; "
 
 /* record_cuda=False: there is no event of a GPU. */
 #define HOST_ALONE(form)                                                                           \
-    PLAYS(form, HOST_PLAYED, .kind = "host", .taken = "host (pinned)", .nothing = NOT_SAID,        \
-          .recorder = "PyTorch (pinned)", .left_out = NOT_SAID)
+    REPLAYS(form, HOST_REPLAYED, .kind = "host", .taken = "host (pinned)", .nothing = NOT_SAID,    \
+            .recorder = "PyTorch (pinned)", .left_out = NOT_SAID)
 static const struct importer_row host_events_alone_are_the_trace[] = {
     HOST_ALONE("} (" TRACES(TRACE("")) HOST_TRACES(HOST_ONE) " u ."),
     HOST_ALONE("} (" SEGMENTS("") HOST_TRACES(TRACE(HOST_ONE)) " u ."), /* lists of events */
@@ -29,13 +29,13 @@ static const char both[] = "} (" TRACES(GPU_TRACE) HOST_TRACES(HOST_ONE) " u .";
 static const struct importer_row the_gpu_is_taken_unless_another_space_is_asked_for[] = {
     READS(both, .kind = "device", .taken = "GPU", .left_out = "host (pinned) (2 events, 2.93 KiB)",
           .facts = "spaces=2 "),
-    PLAYS(both, "alloc 0 9 a8 @1; "),
-    PLAYS(both, HOST_PLAYED, .space = "host (pinned)"),
-    PLAYS(both, "alloc 0 9 a8 @1; ", .space = "GPU"),
-    PLAYS(both,
-          "alloc 0 9 a8 @1; note 0 4096 a3 s1 d1 @2; note 0 8 a9 s1 d1 @2; "
-          "alloc 1 3000 a8 s1 d1 @3; ",
-          .space = "all"),
+    REPLAYS(both, "alloc 0 9 a8 @1; "),
+    REPLAYS(both, HOST_REPLAYED, .space = "host (pinned)"),
+    REPLAYS(both, "alloc 0 9 a8 @1; ", .space = "GPU"),
+    REPLAYS(both,
+            "alloc 0 9 a8 @1; note 0 4096 a3 s1 d1 @2; note 0 8 a9 s1 d1 @2; "
+            "alloc 1 3000 a8 s1 d1 @3; ",
+            .space = "all"),
 };
 
 /* Without such memory a file is what it was: one space, without a name. */
@@ -58,32 +58,33 @@ static const struct importer_row segments_of_the_host_name_no_device_that_counts
  * goes back alone, right after its free. */
 #define GIVEN(addr) EVENT("segment_free", addr, 4096, 9)
 static const struct importer_row emptying_is_told_from_a_block_that_is_not_kept[] = {
-    PLAYS("} (" HOST_TRACES(FREED(4096, 9, 1) GIVEN(4096) EVENT("alloc", 8192, 9, 9)) " u .",
-          "alloc 0 9 a4 @0; note 0 9 a7 @1; free 0 9 a4 @2; note 0 4096 a4 +8000 @3; "
-          "note 0 8 a9 @3; alloc 0 9 a4 @4; "),
-    PLAYS("} (" HOST_TRACES(FREED(4096, 9, 1) GIVEN(4096) GIVEN(16384)) " u .",
-          "alloc 0 9 a4 @0; note 0 9 a7 @1; free 0 9 a4 @2; trim 0 0 +8000 @2; "
-          "note 0 4096 a4 @3; note 0 8 a9 @3; note 0 4096 a4 @4; note 0 32 a9 @4; "),
-    PLAYS("} (" HOST_TRACES(FREED(4096, 9, 1) GIVEN(16384)) " u .",
-          "alloc 0 9 a4 @0; note 0 9 a7 @1; free 0 9 a4 @2; trim 0 0 +8000 @2; "
-          "note 0 4096 a4 @3; note 0 32 a9 @3; "),
+    REPLAYS("} (" HOST_TRACES(FREED(4096, 9, 1) GIVEN(4096) EVENT("alloc", 8192, 9, 9)) " u .",
+            "alloc 0 9 a4 @0; note 0 9 a7 @1; free 0 9 a4 @2; note 0 4096 a4 +8000 @3; "
+            "note 0 8 a9 @3; alloc 0 9 a4 @4; "),
+    REPLAYS("} (" HOST_TRACES(FREED(4096, 9, 1) GIVEN(4096) GIVEN(16384)) " u .",
+            "alloc 0 9 a4 @0; note 0 9 a7 @1; free 0 9 a4 @2; trim 0 0 +8000 @2; "
+            "note 0 4096 a4 @3; note 0 8 a9 @3; note 0 4096 a4 @4; note 0 32 a9 @4; "),
+    REPLAYS("} (" HOST_TRACES(FREED(4096, 9, 1) GIVEN(16384)) " u .",
+            "alloc 0 9 a4 @0; note 0 9 a7 @1; free 0 9 a4 @2; trim 0 0 +8000 @2; "
+            "note 0 4096 a4 @3; note 0 32 a9 @3; "),
     /* no memory is freed in order to try again */
-    PLAYS("} (" HOST_TRACES(FREED(4096, 9, 1) GIVEN(4096) GIVEN(16384) PINNED(32768, 9, 9)) " u .",
-          "alloc 0 9 a4 @0; note 0 9 a7 @1; free 0 9 a4 @2; trim 0 0 +8000 @2; "
-          "note 0 4096 a4 @3; note 0 8 a9 @3; note 0 4096 a4 @4; note 0 32 a9 @4; "
-          "note 0 4096 a3 @5; note 0 64 a9 @5; alloc 0 9 a4 @6; "),
+    REPLAYS(
+        "} (" HOST_TRACES(FREED(4096, 9, 1) GIVEN(4096) GIVEN(16384) PINNED(32768, 9, 9)) " u .",
+        "alloc 0 9 a4 @0; note 0 9 a7 @1; free 0 9 a4 @2; trim 0 0 +8000 @2; "
+        "note 0 4096 a4 @3; note 0 8 a9 @3; note 0 4096 a4 @4; note 0 32 a9 @4; "
+        "note 0 4096 a3 @5; note 0 64 a9 @5; alloc 0 9 a4 @6; "),
     /* of a GPU the same is an empty_cache() */
-    PLAYS("} (" TRACES(TRACE(FREED(4096, 9, 1) GIVEN(4096))) " u .",
-          "alloc 0 9 a8 @0; note 0 9 a7 @1; free 0 9 a8 @2; trim 0 0 +8000 @2; "
-          "note 0 4096 a4 @3; note 0 8 a9 @3; "),
+    REPLAYS("} (" TRACES(TRACE(FREED(4096, 9, 1) GIVEN(4096))) " u .",
+            "alloc 0 9 a8 @0; note 0 9 a7 @1; free 0 9 a8 @2; trim 0 0 +8000 @2; "
+            "note 0 4096 a4 @3; note 0 8 a9 @3; "),
 };
 
 /* Which kind of event frees is found for each of the two. */
 static const char each[] = "} (" TRACES(TRACE(EVENT("alloc", 512, 9, 1) FREED(512, 9, 2)))
     HOST_TRACES(EVENT("alloc", 4096, 9, 1) EVENT("free_requested", 4096, 9, 2)) " u .";
 static const struct importer_row frees_of_the_host_may_be_of_another_kind[] = {
-    PLAYS(each, "alloc 0 9 a8 @1; note 0 9 a7 +1000 @2; free 0 9 a8 @3; ", .space = "GPU"),
-    PLAYS(each, "alloc 0 9 a4 @1; free 0 9 a4 +1000 @2; ", .space = "host (pinned)"),
+    REPLAYS(each, "alloc 0 9 a8 @1; note 0 9 a7 +1000 @2; free 0 9 a8 @3; ", .space = "GPU"),
+    REPLAYS(each, "alloc 0 9 a4 @1; free 0 9 a4 +1000 @2; ", .space = "host (pinned)"),
 };
 
 static const struct importer_row what_is_wrong_with_the_host_says_so[] = {

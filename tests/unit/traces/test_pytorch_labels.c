@@ -55,10 +55,10 @@ TEST(annotations_of_a_live_block_are_added)
 }
 
 static const struct importer_row an_annotation_is_known_and_changes_no_memory[] = {
-    PLAYS("} (" TRACES(TRACE(ALLOC(512, "'a'") NOTE(512, "'b'") ALLOC(1024, "''"))) " u .",
-          "alloc 0 9 a8 @1; alloc 1 9 a8 @3; ",
-          .remarks = "2 events with metadata of the program (user_metadata).\n"
-                     "1 annotation of live blocks (annotate), without effect on memory."),
+    REPLAYS("} (" TRACES(TRACE(ALLOC(512, "'a'") NOTE(512, "'b'") ALLOC(1024, "''"))) " u .",
+            "alloc 0 9 a8 @1; alloc 1 9 a8 @3; ",
+            .remarks = "2 events with metadata of the program (user_metadata).\n"
+                       "1 annotation of live blocks (annotate), without effect on memory."),
 };
 
 TEST(a_file_without_metadata_has_no_labels)

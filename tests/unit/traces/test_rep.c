@@ -13,16 +13,16 @@ static const struct importer rep = {
     .format = &tp_format_rep, .kind = "host", .unknown = "times, threads, alignment"};
 
 static const struct importer_row programs[] = {
-    PLAYS(CLASSIC BODY, PROGRAM),
-    PLAYS("1\r\n3\r\n8\r\n1408\r\n" BODY, PROGRAM),
-    PLAYS("\xef\xbb\xbf"
-          "20000 3\n\n8\t1 \n" BODY "\n \n",
-          PROGRAM),
-    PLAYS(CLASSIC " a  0\t512\r\nf 0", "alloc 0 512 a4 @1; free 0 512 a4 @2; "),
-    PLAYS(CLASSIC "r 6 10\nr 6 20\nf 6\n",
-          "alloc 0 10 a4 @1; realloc 0 20 a4 @2; free 0 20 a4 @3; "),
-    PLAYS(CLASSIC "f -1\na 7 1\nf 7\nf -1\na 7 2\n",
-          "alloc 0 1 a4 @2; free 0 1 a4 @3; alloc 0 2 a4 @5; "),
+    REPLAYS(CLASSIC BODY, PROGRAM),
+    REPLAYS("1\r\n3\r\n8\r\n1408\r\n" BODY, PROGRAM),
+    REPLAYS("\xef\xbb\xbf"
+            "20000 3\n\n8\t1 \n" BODY "\n \n",
+            PROGRAM),
+    REPLAYS(CLASSIC " a  0\t512\r\nf 0", "alloc 0 512 a4 @1; free 0 512 a4 @2; "),
+    REPLAYS(CLASSIC "r 6 10\nr 6 20\nf 6\n",
+            "alloc 0 10 a4 @1; realloc 0 20 a4 @2; free 0 20 a4 @3; "),
+    REPLAYS(CLASSIC "f -1\na 7 1\nf 7\nf -1\na 7 2\n",
+            "alloc 0 1 a4 @2; free 0 1 a4 @3; alloc 0 2 a4 @5; "),
 };
 
 /* Which header it is, and what it says. */
@@ -48,7 +48,7 @@ static const struct importer_row counts[] = {
                      "below 3."),
     READS("20000\n4\n8\n1\n" BODY, .remarks_part = "The header says"),
     /* the last line is cut: what is whole is read */
-    PLAYS(CLASSIC "a 0 512\na 1", "alloc 0 512 a4 @1; truncated=1 "),
+    REPLAYS(CLASSIC "a 0 512\na 1", "alloc 0 512 a4 @1; truncated=1 "),
 };
 
 #define NONE " is none of 'a ID BYTES', 'r ID BYTES', 'f ID'"

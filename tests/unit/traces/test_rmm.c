@@ -32,47 +32,48 @@ static const struct importer_row real_files[] = {
 
 /* Streams are hexadecimal handles, threads are numbered, a null pointer is nothing. */
 static const struct importer_row rows[] = {
-    PLAYS(HEADER "2342727,12:34:56.000123,allocate,0x7f0,1024,0\r\n"
-                 "99,12:34:56:000124,allocate,0X7F8,16,0x55d0a0\n"
-                 "\n"
-                 "2342727,12:34:56.0001255,free,0x7f0,1024,0x0\n"
-                 "99,12:34:56.000126,allocate failure,(nil),4096,0x2\n"
-                 "99,12:34:56.000126,allocate,(nil),0,0x2\n"
-                 "99,12:34:56.000126,free,(nil),0,0x2\n"
-                 "99,12:34:56.000126,allocate failure,(nil),18446744073709551615,0x2\n"
-                 "99,12:34:56.000127,free,7f8,16,55d0a0\n",
-          "alloc 0 1024 a8 @1; alloc 1 16 a8 t1 s1 +1000 @2; free 0 1024 a8 +1500 @3; "
-          "note 0 4096 a1 t1 s2 +500 @4; alloc 0 4096 a8 t1 s2 @4; free 0 4096 a8 t1 s2 @4; free 1 "
-          "16 a8 t1 s1 +1000 @8; "),
-    PLAYS(HEADER "9,12:34:56.0,allocate,(nil),0,0x2\n9,12:34:56.0,allocate,0x10,8,0x2\n",
-          "alloc 0 8 a8 @2; "), /* on the first stream */
+    REPLAYS(
+        HEADER "2342727,12:34:56.000123,allocate,0x7f0,1024,0\r\n"
+               "99,12:34:56:000124,allocate,0X7F8,16,0x55d0a0\n"
+               "\n"
+               "2342727,12:34:56.0001255,free,0x7f0,1024,0x0\n"
+               "99,12:34:56.000126,allocate failure,(nil),4096,0x2\n"
+               "99,12:34:56.000126,allocate,(nil),0,0x2\n"
+               "99,12:34:56.000126,free,(nil),0,0x2\n"
+               "99,12:34:56.000126,allocate failure,(nil),18446744073709551615,0x2\n"
+               "99,12:34:56.000127,free,7f8,16,55d0a0\n",
+        "alloc 0 1024 a8 @1; alloc 1 16 a8 t1 s1 +1000 @2; free 0 1024 a8 +1500 @3; "
+        "note 0 4096 a1 t1 s2 +500 @4; alloc 0 4096 a8 t1 s2 @4; free 0 4096 a8 t1 s2 @4; free 1 "
+        "16 a8 t1 s1 +1000 @8; "),
+    REPLAYS(HEADER "9,12:34:56.0,allocate,(nil),0,0x2\n9,12:34:56.0,allocate,0x10,8,0x2\n",
+            "alloc 0 8 a8 @2; "), /* on the first stream */
     /* as RMM's guide has it */
-    PLAYS(HEADER "140573312345856,1634567890.123456,allocate,0x7f8a40000000,1024,0x7f8a38001020\n"
-                 "140573312345856,1634567890.345678,deallocate,7f8a40000000,1024,7f8a38001020\n",
-          "alloc 0 1024 a8 @1; free 0 1024 a8 +222222000 @2; "),
+    REPLAYS(HEADER "140573312345856,1634567890.123456,allocate,0x7f8a40000000,1024,0x7f8a38001020\n"
+                   "140573312345856,1634567890.345678,deallocate,7f8a40000000,1024,7f8a38001020\n",
+            "alloc 0 1024 a8 @1; free 0 1024 a8 +222222000 @2; "),
     READS(HEADER "9,12:34:56.0,allocate failure,(nil),999999999999999,0\n",
           .remarks = "Failed requests of more than 2^48 bytes are left out: 1."),
 };
 
 static const struct importer_row times[] = {
     /* over midnight, and a row of the day before that is written late */
-    PLAYS(HEADER "1,23:59:59.999999,allocate,0x1,8,0\n"
-                 "1,00:00:00.000001,allocate,0x2,8,0\n"
-                 "1,23:59:59.999999,allocate,0x3,8,0\n"
-                 "1,00:00:00.000002,free,0x1,8,0\n",
-          "alloc 0 8 a8 @1; alloc 1 8 a8 +2000 @2; alloc 2 8 a8 @3; free 0 8 a8 +1000 @4; "
-          "time_backwards=1 "),
-    PLAYS(HEADER "1,12:00:00.000005,allocate,0x1,8,0\n"
-                 "2,12:00:00.000003,allocate,0x2,8,0\n"
-                 "1,12:00:00.000006,free,0x1,8,0\n",
-          "alloc 0 8 a8 @1; alloc 1 8 a8 t1 @2; free 0 8 a8 +1000 @3; time_backwards=1 "),
+    REPLAYS(HEADER "1,23:59:59.999999,allocate,0x1,8,0\n"
+                   "1,00:00:00.000001,allocate,0x2,8,0\n"
+                   "1,23:59:59.999999,allocate,0x3,8,0\n"
+                   "1,00:00:00.000002,free,0x1,8,0\n",
+            "alloc 0 8 a8 @1; alloc 1 8 a8 +2000 @2; alloc 2 8 a8 @3; free 0 8 a8 +1000 @4; "
+            "time_backwards=1 "),
+    REPLAYS(HEADER "1,12:00:00.000005,allocate,0x1,8,0\n"
+                   "2,12:00:00.000003,allocate,0x2,8,0\n"
+                   "1,12:00:00.000006,free,0x1,8,0\n",
+            "alloc 0 8 a8 @1; alloc 1 8 a8 t1 @2; free 0 8 a8 +1000 @3; time_backwards=1 "),
     /* before the first row, when the clock has moved on: one repair */
-    PLAYS(HEADER "1,12:00:00.000005,allocate,0x1,8,0\n"
-                 "1,12:00:00.000006,allocate,0x2,8,0\n"
-                 "1,12:00:00.000003,allocate,0x3,8,0\n"
-                 "1,12:00:00.000007,free,0x1,8,0\n",
-          "alloc 0 8 a8 @1; alloc 1 8 a8 +1000 @2; alloc 2 8 a8 @3; free 0 8 a8 +1000 @4; "
-          "time_backwards=1 "),
+    REPLAYS(HEADER "1,12:00:00.000005,allocate,0x1,8,0\n"
+                   "1,12:00:00.000006,allocate,0x2,8,0\n"
+                   "1,12:00:00.000003,allocate,0x3,8,0\n"
+                   "1,12:00:00.000007,free,0x1,8,0\n",
+            "alloc 0 8 a8 @1; alloc 1 8 a8 +1000 @2; alloc 2 8 a8 @3; free 0 8 a8 +1000 @4; "
+            "time_backwards=1 "),
     /* days that end */
     READS(HEADER "1,20:00:00.0,allocate,0x1,8,0\n1,06:00:00.0,free,0x1,8,0\n"
                  "1,20:00:00.0,allocate,0x1,8,0\n1,06:00:00.0,free,0x1,8,0\n",
@@ -84,20 +85,21 @@ static const struct importer_row times[] = {
 
 /* A free below the allocate that needed it. */
 #define TWICE(end, then)                                                                           \
-    PLAYS(HEADER ROW(1, 0, "allocate", "0x10", 64) ROW(2, 0, "allocate", "0x10", 32) end,          \
-          "alloc 0 64 a8 @1; free 0 64 a8 t1 @2; alloc 0 32 a8 t1 @2; " then)
+    REPLAYS(HEADER ROW(1, 0, "allocate", "0x10", 64) ROW(2, 0, "allocate", "0x10", 32) end,        \
+            "alloc 0 64 a8 @1; free 0 64 a8 t1 @2; alloc 0 32 a8 t1 @2; " then)
 static const struct importer_row inverted[] = {
-    PLAYS(HEADER ROW(1, 0, "allocate", "0x10", 64) ROW(2, 2, "allocate", "0x10", 32)
-              ROW(3, 3, "allocate", "0x20", 8) ROW(1, 1, "free", "0x10", 64)
-                  ROW(2, 4, "free", "0x10", 32) ROW(3, 5, "free", "0x20", 8),
-          "alloc 0 64 a8 @1; free 0 64 a8 +2000 @2; alloc 0 32 a8 t1 @3; alloc 1 8 a8 t2 +1000 @4; "
-          "free 0 32 a8 t1 +1000 @5; free 1 8 a8 t2 +1000 @6; inverted=1 "),
+    REPLAYS(
+        HEADER ROW(1, 0, "allocate", "0x10", 64) ROW(2, 2, "allocate", "0x10", 32)
+            ROW(3, 3, "allocate", "0x20", 8) ROW(1, 1, "free", "0x10", 64)
+                ROW(2, 4, "free", "0x10", 32) ROW(3, 5, "free", "0x20", 8),
+        "alloc 0 64 a8 @1; free 0 64 a8 +2000 @2; alloc 0 32 a8 t1 @3; alloc 1 8 a8 t2 +1000 @4; "
+        "free 0 32 a8 t1 +1000 @5; free 1 8 a8 t2 +1000 @6; inverted=1 "),
     /* two pointers at once */
-    PLAYS(HEADER ROW(1, 0, "allocate", "0x10", 64) ROW(1, 0, "allocate", "0x20", 65)
-              ROW(2, 0, "allocate", "0x10", 32) ROW(2, 0, "allocate", "0x20", 33)
-                  ROW(1, 0, "free", "0x20", 65) ROW(1, 0, "free", "0x10", 64),
-          "alloc 0 64 a8 @1; alloc 1 65 a8 @2; free 0 64 a8 @3; alloc 0 32 a8 t1 @4; "
-          "free 1 65 a8 @5; alloc 1 33 a8 t1 @6; inverted=2 "),
+    REPLAYS(HEADER ROW(1, 0, "allocate", "0x10", 64) ROW(1, 0, "allocate", "0x20", 65)
+                ROW(2, 0, "allocate", "0x10", 32) ROW(2, 0, "allocate", "0x20", 33)
+                    ROW(1, 0, "free", "0x20", 65) ROW(1, 0, "free", "0x10", 64),
+            "alloc 0 64 a8 @1; alloc 1 65 a8 @2; free 0 64 a8 @3; alloc 0 32 a8 t1 @4; "
+            "free 1 65 a8 @5; alloc 1 33 a8 t1 @6; inverted=2 "),
     /* not what it is about: the same thread, another size, another allocate, no free at all */
     TWICE(ROW(2, 0, "free", "0x10", 64), "free 0 32 a8 t1 @3; double_alloc=1 "),
     TWICE(ROW(1, 0, "free", "0x10", 63), "free 0 32 a8 @3; double_alloc=1 "),
@@ -176,12 +178,12 @@ static const char older[] =
           "Alloc,1,0x7fae06700000,0,81,0,0,1,1.10549,9.5e+00,0.00191666,a,b\n"
           "Free,0,0x7fae06600000,0,0,0,0,0,1.10798,1.2e1,0.00122238,utils.py:678\n";
 static const struct importer_row older_form[] = {
-    PLAYS(older, "alloc 0 80 a8 @1; idle 0 0 +4294967295 @2; alloc 1 81 a8 s1 d1 +4097632705 @2; "
-                 "free 0 80 a8 +2500000000 @3; "),
+    REPLAYS(older, "alloc 0 80 a8 @1; idle 0 0 +4294967295 @2; alloc 1 81 a8 s1 d1 +4097632705 @2; "
+                   "free 0 80 a8 +2500000000 @3; "),
     /* a handle on device 1 that, mixed with the device, is a handle on device 0 */
-    PLAYS(OLDER "Alloc,0,0x10,0x9e3779b97f4a7c15,80,0,0,1,1,1,1,x\n"
-                "Alloc,1,0x20,0,81,0,0,1,1,1,1,x\n",
-          "alloc 0 80 a8 @1; alloc 1 81 a8 s1 d1 @2; "),
+    REPLAYS(OLDER "Alloc,0,0x10,0x9e3779b97f4a7c15,80,0,0,1,1,1,1,x\n"
+                  "Alloc,1,0x20,0,81,0,0,1,1,1,1,x\n",
+            "alloc 0 80 a8 @1; alloc 1 81 a8 s1 d1 @2; "),
     REFUSED(OLDER "Realloc,0,0x1,0,80,0,0,1,1,1,1,x\n",
             "x.json:2: event 1: 'Realloc' is not a valid event ('Alloc', 'Free')"),
     REFUSED(OLDER "Alloc,0,0x1,0,80,0,0,1,1,1e99,1,x\n",

@@ -329,7 +329,7 @@ TEST_WITH(test_initial_goes_first, NULL, close_space)
     assert_int_equal(tp_spaces_count(g->sp), 2);
     finish(g);
     assert_string_equal(g->text, "alloc 0 1024 a8 @0; alloc 1 512 a8 @1; free 0 1024 a8 @2; ");
-    assert_int_equal(tp_program_facts(g->program)->prologue, 1);
+    assert_int_equal(tp_program_facts(g->program)->initial_heap, 1);
 }
 
 TEST_WITH(test_everything_arrives, NULL, close_space)
@@ -384,7 +384,7 @@ TEST(test_places)
 }
 
 /* Records in a file make the program that records in memory make. */
-static void play_many(struct rig *g, uint64_t max_memory, uint8_t hash[TP_HASH_SIZE])
+static void replay_many(struct rig *g, uint64_t max_memory, uint8_t hash[TP_HASH_SIZE])
 {
     rig_open(g, "b", max_memory);
     uint32_t a = define(g, "a", TP_KIND_HOST), b = define(g, "b", TP_KIND_HOST);
@@ -403,12 +403,12 @@ TEST(test_records_in_a_file)
 {
     struct rig g;
     uint8_t in_memory[TP_HASH_SIZE], in_file[TP_HASH_SIZE];
-    play_many(&g, 0, in_memory);
-    assert_int_equal(tp_program_facts(g.program)->prologue, 2858);
+    replay_many(&g, 0, in_memory);
+    assert_int_equal(tp_program_facts(g.program)->initial_heap, 2858);
     assert_int_equal(tp_program_facts(g.program)->live_at_end, 3 + 2858);
     rig_close(&g);
     for (uint64_t limit = 50000; limit < 5000000; limit *= 9) {
-        play_many(&g, limit, in_file);
+        replay_many(&g, limit, in_file);
         assert_memory_equal(in_file, in_memory, TP_HASH_SIZE);
         rig_close(&g);
     }

@@ -1,11 +1,11 @@
 /* .tpt that is not as it was written: cut at every byte, every bit flipped, lies with a good
- * checksum. What is there is played and what is not is said, or the file is refused; never is
- * something else played. */
+ * checksum. What is there is replayed and what is not is said, or the file is refused; never is
+ * something else replayed. */
 #include "tests/unit/tpt_rig.h"
 
 #include "alloc/base/numbers.h"
 
-/* A small file with every type of block, in several windows by way of the prologue. */
+/* A small file with every type of block, in several windows by way of the initial_heap. */
 static struct tp_program *small_program(void)
 {
     return tpt_program(&(struct tpt_mix){.seed = 3,
@@ -14,7 +14,7 @@ static struct tp_program *small_program(void)
                                          .streams = 3,
                                          .devices = 2,
                                          .live = 12,
-                                         .prologue = 5,
+                                         .initial_heap = 5,
                                          .marks = 4,
                                          .jumps = true,
                                          .resets = true,
@@ -78,8 +78,8 @@ static void check_cut(struct tp_program *whole, const struct tpt_bytes *b, size_
     assert_true(f->instructions <= g->instructions);
     if (f->instructions < g->instructions)
         assert_non_null(strstr(meta.remarks, "events are missing"));
-    assert_int_equal(tpt_same_insns(p, whole, f->prologue + f->instructions),
-                     f->prologue + f->instructions);
+    assert_int_equal(tpt_same_insns(p, whole, f->initial_heap + f->instructions),
+                     f->initial_heap + f->instructions);
     assert_int_equal(tpt_pass(p, &err), TP_OK);
     tp_program_release(p);
     tp_meta_release(&meta);
@@ -273,7 +273,7 @@ static void lie_in_facts(size_t index, uint64_t value, bool open, const char *se
     free(b.data);
 }
 
-enum { DEVICES = 6, SLOTS = 7, THREADS = 8, MARKS = 10, EVENTS, PROLOGUE, INSTRUCTIONS };
+enum { DEVICES = 6, SLOTS = 7, THREADS = 8, MARKS = 10, EVENTS, INITIAL_HEAP, INSTRUCTIONS };
 
 TEST(test_lying_facts)
 {
@@ -301,7 +301,7 @@ TEST(test_facts_that_hold_until_the_end)
     tp_program_release(p);
 }
 
-/* Who plays it has made room for as many slots as the facts say: not one more may come. */
+/* Who replays it has made room for as many slots as the facts say: not one more may come. */
 TEST_WITH(test_facts_without_slots, NULL, tpt_unstore)
 {
     struct tpt_stored *s = store_small(state);
@@ -400,9 +400,10 @@ TEST_WITH(test_blocks_of_the_future, NULL, tpt_unstore)
 
 /* ---- records ---- */
 
-/* A file of one DATA block with these records; facts are those of a cut file: found by playing. */
-static int play(const uint8_t *records, uint32_t size, uint32_t count, uint32_t flags,
-                struct tp_err *err)
+/* A file of one DATA block with these records; facts are those of a cut file: found by replaying.
+ */
+static int replay(const uint8_t *records, uint32_t size, uint32_t count, uint32_t flags,
+                  struct tp_err *err)
 {
     uint8_t file[512];
     struct tp_tpt_header h = {.version = 1};
@@ -419,12 +420,12 @@ static int play(const uint8_t *records, uint32_t size, uint32_t count, uint32_t 
     return tpt_open_and_pass(file, TP_TPT_HEADER_SIZE + TP_TPT_BLOCK_SIZE + size, err);
 }
 
-#define PLAY(count, flags, ...)                                                                    \
-    play((const uint8_t[]){__VA_ARGS__}, (uint32_t)sizeof((const uint8_t[]){__VA_ARGS__}), count,  \
-         flags, &err)
+#define REPLAY(count, flags, ...)                                                                  \
+    replay((const uint8_t[]){__VA_ARGS__}, (uint32_t)sizeof((const uint8_t[]){__VA_ARGS__}),       \
+           count, flags, &err)
 #define REFUSE(sentence, count, flags, ...)                                                        \
     do {                                                                                           \
-        assert_int_equal(PLAY(count, flags, __VA_ARGS__), TP_EINPUT);                              \
+        assert_int_equal(REPLAY(count, flags, __VA_ARGS__), TP_EINPUT);                            \
         if (!strstr(err.text, sentence))                                                           \
             fail_msg("'%s' is not in '%s'", sentence, err.text);                                   \
     } while (0)
@@ -436,9 +437,9 @@ TEST(test_records)
 {
     struct tp_err err = {0};
     /* the example of traces/README.md */
-    assert_int_equal(PLAY(2, 0, 0xc0, 0x08, 0x09, 0x11, 0x91, 0x0a), TP_OK);
+    assert_int_equal(REPLAY(2, 0, 0xc0, 0x08, 0x09, 0x11, 0x91, 0x0a), TP_OK);
     /* alloc 8 bytes; alloc as many again; free slot 1; free slot 0 */
-    assert_int_equal(PLAY(4, 0, LITERAL, V(8), TP_ALLOC, 0, TP_FREE, V(1), TP_FREE, V(0)), TP_OK);
+    assert_int_equal(REPLAY(4, 0, LITERAL, V(8), TP_ALLOC, 0, TP_FREE, V(1), TP_FREE, V(0)), TP_OK);
     REFUSE("instruction 1: the slot is free", 2, 0, LITERAL, V(8), TP_FREE, V(1));
     REFUSE("instruction 2: the slot is free", 3, 0, LITERAL, V(8), TP_FREE | SAME, TP_FREE | SAME);
     REFUSE("the slot is free", 1, 0, TP_FREE | SAME);
@@ -450,7 +451,7 @@ TEST(test_records)
     REFUSE("the slot is live", 2, TP_TPT_SLOTS, LITERAL, V(0), V(8), LITERAL, V(0), V(8));
     REFUSE("the slot is out of range", 1, TP_TPT_SLOTS, LITERAL, V(1), V(8));
     REFUSE("does not say its slots", 1, 0, TP_RESET);
-    assert_int_equal(PLAY(2, TP_TPT_SLOTS, LITERAL, V(0), V(8), TP_RESET), TP_OK);
+    assert_int_equal(REPLAY(2, TP_TPT_SLOTS, LITERAL, V(0), V(8), TP_RESET), TP_OK);
     REFUSE("the slot is free", 3, TP_TPT_SLOTS, LITERAL, V(0), V(8), TP_RESET, TP_FREE, V(0));
     REFUSE("more than one reference", 3, 0, LITERAL, V(8), TP_RETAIN | SAME, TP_FREE | SAME);
     REFUSE("the last reference", 2, 0, LITERAL, V(8), TP_RELEASE | SAME);
@@ -460,7 +461,8 @@ TEST(test_records)
     REFUSE("the pool is out of range", 2, 0, LITERAL, V(8), TP_POOL | LITERAL, 0x80, 0, 0, 0, 0, 0,
            0, 1);
     /* a pool and its allocation are one event, with nothing between them */
-    assert_int_equal(PLAY(2, 0, TP_POOL | LITERAL, V(5), LITERAL | CONTEXT, 16, V(0), V(8)), TP_OK);
+    assert_int_equal(REPLAY(2, 0, TP_POOL | LITERAL, V(5), LITERAL | CONTEXT, 16, V(0), V(8)),
+                     TP_OK);
     REFUSE("instruction 1: it is not the allocation of the pool", 2, 0, TP_POOL | LITERAL, V(5),
            LITERAL, V(8));
     REFUSE("instruction 1: it is not the allocation of the pool", 2, 0, TP_POOL | LITERAL, V(5),
@@ -477,12 +479,12 @@ TEST(test_records)
            0, 0, 8, 0, 0, 0, 0, 0, 0, 0);
     REFUSE("no such note", 1, 0, TP_NOTE, TP_NOTE_COUNT);
     REFUSE("the slot is out of range", 1, 0, TP_NOTE, TP_TPT_NOTE_SLOT, V(5));
-    /* those who play a note look its slot up: it must be one of the slots that there are */
+    /* those who replay a note look its slot up: it must be one of the slots that there are */
     REFUSE("the slot is out of range", 2, 0, LITERAL, V(8), TP_NOTE, TP_TPT_NOTE_SLOT, V(1));
     REFUSE("the slot is out of range", 2, 0, LITERAL, V(8), 15, TP_NOTE, 0, 0, 0, 0, 0, 0, 0, 1, 0,
            0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0);
-    assert_int_equal(PLAY(2, 0, LITERAL, V(8), TP_NOTE, TP_TPT_NOTE_SLOT, V(0)), TP_OK);
-    assert_int_equal(PLAY(1, 0, TP_NOTE, TP_TPT_NOTE_SLOT, V(0)), TP_OK);
+    assert_int_equal(REPLAY(2, 0, LITERAL, V(8), TP_NOTE, TP_TPT_NOTE_SLOT, V(0)), TP_OK);
+    assert_int_equal(REPLAY(1, 0, TP_NOTE, TP_TPT_NOTE_SLOT, V(0)), TP_OK);
 }
 
 TEST(test_numbers)

@@ -92,58 +92,58 @@ static const char shared_address[] = MADE("0x1", "HOST") POOL("0x2", "pool", "HO
     ALLOC("0x1", "0x90", "4096", "110") ALLOC("0x2", "0x90", "32", "120") FREE("0x2", "0x90", "130")
         ALLOC("0x2", "0x90", "48", "140") FREE("0x1", "0x90", "150");
 static const struct importer_row same_address_in_two_allocators[] = {
-    PLAYS(shared_address, "alloc 0 4096 a4 +10 @1; free 0 4096 a4 +40 @2; "),
-    PLAYS(shared_address, "alloc 0 32 a4 +20 @1; free 0 32 a4 +10 @2; alloc 0 48 a4 +10 @3; ",
-          .space = "pool"),
-    PLAYS(shared_address,
-          "alloc 0 4096 a4 +10 @1; alloc 1 32 a4 s1 d1 +10 @2; free 1 32 a4 s1 d1 +10 @3; "
-          "alloc 1 48 a4 s1 d1 +10 @4; free 0 4096 a4 +10 @5; ",
-          .space = "all"),
+    REPLAYS(shared_address, "alloc 0 4096 a4 +10 @1; free 0 4096 a4 +40 @2; "),
+    REPLAYS(shared_address, "alloc 0 32 a4 +20 @1; free 0 32 a4 +10 @2; alloc 0 48 a4 +10 @3; ",
+            .space = "pool"),
+    REPLAYS(shared_address,
+            "alloc 0 4096 a4 +10 @1; alloc 1 32 a4 s1 d1 +10 @2; free 1 32 a4 s1 d1 +10 @3; "
+            "alloc 1 48 a4 s1 d1 +10 @4; free 0 4096 a4 +10 @5; ",
+            .space = "all"),
 };
 
 static const struct importer_row reallocate[] = {
     /* in place, and then moved by an allocation, a copy and a free */
-    PLAYS(MADE("0x1", "HOST") ALLOC("0x1", "0x10", "8", "110") REALLOC("0x1", "0x10", "12")
-              REALLOCED("0x1", "0x10") REALLOC("0x1", "0x10", "36")
-                  ALLOC("0x1", "0x90", "36", "203") FREE("0x1", "0x10", "204")
-                      REALLOCED("0x1", "0x90") FREE("0x1", "0x90", "220"),
-          "alloc 0 8 a4 +10 @1; realloc 0 12 a4 +100 @2; realloc 0 36 a4 @3; "
-          "free 0 36 a4 +10 @4; "),
+    REPLAYS(MADE("0x1", "HOST") ALLOC("0x1", "0x10", "8", "110") REALLOC("0x1", "0x10", "12")
+                REALLOCED("0x1", "0x10") REALLOC("0x1", "0x10", "36")
+                    ALLOC("0x1", "0x90", "36", "203") FREE("0x1", "0x10", "204")
+                        REALLOCED("0x1", "0x90") FREE("0x1", "0x90", "220"),
+            "alloc 0 8 a4 +10 @1; realloc 0 12 a4 +100 @2; realloc 0 36 a4 @3; "
+            "free 0 36 a4 +10 @4; "),
     /* of nothing */
-    PLAYS(MADE("0x1", "HOST") REALLOC("0x1", "0", "8") ALLOC("0x1", "0x10", "8", "205")
-              REALLOCED("0x1", "0x10") FREE("0x1", "0x10", "220"),
-          "alloc 0 8 a4 +110 @1; free 0 8 a4 +10 @2; "),
+    REPLAYS(MADE("0x1", "HOST") REALLOC("0x1", "0", "8") ALLOC("0x1", "0x10", "8", "205")
+                REALLOCED("0x1", "0x10") FREE("0x1", "0x10", "220"),
+            "alloc 0 8 a4 +110 @1; free 0 8 a4 +10 @2; "),
     /* to nothing: a free and a block of 0 bytes */
-    PLAYS(MADE("0x1", "HOST") ALLOC("0x1", "0x10", "8", "110") REALLOC("0x1", "0x10", "0")
-              FREE("0x1", "0x10", "201") ALLOC("0x1", "0x20", "0", "202") REALLOCED("0x1", "0x20")
-                  FREE("0x1", "0x20", "220"),
-          "alloc 0 8 a4 +10 @1; free 0 8 a4 +100 @2; alloc 0 1 a4 @3; free 0 1 a4 +10 @4; "
-          "zero_size=1 "),
+    REPLAYS(MADE("0x1", "HOST") ALLOC("0x1", "0x10", "8", "110") REALLOC("0x1", "0x10", "0")
+                FREE("0x1", "0x10", "201") ALLOC("0x1", "0x20", "0", "202") REALLOCED("0x1", "0x20")
+                    FREE("0x1", "0x20", "220"),
+            "alloc 0 8 a4 +10 @1; free 0 8 a4 +100 @2; alloc 0 1 a4 @3; free 0 1 a4 +10 @4; "
+            "zero_size=1 "),
     /* what others do in the meantime is theirs */
-    PLAYS(MADE("0x1", "HOST") MADE("0x2", "PINNED") ALLOC("0x1", "0x10", "8", "110")
-              REALLOC("0x1", "0x10", "12") ALLOC("0x1", "0x50", "100", "201")
-                  ALLOC("0x2", "0x10", "12", "202") FREE("0x1", "0x50", "203")
-                      REALLOCED("0x1", "0x10") FREE("0x2", "0x10", "215"),
-          "alloc 0 8 a4 +10 @1; alloc 1 100 a4 +91 @2; alloc 2 12 a4 s1 d1 +1 @3; "
-          "free 1 100 a4 +1 @4; realloc 0 12 a4 +7 @5; free 2 12 a4 s1 d1 +5 @6; ",
-          .space = "all"),
+    REPLAYS(MADE("0x1", "HOST") MADE("0x2", "PINNED") ALLOC("0x1", "0x10", "8", "110")
+                REALLOC("0x1", "0x10", "12") ALLOC("0x1", "0x50", "100", "201")
+                    ALLOC("0x2", "0x10", "12", "202") FREE("0x1", "0x50", "203")
+                        REALLOCED("0x1", "0x10") FREE("0x2", "0x10", "215"),
+            "alloc 0 8 a4 +10 @1; alloc 1 100 a4 +91 @2; alloc 2 12 a4 s1 d1 +1 @3; "
+            "free 1 100 a4 +1 @4; realloc 0 12 a4 +7 @5; free 2 12 a4 s1 d1 +5 @6; ",
+            .space = "all"),
     /* to where another block still is, whose free is missing: that one does not live on unseen */
-    PLAYS(MADE("0x1", "HOST") ALLOC("0x1", "0x10", "8", "110") ALLOC("0x1", "0x90", "100", "111")
-              REALLOC("0x1", "0x10", "36") REALLOCED("0x1", "0x90") FREE("0x1", "0x90", "220"),
-          "alloc 0 8 a4 +10 @1; alloc 1 100 a4 +1 @2; free 0 8 a4 +99 @3; "
-          "free 1 100 a4 @3; alloc 1 36 a4 @3; free 1 36 a4 +10 @4; double_alloc=1 ",
-          .facts = "live_at_end=0 "),
+    REPLAYS(MADE("0x1", "HOST") ALLOC("0x1", "0x10", "8", "110") ALLOC("0x1", "0x90", "100", "111")
+                REALLOC("0x1", "0x10", "36") REALLOCED("0x1", "0x90") FREE("0x1", "0x90", "220"),
+            "alloc 0 8 a4 +10 @1; alloc 1 100 a4 +1 @2; free 0 8 a4 +99 @3; "
+            "free 1 100 a4 @3; alloc 1 36 a4 @3; free 1 36 a4 +10 @4; double_alloc=1 ",
+            .facts = "live_at_end=0 "),
 };
 
 /* Everything else has a number and makes nothing; without an allocator it has none. */
 static const struct importer_row other_lines[] = {
-    PLAYS(MADE("0x1", "HOST") OTHER("set_default_allocator", "\"allocator_ref\":\"0x1\"", "")
-              OTHER("coalesce", "", "\"allocator_name\":\"HOST\"")
-                  OTHER("copy", "\"src\":\"0x5\",\"dst_allocator_ref\":\"0x1\"", "")
-                      OTHER("deregister_external_allocation", "", "")
-                          OTHER("release", "\"allocator_ref\":\"0x77\"", "")
-                              ALLOC("0x1", "0x10", "8", "310") FREE("0x1", "0", "311"),
-          "alloc 0 8 a4 +210 @4; "),
+    REPLAYS(MADE("0x1", "HOST") OTHER("set_default_allocator", "\"allocator_ref\":\"0x1\"", "")
+                OTHER("coalesce", "", "\"allocator_name\":\"HOST\"")
+                    OTHER("copy", "\"src\":\"0x5\",\"dst_allocator_ref\":\"0x1\"", "")
+                        OTHER("deregister_external_allocation", "", "")
+                            OTHER("release", "\"allocator_ref\":\"0x77\"", "")
+                                ALLOC("0x1", "0x10", "8", "310") FREE("0x1", "0", "311"),
+            "alloc 0 8 a4 +210 @4; "),
     READS(MADE("0x1", "HOST") "{\"category\":\"statistic\",\"name\":\"allocate\","
                               "\"numeric_args\":{\"size\":1},\"string_args\":{},\"timestamp\":1}\n",
           .nothing = "no allocator of this log allocated anything",
@@ -151,14 +151,15 @@ static const struct importer_row other_lines[] = {
 };
 
 static const struct importer_row named_allocate[] = {
-    PLAYS("\xef\xbb\xbf" MADE(
-              "0x1",
-              "HOST") "{\"timestamp\":105,\"string_args\":{\"allocation_name\":\"a\\\"b\","
-                      "\"pointer\":"
-                      "\"0x10\",\"allocator_ref\":\"0x1\"},\"name\":\"named_allocate\",\"tags\":{},"
-                      "\"numeric_args\":{\"size\":64},\"category\":\"operation\"}\r\n"
-                      "\r\n" FREE("0x1", "0x10", "106"),
-          "alloc 0 64 a4 +5 @1; free 0 64 a4 +1 @2; "),
+    REPLAYS(
+        "\xef\xbb\xbf" MADE(
+            "0x1",
+            "HOST") "{\"timestamp\":105,\"string_args\":{\"allocation_name\":\"a\\\"b\","
+                    "\"pointer\":"
+                    "\"0x10\",\"allocator_ref\":\"0x1\"},\"name\":\"named_allocate\",\"tags\":{},"
+                    "\"numeric_args\":{\"size\":64},\"category\":\"operation\"}\r\n"
+                    "\r\n" FREE("0x1", "0x10", "106"),
+        "alloc 0 64 a4 +5 @1; free 0 64 a4 +1 @2; "),
 };
 
 #define OF_KIND(is, log) READS(log, .kind = is)
@@ -181,25 +182,25 @@ static const struct importer_row kinds[] = {
 static const char renamed[] = POOL("0x2", "pool", "HOST") ALLOC("0x2", "0x10", "8", "110")
     POOL("0x2", "pool", "HOST") ALLOC("0x2", "0x10", "16", "120") ALLOC("0xab", "0x10", "4", "130");
 static const struct importer_row allocator_names[] = {
-    PLAYS(renamed, "alloc 0 8 a4 +9 @1; ", .space = "pool"),
-    PLAYS(renamed, "alloc 0 16 a4 +19 @1; ", .space = "pool#2"),
-    PLAYS(renamed, "alloc 0 4 a4 +29 @1; ", .space = "allocator 0xab"),
+    REPLAYS(renamed, "alloc 0 8 a4 +9 @1; ", .space = "pool"),
+    REPLAYS(renamed, "alloc 0 16 a4 +19 @1; ", .space = "pool#2"),
+    REPLAYS(renamed, "alloc 0 4 a4 +29 @1; ", .space = "allocator 0xab"),
 };
 
 #define OLD(event, payload, rest)                                                                  \
     "{ \"kind\":\"replay\", \"uid\":7, \"timestamp\":5, \"event\": \"" event                       \
     "\", \"payload\": { \"allocator_ref\": \"0x1\"" payload " }" rest " }\n"
 static const struct importer_row old_reallocate[] = {
-    PLAYS(OLD("allocate", ", \"size\": 8", "") OLD("allocate", ", \"size\": 8",
-                                                   ", \"result\": { \"memory_ptr\": \"0x10\" }")
-              OLD("reallocate", ", \"ptr\": \"0x10\", \"size\": 20", "") OLD("allocate",
-                                                                             ", \"size\": 20", "")
-                  OLD("allocate", ", \"size\": 20", ", \"result\": { \"memory_ptr\": \"0x30\" }")
-                      OLD("deallocate", ", \"memory_ptr\": \"0x10\"", "")
-                          OLD("reallocate", ", \"ptr\": \"0x10\", \"size\": 20",
-                              ", \"result\": { \"memory_ptr\": \"0x30\" }") OLD("coalesce", "", "")
-                              OLD("deallocate", ", \"memory_ptr\": \"0x30\"", ""),
-          "alloc 0 8 a4 @1; realloc 0 20 a4 @2; free 0 20 a4 @4; "),
+    REPLAYS(OLD("allocate", ", \"size\": 8", "") OLD("allocate", ", \"size\": 8",
+                                                     ", \"result\": { \"memory_ptr\": \"0x10\" }")
+                OLD("reallocate", ", \"ptr\": \"0x10\", \"size\": 20", "") OLD("allocate",
+                                                                               ", \"size\": 20", "")
+                    OLD("allocate", ", \"size\": 20", ", \"result\": { \"memory_ptr\": \"0x30\" }")
+                        OLD("deallocate", ", \"memory_ptr\": \"0x10\"", "") OLD(
+                            "reallocate", ", \"ptr\": \"0x10\", \"size\": 20",
+                            ", \"result\": { \"memory_ptr\": \"0x30\" }") OLD("coalesce", "", "")
+                            OLD("deallocate", ", \"memory_ptr\": \"0x30\"", ""),
+            "alloc 0 8 a4 @1; realloc 0 20 a4 @2; free 0 20 a4 @4; "),
 };
 
 /* From version 2.1 to 6.0: no allocator in the two lines of a reallocate, and a form that has it.
@@ -226,32 +227,32 @@ static const char two[] = OLD_MADE("0x1", "HOST") OLD_MADE("0x2", "pool")
             OLD_FREE("0x2", "0x18") OLD_FREE("0x1", "0x10");
 static const struct importer_row reallocate_without_allocator[] = {
     /* moved by realloc(3), which no other line shows; moved by three lines; where it is */
-    PLAYS(OLD_MADE("0x1", "HOST") OLD_ALLOC("0x1", "0x10", "8") BEGIN("0x10", "20")
-              END("0x10", "20", "0x30") OLD_FREE("0x1", "0x30"),
-          "alloc 0 8 a4 @1; realloc 0 20 a4 @2; free 0 20 a4 @3; "),
-    PLAYS(OLD_MADE("0x1", "DEVICE") OLD_ALLOC("0x1", "0x10", "8") BEGIN("0x10", "20")
-              OLD_ALLOC("0x1", "0x30", "20") OLD_FREE("0x1", "0x10") END("0x10", "20", "0x30")
-                  BEGIN("0x30", "24") END("0x30", "24", "0x30") OLD_FREE("0x1", "0x30"),
-          "alloc 0 8 a8 @1; realloc 0 20 a8 @2; realloc 0 24 a8 @3; free 0 24 a8 @4; "),
+    REPLAYS(OLD_MADE("0x1", "HOST") OLD_ALLOC("0x1", "0x10", "8") BEGIN("0x10", "20")
+                END("0x10", "20", "0x30") OLD_FREE("0x1", "0x30"),
+            "alloc 0 8 a4 @1; realloc 0 20 a4 @2; free 0 20 a4 @3; "),
+    REPLAYS(OLD_MADE("0x1", "DEVICE") OLD_ALLOC("0x1", "0x10", "8") BEGIN("0x10", "20")
+                OLD_ALLOC("0x1", "0x30", "20") OLD_FREE("0x1", "0x10") END("0x10", "20", "0x30")
+                    BEGIN("0x30", "24") END("0x30", "24", "0x30") OLD_FREE("0x1", "0x30"),
+            "alloc 0 8 a8 @1; realloc 0 20 a8 @2; realloc 0 24 a8 @3; free 0 24 a8 @4; "),
     /* the one that had the address last: the pool, whose first block is at that of its chunk */
-    PLAYS(two, "alloc 0 8 a4 @1; realloc 0 9 a4 @2; free 0 9 a4 @3; ", .space = "pool"),
-    PLAYS(two, "alloc 0 64 a4 @1; free 0 64 a4 @2; ", .space = "HOST"),
+    REPLAYS(two, "alloc 0 8 a4 @1; realloc 0 9 a4 @2; free 0 9 a4 @3; ", .space = "pool"),
+    REPLAYS(two, "alloc 0 64 a4 @1; free 0 64 a4 @2; ", .space = "HOST"),
     /* of nothing: the allocation that follows is the event; to nothing */
-    PLAYS(OLD_MADE("0x1", "HOST") BEGIN("0", "8") OLD_ALLOC("0x1", "0x10", "8")
-              END("0", "8", "0x10") BEGIN("0x10", "0") OLD_FREE("0x1", "0x10")
-                  OLD_ALLOC("0x1", "0x20", "0") END("0x10", "0", "0x20"),
-          "alloc 0 8 a4 @1; free 0 8 a4 @2; alloc 0 1 a4 @3; zero_size=1 "),
+    REPLAYS(OLD_MADE("0x1", "HOST") BEGIN("0", "8") OLD_ALLOC("0x1", "0x10", "8")
+                END("0", "8", "0x10") BEGIN("0x10", "0") OLD_FREE("0x1", "0x10")
+                    OLD_ALLOC("0x1", "0x20", "0") END("0x10", "0", "0x20"),
+            "alloc 0 8 a4 @1; free 0 8 a4 @2; alloc 0 1 a4 @3; zero_size=1 "),
     /* with its allocator, under another name */
-    PLAYS(OLD_MADE("0x1", "HOST") OLD_ALLOC("0x1", "0x10", "8") LINE(
-              "reallocate_ex", "\"ptr\": \"0x10\", \"size\": 20, \"allocator_ref\": \"0x1\"", "")
-              LINE("reallocate_ex", "\"ptr\": \"0x10\", \"size\": 20, \"allocator_ref\": \"0x1\"",
-                   ", \"result\": { \"memory_ptr\": \"0x30\" }") OLD_FREE("0x1", "0x30"),
-          "alloc 0 8 a4 @1; realloc 0 20 a4 @2; free 0 20 a4 @3; "),
+    REPLAYS(OLD_MADE("0x1", "HOST") OLD_ALLOC("0x1", "0x10", "8") LINE(
+                "reallocate_ex", "\"ptr\": \"0x10\", \"size\": 20, \"allocator_ref\": \"0x1\"", "")
+                LINE("reallocate_ex", "\"ptr\": \"0x10\", \"size\": 20, \"allocator_ref\": \"0x1\"",
+                     ", \"result\": { \"memory_ptr\": \"0x30\" }") OLD_FREE("0x1", "0x30"),
+            "alloc 0 8 a4 @1; realloc 0 20 a4 @2; free 0 20 a4 @3; "),
     /* of a block that the log does not have: nobody knows whose it is, and that is said */
-    PLAYS(LINE("version", "\"major\":5, \"minor\":0, \"patch\":1", "") OLD_MADE("0x1", "HOST")
-              OLD_ALLOC("0x1", "0x10", "8") BEGIN("0x77", "20") END("0x77", "20", "0x30"),
-          "alloc 0 8 a4 @1; ", .capture = "Umpire 5.0.1 replay log",
-          .remarks = "1 reallocation of a block that the log does not have left out."),
+    REPLAYS(LINE("version", "\"major\":5, \"minor\":0, \"patch\":1", "") OLD_MADE("0x1", "HOST")
+                OLD_ALLOC("0x1", "0x10", "8") BEGIN("0x77", "20") END("0x77", "20", "0x30"),
+            "alloc 0 8 a4 @1; ", .capture = "Umpire 5.0.1 replay log",
+            .remarks = "1 reallocation of a block that the log does not have left out."),
     REFUSED(LINE("reallocate", "\"ptr\": \"0x10\"", ""),
             "x.json:1: the event has no 'allocator_ref' that is an address"),
 };

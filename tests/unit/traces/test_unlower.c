@@ -96,7 +96,7 @@ static void facts_agree(struct tp_program *a, struct tp_program *b)
     assert_int_equal(x->devices, y->devices);
     assert_int_equal(x->streams, y->streams);
     assert_int_equal(x->threads, y->threads);
-    assert_int_equal(x->prologue, y->prologue);
+    assert_int_equal(x->initial_heap, y->initial_heap);
     assert_int_equal(x->recorded_threads, y->recorded_threads);
     assert_int_equal(x->live_at_end_bytes, y->live_at_end_bytes);
 }
@@ -203,7 +203,7 @@ TEST(a_piece_begins_with_what_lived)
         if (tp_relower(p, &cfg, lo, &err) != TP_OK)
             fail_msg("seed %" PRIu64 ": %s", seed, err.text);
         struct tp_program *piece = close_lower(lo);
-        assert_int_equal(tp_program_facts(piece)->prologue, head.live_at_end);
+        assert_int_equal(tp_program_facts(piece)->initial_heap, head.live_at_end);
         assert_int_equal(tp_program_facts(piece)->live_at_end, whole.live_at_end);
         assert_int_equal(tp_program_facts(piece)->live_at_end_bytes, whole.live_at_end_bytes);
         tp_program_release(piece);

@@ -37,49 +37,49 @@ static const struct importer_row times[] = {
     {.path = TAPOOL_ROOT "/tests/data/valgrind/stamped.txt",
      .facts = "time_known=1 events=35 ",
      .unknown = "threads"},
-    PLAYS("--00:00:00:01.500 7-- malloc(8) = 0x10\n--00:00:00:03.501 7-- free(0x10)\n",
-          "alloc 0 8 a4 +1500000000 @1; free 0 8 a4 +2001000000 @2; "),
+    REPLAYS("--00:00:00:01.500 7-- malloc(8) = 0x10\n--00:00:00:03.501 7-- free(0x10)\n",
+            "alloc 0 8 a4 +1500000000 @1; free 0 8 a4 +2001000000 @2; "),
     READS("--01:00:00:00.000 7-- malloc(8) = 0x10\n--01:23:59:59.999 7-- free(0x10)\n",
           .facts = "gaps_ns=172799999000000 "),
 };
 
 static const struct importer_row calls[] = {
-    PLAYS(P "malloc(8) = 0x4A40\r\n" P "free(0x4A40)\r\n", "alloc 0 8 a4 @1; free 0 8 a4 @2; "),
-    PLAYS(P "calloc(3,7) = 0x10\n" P "cfree(0x10)\n" P "free(0x0)\n",
-          "alloc 0 21 a4 @1; free 0 21 a4 @2; "),
-    PLAYS(P "realloc(0x0,9)malloc(9) = 0x10\n" P "realloc(0x10, 5) = 0x20\n" P
-            "realloc(0x20,0)free(0x20)\n" P " = 0\n",
-          "alloc 0 9 a4 @1; realloc 0 5 a4 @2; free 0 5 a4 @3; "),
+    REPLAYS(P "malloc(8) = 0x4A40\r\n" P "free(0x4A40)\r\n", "alloc 0 8 a4 @1; free 0 8 a4 @2; "),
+    REPLAYS(P "calloc(3,7) = 0x10\n" P "cfree(0x10)\n" P "free(0x0)\n",
+            "alloc 0 21 a4 @1; free 0 21 a4 @2; "),
+    REPLAYS(P "realloc(0x0,9)malloc(9) = 0x10\n" P "realloc(0x10, 5) = 0x20\n" P
+              "realloc(0x20,0)free(0x20)\n" P " = 0\n",
+            "alloc 0 9 a4 @1; realloc 0 5 a4 @2; free 0 5 a4 @3; "),
     /* newer releases print these at once */
-    PLAYS(P "realloc(0x0,9) = 0x10\n" P "realloc(0x10,0) = 0x0\n" P "malloc(9) = 0x10\n",
-          "alloc 0 9 a4 @1; free 0 9 a4 @2; alloc 0 9 a4 @3; "),
-    PLAYS(P "memalign(al 64, size 100) = 0x10\n" P "aligned_alloc(al 48, size 1) = 0x20\n" P
-            "_ZnwmSt11align_val_t(size 4, al 128) = 0x30\n" P
-            "posix_memalign(al 0, size 2) = 0x40\n",
-          "alloc 0 100 a6 @1; alloc 1 1 a6 @2; alloc 2 4 a7 @3; alloc 3 2 a4 @4; "),
-    PLAYS(P "__builtin_vec_new(4) = 0x10\n" P "new(5) = 0x20\n" P "delete[](0x10)\n" P
-            "_ZdlPvmSt11align_val_t(0x20)\n",
-          "alloc 0 4 a4 @1; alloc 1 5 a4 @2; free 0 4 a4 @3; free 1 5 a4 @4; "),
+    REPLAYS(P "realloc(0x0,9) = 0x10\n" P "realloc(0x10,0) = 0x0\n" P "malloc(9) = 0x10\n",
+            "alloc 0 9 a4 @1; free 0 9 a4 @2; alloc 0 9 a4 @3; "),
+    REPLAYS(P "memalign(al 64, size 100) = 0x10\n" P "aligned_alloc(al 48, size 1) = 0x20\n" P
+              "_ZnwmSt11align_val_t(size 4, al 128) = 0x30\n" P
+              "posix_memalign(al 0, size 2) = 0x40\n",
+            "alloc 0 100 a6 @1; alloc 1 1 a6 @2; alloc 2 4 a7 @3; alloc 3 2 a4 @4; "),
+    REPLAYS(P "__builtin_vec_new(4) = 0x10\n" P "new(5) = 0x20\n" P "delete[](0x10)\n" P
+              "_ZdlPvmSt11align_val_t(0x20)\n",
+            "alloc 0 4 a4 @1; alloc 1 5 a4 @2; free 0 4 a4 @3; free 1 5 a4 @4; "),
     /* failures; the block of a failed realloc stays */
-    PLAYS(P "malloc(4096) = 0x0\n" P "malloc(8) = 0x10\n" P "realloc(0x10,512) = 0x0\n" P
-            "free(0x10)\n",
-          "note 0 4096 a1 @1; alloc 0 8 a4 @2; note 0 512 a1 @3; free 0 8 a4 @4; "),
+    REPLAYS(P "malloc(4096) = 0x0\n" P "malloc(8) = 0x10\n" P "realloc(0x10,512) = 0x0\n" P
+              "free(0x10)\n",
+            "note 0 4096 a1 @1; alloc 0 8 a4 @2; note 0 512 a1 @3; free 0 8 a4 @4; "),
     /* the object that was where another one moves to */
-    PLAYS(P "malloc(8) = 0x10\n" P "malloc(9) = 0x20\n" P "realloc(0x10,10) = 0x20\n" P
-            "free(0x20)\n",
-          "alloc 0 8 a4 @1; alloc 1 9 a4 @2; free 1 9 a4 @3; realloc 0 10 a4 @3; "
-          "free 0 10 a4 @4; double_alloc=1 "),
-    PLAYS(P "free(0x99)\n" P "malloc(8) = 0x10\n", "alloc 0 8 a4 @2; unknown_free=1 "),
+    REPLAYS(P "malloc(8) = 0x10\n" P "malloc(9) = 0x20\n" P "realloc(0x10,10) = 0x20\n" P
+              "free(0x20)\n",
+            "alloc 0 8 a4 @1; alloc 1 9 a4 @2; free 1 9 a4 @3; realloc 0 10 a4 @3; "
+            "free 0 10 a4 @4; double_alloc=1 "),
+    REPLAYS(P "free(0x99)\n" P "malloc(8) = 0x10\n", "alloc 0 8 a4 @2; unknown_free=1 "),
     /* events of which nothing is made */
-    PLAYS(P "free(0x0)\n" P "malloc(0) = 0x0\n" P "malloc(8) = 0x10\n", "alloc 0 8 a4 @3; "),
+    REPLAYS(P "free(0x0)\n" P "malloc(0) = 0x0\n" P "malloc(8) = 0x10\n", "alloc 0 8 a4 @3; "),
 };
 
 /* Halves of calls of several threads, and calls that never get their result. */
 #define TEN_OF(what) what what what what what what what what what what
 static const struct importer_row halves[] = {
-    PLAYS(P "malloc(8)malloc(9) = 0x10\n" P " = 0x20\n" P "free(0x20)\n",
-          "alloc 0 9 a4 @1; alloc 1 8 a4 @2; free 1 8 a4 @3; "),
-    PLAYS(P "malloc(8)" P "malloc(9) = 0x10\n", "truncated=1 "),
+    REPLAYS(P "malloc(8)malloc(9) = 0x10\n" P " = 0x20\n" P "free(0x20)\n",
+            "alloc 0 9 a4 @1; alloc 1 8 a4 @2; free 1 8 a4 @3; "),
+    REPLAYS(P "malloc(8)" P "malloc(9) = 0x10\n", "truncated=1 "),
     READS(P "malloc(8)\n" P "malloc(9) = 0x10\n" P " = 0x20 = 0x30\n", .facts = "events=2 ",
           .remarks = NOT_SAID),
     READS(TEN_OF(P "malloc(8)\n" P "malloc(8)\n" P "malloc(8)\n") P "malloc(9) = 0x10\n" P
@@ -92,7 +92,7 @@ static const struct importer_row halves[] = {
  * beginning of a call that is lost, one of a process that is in no trace, lines that are of
  * neither, and words of the program. */
 #define AMID(line, repaired, said)                                                                 \
-    PLAYS(P "malloc(8) = 0x20\n" line, "alloc 0 8 a4 @1; " repaired, .remarks = said)
+    REPLAYS(P "malloc(8) = 0x20\n" line, "alloc 0 8 a4 @1; " repaired, .remarks = said)
 #define TORN(line)    AMID(line, "truncated=1 ", "Torn lines are left out: 1.")
 #define ASIDE(line)   AMID(line, "", "Torn lines are left out: 1.")
 #define SILENT(line)  AMID(line, "", NOT_SAID)
@@ -153,12 +153,12 @@ TEST(test_other_lines)
 static const char two[] = "--7-- malloc(8) = 0x10\n--8-- malloc(9) = 0x10\n--8-- free(0x10)\n"
                           "--8-- malloc(7) = 0x10\n--7-- free(0x10)\n";
 static const struct importer_row processes[] = {
-    PLAYS(two, "alloc 0 9 a4 @1; free 0 9 a4 @2; alloc 0 7 a4 @3; "),
-    PLAYS(two, "alloc 0 8 a4 @1; free 0 8 a4 @2; ", .space = "Process 7"),
-    PLAYS(two,
-          "alloc 0 8 a4 @1; alloc 1 9 a4 s1 d1 @2; free 1 9 a4 s1 d1 @3; "
-          "alloc 1 7 a4 s1 d1 @4; free 0 8 a4 @5; ",
-          .space = "all"),
+    REPLAYS(two, "alloc 0 9 a4 @1; free 0 9 a4 @2; alloc 0 7 a4 @3; "),
+    REPLAYS(two, "alloc 0 8 a4 @1; free 0 8 a4 @2; ", .space = "Process 7"),
+    REPLAYS(two,
+            "alloc 0 8 a4 @1; alloc 1 9 a4 s1 d1 @2; free 1 9 a4 s1 d1 @3; "
+            "alloc 1 7 a4 s1 d1 @4; free 0 8 a4 @5; ",
+            .space = "all"),
     REFUSED(two, "x.json: no memory space is called 'process 9'", .space = "process 9",
             .hint = "it has: process 7, process 8"),
 };

@@ -176,7 +176,7 @@ static bool has_segments(const struct tp_pytorch *s, uint32_t device)
 }
 
 /* Lists the devices of the program by index, and behind them the devices with segments but without
- * events. The latter belong to the recorded state although nothing is played on them. */
+ * events. The latter belong to the recorded state although nothing is replayed on them. */
 static uint32_t list_recorded(const struct lowering *l, uint32_t numbers[TP_PYTORCH_LISTS])
 {
     uint32_t count = 0;

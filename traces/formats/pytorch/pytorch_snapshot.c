@@ -355,7 +355,7 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
     }
     struct tp_recorded_device *end = &s->devices[device].end;
     if (total > TP_MAX_LIVE_BYTES / 2 - end->end_reserved ||
-        s->segment.idle > TP_MAX_LIVE_BYTES - end->end_idle)
+        s->segment.idle > TP_MAX_LIVE_BYTES - end->end_free)
         return tp_input_fail_byte(s->reading->in, s->offset[ROLE_SEGMENT], err,
                                   "the segments of device %" PRIu64 " are larger than any memory",
                                   device);
@@ -364,7 +364,7 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
     end->end_reserved += total;
     end->end_large += get(v, TYPE) == LARGE;
     end->end_small += get(v, TYPE) == SMALL;
-    end->end_idle += s->segment.idle;
+    end->end_free += s->segment.idle;
     end->end_pieces += s->segment.pieces;
     if (s->segment.largest > end->end_largest)
         end->end_largest = s->segment.largest;

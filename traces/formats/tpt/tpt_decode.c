@@ -1,5 +1,5 @@
 /* Decodes records into instructions, and checks each as strictly as the builder does, because
- * strategies play the result without further checks.
+ * strategies replay the result without further checks.
  *
  *     op byte --> gap (no branch) --> context byte (rare, a call) --> one handler per op
  *
@@ -60,7 +60,7 @@ void tp_tpt_decoder_rewind(struct tp_tpt_decoder *d)
     d->free_head = NO_SLOT;
     d->explicit_slots = false;
     d->started = false;
-    d->prologue = d->instructions = d->time = d->event = 0;
+    d->initial_heap = d->instructions = d->time = d->event = 0;
     d->pool = (struct tp_insn){.size = 0};
     memset(d->ops, 0, sizeof d->ops);
 }
@@ -203,7 +203,8 @@ INLINE const uint8_t *read_size(struct frame *f, const uint8_t *p, unsigned head
     return *word ? p + 1 : refuse(f, "the size is none of those before it");
 }
 
-/* Notes a new peak. In the prologue events and times are not right yet; end_prologue mends them. */
+/* Notes a new peak. In the initial_heap events and times are not right yet; end_initial_heap mends
+ * them. */
 INLINE void note_peak(struct frame *f, uint16_t device)
 {
     tp_live_peak(&f->d->live.devices[device], f->base + f->index, f->d->instructions + f->index,
@@ -467,7 +468,7 @@ static const uint8_t *read_records(struct frame *f, const struct tp_tpt_block *b
     return p == end ? p : refuse(f, "something follows it in its block");
 }
 
-/* Checks a block against the blocks before it: size, order of the prologue, events and time. */
+/* Checks a block against the blocks before it: size, order of the initial_heap, events and time. */
 static const char *block_wrong(const struct tp_tpt_decoder *d, const struct tp_tpt_block *b)
 {
     if (b->count > d->max_count)
@@ -505,17 +506,17 @@ static bool pools_stand(struct frame *f, const struct tp_window *w)
     return true;
 }
 
-/* Ends a block of the prologue: it has no time, and its peaks lie before all events. */
-static const char *end_prologue(struct tp_tpt_decoder *d, const struct frame *f, uint32_t count)
+/* Ends a block of the initial_heap: it has no time, and its peaks lie before all events. */
+static const char *end_initial_heap(struct tp_tpt_decoder *d, const struct frame *f, uint32_t count)
 {
     if (f->ops[TP_ALLOC] != count || f->time)
         return "the initial heap holds more than allocations";
-    d->prologue += count;
+    d->initial_heap += count;
     for (uint32_t i = 0; i < TP_MAX_DEVICES; i++) {
         struct tp_live_device *device = &d->live.devices[i];
         device->peak.insn = UINT64_MAX;
         device->peak.event = device->peak.time_ns = 0;
-        device->peak.prologue_bytes = device->bytes;
+        device->peak.initial_heap_bytes = device->bytes;
     }
     return NULL;
 }
@@ -538,13 +539,13 @@ static const char *end_data(struct tp_tpt_decoder *d, const struct frame *f, uin
 int tp_tpt_decode(struct tp_tpt_decoder *d, const struct tp_tpt_block *block,
                   const uint8_t *payload, struct tp_window *out, struct tp_err *err)
 {
-    bool prologue = block->type == TP_TPT_PROL;
+    bool initial_heap = block->type == TP_TPT_PROL;
     const char *wrong = block_wrong(d, block);
     if (!wrong && d->explicit_slots && !(block->flags & TP_TPT_SLOTS))
         wrong = "it does not say its slots, which blocks before it did";
     if (wrong)
         return tp_fail(err, TP_EINPUT, "%s", wrong);
-    d->started = !prologue;
+    d->started = !initial_heap;
     d->explicit_slots = block->flags & TP_TPT_SLOTS;
     d->jump_count = 0;
     *out = (struct tp_window){.insns = d->insns,
@@ -552,7 +553,7 @@ int tp_tpt_decode(struct tp_tpt_decoder *d, const struct tp_tpt_block *block,
                               .first_event = block->first_event,
                               .first_insn = d->instructions,
                               .first_time = d->time,
-                              .prologue = prologue};
+                              .initial_heap = initial_heap};
     struct frame f = {.d = d,
                       .last_slot = NO_SLOT,
                       .explicit_slots = d->explicit_slots,
@@ -560,7 +561,7 @@ int tp_tpt_decode(struct tp_tpt_decoder *d, const struct tp_tpt_block *block,
                       .time = d->time};
     if (!read_records(&f, block, payload))
         return fail_record(&f, err);
-    wrong = prologue ? end_prologue(d, &f, block->count) : end_data(d, &f, block->count);
+    wrong = initial_heap ? end_initial_heap(d, &f, block->count) : end_data(d, &f, block->count);
     out->jumps = d->jumps;
     out->jump_count = d->jump_count;
     if (wrong)

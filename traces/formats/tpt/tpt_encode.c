@@ -326,7 +326,7 @@ static int put_window(struct encode_context *c, const struct tp_window *w, struc
             if (rc)
                 return rc;
         }
-        put_insn(c, in, w->prologue ? 0 : event);
+        put_insn(c, in, w->initial_heap ? 0 : event);
     }
     return TP_OK;
 }
@@ -343,7 +343,7 @@ int tp_tpt_encode(struct tp_tpt_encoder *e, const struct tp_window *w, struct tp
     rc = put_window(&c, w, err);
     if (rc)
         return rc;
-    *block = (struct tp_tpt_block){.type = w->prologue ? TP_TPT_PROL : TP_TPT_DATA,
+    *block = (struct tp_tpt_block){.type = w->initial_heap ? TP_TPT_PROL : TP_TPT_DATA,
                                    .flags = e->explicit_slots ? TP_TPT_SLOTS : 0,
                                    .count = w->count,
                                    .tick_ns = c.tick,

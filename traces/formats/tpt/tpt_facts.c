@@ -22,15 +22,17 @@ enum { HASH_WORDS = TP_HASH_SIZE / 8, REPAIR_WORDS = 4, REPAIR_NAME = 24, REPAIR
 static const struct field {
     size_t offset, size;
 } fields[] = {
-    FIELD(kind),        FIELD(time_known),        FIELD(devices),     FIELD(slots),
-    FIELD(threads),     FIELD(streams),           FIELD(marks),       FIELD(events),
-    FIELD(prologue),    FIELD(instructions),      FIELD(operations),  FIELD(objects),
-    FIELD(live_at_end), FIELD(live_at_end_bytes), FIELD(duration_ns), FIELD(recorded_threads),
+    FIELD(kind),         FIELD(time_known),        FIELD(devices),     FIELD(slots),
+    FIELD(threads),      FIELD(streams),           FIELD(marks),       FIELD(events),
+    FIELD(initial_heap), FIELD(instructions),      FIELD(operations),  FIELD(objects),
+    FIELD(live_at_end),  FIELD(live_at_end_bytes), FIELD(duration_ns), FIELD(recorded_threads),
 };
 static const struct field peaks[] = {
-    {offsetof(struct tp_demand, bytes), 8},          {offsetof(struct tp_demand, event), 8},
-    {offsetof(struct tp_demand, insn), 8},           {offsetof(struct tp_demand, time_ns), 8},
-    {offsetof(struct tp_demand, prologue_bytes), 8},
+    {offsetof(struct tp_demand, bytes), 8},
+    {offsetof(struct tp_demand, event), 8},
+    {offsetof(struct tp_demand, insn), 8},
+    {offsetof(struct tp_demand, time_ns), 8},
+    {offsetof(struct tp_demand, initial_heap_bytes), 8},
 };
 enum {
     FIELDS = sizeof fields / sizeof *fields,
@@ -212,7 +214,7 @@ static bool peak_differs(const struct tp_tpt_facts *f, const struct tp_tpt_decod
     const struct tp_demand *said = &f->demand[i];
     const struct tp_demand *seen = &d->live.devices[i].peak;
     return said->bytes != seen->bytes || said->insn != seen->insn || said->event != seen->event ||
-           said->prologue_bytes != seen->prologue_bytes ||
+           said->initial_heap_bytes != seen->initial_heap_bytes ||
            said->time_ns != (f->facts.time_known ? seen->time_ns : 0);
 }
 
@@ -220,7 +222,7 @@ const char *tp_tpt_facts_differ(const struct tp_tpt_facts *f, const struct tp_tp
 {
     const struct tp_program_facts *facts = &f->facts;
     uint64_t live = 0;
-    if (d->instructions != facts->instructions || d->prologue != facts->prologue)
+    if (d->instructions != facts->instructions || d->initial_heap != facts->initial_heap)
         return "the number of instructions";
     for (unsigned op = 0; op < TP_OP_COUNT; op++)
         if (d->ops[op] != facts->ops[op])

@@ -1,4 +1,5 @@
-/* The FACT block: the facts of a program, known without playing it, as a list of 64-bit numbers. */
+/* The FACT block: the facts of a program, known without replaying it, as a list of 64-bit numbers.
+ */
 #ifndef TP_TPT_FACTS_H
 #define TP_TPT_FACTS_H
 

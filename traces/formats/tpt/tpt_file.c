@@ -5,7 +5,7 @@
  *
  * A file that ends with a valid END block is whole, and any other error in it is damage. A file
  * without one may have been cut: it is read up to its last complete block, as long as everything
- * before is valid. Checksums of blocks with instructions are checked when they are played, all
+ * before is valid. Checksums of blocks with instructions are checked when they are replayed, all
  * others on opening. Known weakness: a cut file with a flipped bit in the length of its last block
  * looks as if it was cut before that block. */
 #include "traces/formats/tpt/tpt_file.h"
@@ -266,8 +266,8 @@ static int take_heap(struct tp_tpt_file *f, struct tpt_walk *w, char **payload, 
 }
 
 /* Handlers of the block types. `most` is the longest payload in bytes; 0: the payload is not
- * loaded, because its checksum is checked when it is played. A handler that keeps *payload sets it
- * to NULL, else it is freed. */
+ * loaded, because its checksum is checked when it is replayed. A handler that keeps *payload sets
+ * it to NULL, else it is freed. */
 static const struct taker {
     uint32_t type, most;
     int (*take)(struct tp_tpt_file *f, struct tpt_walk *w, char **payload, struct tp_err *err);

@@ -1,11 +1,11 @@
-/* tapool's own binary form: a stored program, played directly from the file. traces/README.md
+/* tapool's own binary form: a stored program, replayed directly from the file. traces/README.md
  * specifies it. Cursors decode block after block, and nothing is spooled.
  *
  *     program --> backing --> file: descriptor, facts, names     shared, never changed
  *                   `--> cursor --> position, buffer, decoder    one each: slots, one window
  *
  * A whole file contains its facts, and each pass must arrive at the same ones. The facts of a cut
- * file are found by playing the rest into a builder that keeps no windows; the heap that the
+ * file are found by replaying the rest into a builder that keeps no windows; the heap that the
  * recording began with, which stands before the facts, is not used then. Known weakness: a cut
  * file does not say whether all events had times, or how many threads shared an index. It counts as
  * having times if any time passed in it. */
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define SLOT_BYTES 64 /* bytes that a slot may take here and in a player */
+#define SLOT_BYTES 64 /* bytes that a slot may take here and in a replayer */
 
 struct cursor {
     const struct tp_tpt_file *file;
@@ -148,8 +148,8 @@ static int build_window(struct tp_builder *b, const struct tp_window *w, struct 
     for (uint32_t i = 0, jump = 0; !rc && i < w->count; i++, event++) {
         if (jump < w->jump_count && w->jumps[jump].index == i)
             event = w->jumps[jump++].event;
-        rc = w->prologue ? tp_builder_prologue(b, &w->insns[i], err)
-                         : tp_builder_add(b, &w->insns[i], event, err);
+        rc = w->initial_heap ? tp_builder_initial_heap(b, &w->insns[i], err)
+                             : tp_builder_add(b, &w->insns[i], event, err);
     }
     return rc;
 }

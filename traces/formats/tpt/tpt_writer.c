@@ -239,7 +239,7 @@ static int put_window(struct tp_tpt_writer *w, const struct tp_texts *names,
     const uint8_t *payload = w->encoder.payload;
     if (!rc)
         rc = pack(w, &block, &payload, err);
-    w->instructions += window->prologue ? 0 : window->count;
+    w->instructions += window->initial_heap ? 0 : window->count;
     return rc ? rc : put_block(w, &block, payload, err);
 }
 

@@ -51,11 +51,11 @@ struct valgrind {
     struct tp_host_counts counts;
     struct tp_valgrind_prefix now; /* prefix of the current line */
     bool some_without_time, banner;
-    char refusal[200];   /* why the program did not start; "": it did */
-    uint64_t foreign;    /* lines that the program printed */
-    uint64_t unfinished; /* calls without a result */
-    uint64_t torn;       /* lines with a part of a call */
-    uint64_t others;     /* calls of processes above PROCESSES */
+    char refusal[200]; /* why the program did not start; "": it did */
+    uint64_t foreign;  /* lines that the program printed */
+    uint64_t aborted;  /* calls without a result */
+    uint64_t torn;     /* lines with a part of a call */
+    uint64_t others;   /* calls of processes above PROCESSES */
 };
 
 /* ---- events ---- */
@@ -95,7 +95,7 @@ static void wait_for_result(struct valgrind *v, struct process *p,
     if (p->count == WAITING) { /* the oldest call is given up */
         memmove(p->waiting, p->waiting + 1, (WAITING - 1) * sizeof *p->waiting);
         p->count--;
-        v->unfinished++;
+        v->aborted++;
     }
     p->waiting[p->count++] = (struct waiting){.call = *call};
 }
@@ -282,14 +282,14 @@ static void describe(struct valgrind *v)
 {
     struct tp_meta *meta = v->reading->meta;
     for (size_t i = 0; i < v->process_count; i++)
-        v->unfinished += v->processes[i]->count;
+        v->aborted += v->processes[i]->count;
     tp_meta_set(meta, &meta->capture, "valgrind --trace-malloc=yes (text)");
     tp_meta_set(meta, &meta->unknown, v->some_without_time ? "times, threads" : "threads");
     if (v->foreign)
         tp_meta_remark(meta, "Lines of the program's own words are left out: %s.",
                        tp_count(v->foreign).s);
-    if (v->unfinished)
-        tp_meta_remark(meta, "Calls without a result are left out: %s.", tp_count(v->unfinished).s);
+    if (v->aborted)
+        tp_meta_remark(meta, "Calls without a result are left out: %s.", tp_count(v->aborted).s);
     if (v->torn)
         tp_meta_remark(meta, "Torn lines are left out: %s.", tp_count(v->torn).s);
     tp_host_describe(&v->counts, meta);

@@ -265,7 +265,7 @@ def torch_lines(found):
 
 REPLAYS = """Times are ns as seen from the CPU, the driver's calls included. Peak reserved is the meter's, or
 the pool's own high-water mark, from the lowest to the highest over the passes. ns per call is that of
-whole replays, less tapool's own share, with the 95 % interval of the median; p50 and p99 are of single
+whole replays, less tapool's own share, with the 95% interval of the median; p50 and p99 are of single
 calls, p50 with the quartiles, `-` where there were too few. `replayed_once`: one replay took longer than
 --min-time, so that its times are cold ones. Driver calls are those of one replay. `async-0`, `async-max`:
 `cudaMallocAsync` with release_threshold 0 and max; `async-own`: max, in a pool of its own. `arena` does not

@@ -13,7 +13,7 @@
  * counted.
  *
  * Known weakness: the count of a strategy that gets its tables from libc, or hashes addresses,
- * depends a little on the state in which reading the trace left the heap: 0.5 % between a .json and
+ * depends a little on the state in which reading the trace left the heap: 0.5% between a .json and
  * its .tpt. To compare counts, use the same file. */
 #include "alloc/engine/counter.h"
 #include "alloc/engine/passes.h"

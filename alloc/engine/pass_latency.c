@@ -43,7 +43,7 @@ static void collect_raw(void *ctx, struct tp_replayer *p, const struct tp_window
             tp_hist_add(&ticks[tp_op_rows[w->insns[i].op].latency], p->ticks[i]);
 }
 
-/* The mean of readings without interruptions. A bucket spans up to 3 % above 64 ticks, so its
+/* The mean of readings without interruptions. A bucket spans up to 3% above 64 ticks, so its
  * middle stands for its readings. */
 static double trimmed_mean(const struct tp_histogram *h)
 {

@@ -1,4 +1,4 @@
-/* See histogram.h. Known weakness: a percentile is the upper end of a bucket, up to 3.2 % above the
+/* See histogram.h. Known weakness: a percentile is the upper end of a bucket, up to 3.2% above the
  * true value. */
 #include "alloc/numbers/histogram.h"
 

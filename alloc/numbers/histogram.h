@@ -1,7 +1,7 @@
 /* A log-linear histogram of durations: integer, of fixed size, merged by addition.
  *
  *     0 1 2 ... 63 | 64 66 68 ... 126 | 128 132 ... 252 | ...
- *     32 buckets a doubling: within 3.2 %
+ *     32 buckets a doubling: within 3.2%
  *
  * Count, minimum and maximum are exact. (After the idea of HdrHistogram by Gil Tene.) */
 #ifndef TP_HISTOGRAM_H

@@ -12,7 +12,7 @@
  * of these shifts. This replaces a search over shifts that would simulate runs for each shift.
  *
  * Known weakness: twenty pairs determine the spread only roughly, and its tails even less. For a
- * power of 90 %, 84 to 88 % of new runs were found (simulated with tails of 5 to 20 %). The
+ * power of 90%, 84 to 88% of new runs were found (simulated with tails of 5 to 20%). The
  * condition that the interval excludes 1 is estimated; where it alone decides (one test, long
  * tails) the answer may be a third too large. */
 #include "alloc/base/random.h"
@@ -123,7 +123,7 @@ static bool read_ratios(const double *base, const double *changed, size_t count,
 }
 
 /* The share of resampled medians that are at most 1 when `lower` of `count` ratios are. The
- * interval's lower end is above 1 if this share is below 2.5 %. A resampled median is at most 1
+ * interval's lower end is above 1 if this share is below 2.5%. A resampled median is at most 1
  * when more than half of the drawn ratios are, and about every second time when exactly half are;
  * the number drawn is binomial. */
 static double lower_medians(size_t count, size_t lower)

@@ -20,7 +20,7 @@ struct tp_series {
 
 void tp_series_add(struct tp_series *s, double value);
 
-/* A median and its 95 % confidence interval, from order statistics of the values (binomial, so no
+/* A median and its 95% confidence interval, from order statistics of the values (binomial, so no
  * distribution is assumed). With fewer than 6 values the interval is their range. */
 struct tp_median {
     double median, low, high;

@@ -75,7 +75,7 @@ struct tp_stat_rule {
     unsigned looks; /* decisions that share alpha in equal parts; 0 is taken as 1 */
 };
 
-/* The smallest slowdown (0.06: 6 %), at least rule->effect, that the rule would find in at least
+/* The smallest slowdown (0.06: 6%), at least rule->effect, that the rule would find in at least
  * the share `power` (0.9) of runs with the spread of these values. `base` and `changed` are paired.
  * To simulate runs, the pairs are scaled to a median ratio of 1 and drawn with replacement, either
  * way round, and one side is slowed down. NAN where no slowdown up to 10 times would be found (too

@@ -164,7 +164,7 @@ static void read_tolerance(const struct tp_member *m, const struct tp_metric *me
     out->given = true;
     out->value = tp_member_number(m, &tp_member_real);
     if (!tp_tolerance_fits(metric, out->value))
-        fail_with(m, "is a share, and 1 is 100 %", "two percent are \"2%\" or 0.02");
+        fail_with(m, "is a share, and 1 is 100%", "two percent are \"2%\" or 0.02");
 }
 
 static void read_tolerances(const struct tp_member *in, struct tp_tolerance *out)

@@ -131,7 +131,7 @@ const char *tp_tolerance_instead(const struct tp_metric *m);
 bool tp_tolerance_parse(const struct tp_metric *m, const char *text, struct tp_tolerance *out);
 
 /* Whether a number may stand as a tolerance of the metric. A share of 1 or more is refused because
- * it would tolerate everything: whoever writes `"instructions": 2` means 2 %. */
+ * it would tolerate everything: whoever writes `"instructions": 2` means 2%. */
 bool tp_tolerance_fits(const struct tp_metric *m, double value);
 
 /* By how much a value may exceed `base` before it is a regression: the tolerance of the cell, else

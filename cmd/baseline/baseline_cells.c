@@ -119,7 +119,7 @@ bool tp_baseline_machine(char *text, size_t size)
 
 /* ---- tolerances ---- */
 
-/* Reads "2%" or "2 %" as 0.02. Returns false if the text is no percentage up to 10,000 %. */
+/* Reads "2%" or "2 %" as 0.02. Returns false if the text is no percentage up to 10,000%. */
 static bool take_percent(const char *text, double *value)
 {
     char *end = NULL;

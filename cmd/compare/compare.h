@@ -37,9 +37,9 @@ extern const char *const tp_mark_words[TP_MARKS]; /* for people */
 /* One metric of one row. */
 struct tp_compare_cell {
     double value;                   /* median over the rounds for live times; NAN: not known */
-    double low, high;               /* 95 % interval of the value; NAN: none */
+    double low, high;               /* 95% interval of the value; NAN: none */
     double change;                  /* now / base - 1, or the median of the pairs' changes; NAN */
-    double change_low, change_high; /* 95 % interval of the change; NAN: none */
+    double change_low, change_high; /* 95% interval of the change; NAN: none */
     double p;                       /* two-sided p value after Holm over the table; NAN: no test */
     size_t count;                   /* number of measured values that `value` is made of */
     enum tp_compare_mark mark;
@@ -163,15 +163,15 @@ struct tp_compare_label tp_compare_name(const struct tp_compare_row *r);
 
 /* ---- compare_words.c: for all writers that are read by people ---- */
 
-/* The text of a value ("14.2 [14.1, 14.4]", "131.4 MiB", "<=10") and of its change ("-33.6 %", "~",
- * "base", "(+3.0 %)"). */
+/* The text of a value ("14.2 [14.1, 14.4]", "131.4 MiB", "<=10") and of its change ("-33.6%", "~",
+ * "base", "(+3.0%)"). */
 struct tp_text tp_compare_value_text(const struct tp_compare_row *r, const struct tp_metric *m,
                                      bool exact);
 struct tp_text tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metric *m);
 
-/* The change where it is known, whatever it says: "-33.6 %"; else as tp_compare_change_text. */
+/* The change where it is known, whatever it says: "-33.6%"; else as tp_compare_change_text. */
 struct tp_text tp_compare_estimate_text(const struct tp_compare_row *r, const struct tp_metric *m);
-/* The 95 % interval of the change, "[-35.1, -32.0] %"; "-" if there is none. */
+/* The 95% interval of the change, "[-35.1, -32.0] %"; "-" if there is none. */
 struct tp_text tp_compare_interval_text(const struct tp_compare_row *r, const struct tp_metric *m);
 
 /* The head of a metric's column in two lines: "peak" "reserved", or "" "ns per call". */

@@ -2,7 +2,7 @@
  *
  * Times that were measured in rounds are tested with a two-sided signed-rank test of their ratios
  * in each round, adjusted by Holm over all such tests of a table. A difference is shown if p <
- * 0.01, the change is 5 % or more, and its interval excludes 0. Memory and counts are exact and
+ * 0.01, the change is 5% or more, and its interval excludes 0. Memory and counts are exact and
  * need no test. All other changes are printed in brackets. */
 #include "alloc/base/ascending.h"
 #include "alloc/base/grow.h"

@@ -160,7 +160,7 @@ struct tp_text tp_compare_interval_text(const struct tp_compare_row *r, const st
     const struct tp_compare_cell *cell = cell_of(r, m);
     if (isnan(cell->change_low) || isnan(cell->change_high))
         return tp_text_of("-");
-    return tp_text_of("%s %%", tp_signed_interval(cell->change_low, cell->change_high).s);
+    return tp_text_of("%s%%", tp_signed_interval(cell->change_low, cell->change_high).s);
 }
 
 const char *const tp_mark_words[TP_MARKS] = {[TP_MARK_NONE] = "compares with nothing",
@@ -298,7 +298,7 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
         occurs_fn *occurs;
         const char *line;
     } legend[] = {
-        {has_same, "~ no difference shown (p >= 0.01 after Holm, or under 5 %)"},
+        {has_same, "~ no difference shown (p >= 0.01 after Holm, or under 5%)"},
         {has_untested, untested},
         {has_bound, "<=10, ~30: within one or a few steps of this clock, which compare with "
                     "nothing"},

@@ -9,7 +9,7 @@
  *
  * Values are nanoseconds. A file holds one histogram. Each result has one histogram of all calls
  * and one for each kind of call. Readers skip lines that begin with '#'; they describe the result.
- * Known weakness: buckets are up to 3.2 % wide, and below ten steps of the clock a value is only
+ * Known weakness: buckets are up to 3.2% wide, and below ten steps of the clock a value is only
  * good to one step. */
 #include "cmd/exports/export_text.h"
 #include "cmd/results/figures.h"
@@ -72,7 +72,7 @@ static uint64_t value_of(const struct tp_histogram *h, uint32_t bucket)
     return bucket == TP_HIST_BUCKETS - 1 || upper > h->max ? h->max : upper;
 }
 
-/* The percentile after `level`. TICKS steps lead half of the way to 100 %, the next TICKS steps
+/* The percentile after `level`. TICKS steps lead half of the way to 100%, the next TICKS steps
  * half of the rest, and so on. */
 static double next_level(double level)
 {

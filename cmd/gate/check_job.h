@@ -208,7 +208,7 @@ bool tp_noisy_is_open(const struct tp_noisy_tests *t, size_t cell);
 int tp_noisy_again(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *both,
                    uint64_t seed, const struct tp_stat_rule *rule, struct tp_err *err);
 
-/* The smallest slowdown of ns_per_op, as a share, that the rule finds with 90 % power given the
+/* The smallest slowdown of ns_per_op, as a share, that the rule finds with 90% power given the
  * spread of the first `rounds` of these; NAN: they are too noisy to tell. */
 double tp_noisy_sensitivity(const struct tp_rounds *r, unsigned rounds,
                             const struct tp_stat_rule *rule);

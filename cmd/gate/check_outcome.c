@@ -222,7 +222,7 @@ static int fail_open(const struct tp_check *k, struct tp_err *err)
     if (!open || k->o->inconclusive != TP_CHECK_FAIL)
         return TP_OK;
     return tp_fail(err, TP_EUNSURE,
-                   "inconclusive: %s %s so noisy here that +%g %% cannot be excluded",
+                   "inconclusive: %s %s so noisy here that +%g%% cannot be excluded",
                    tp_plural(open, "time").s, open == 1 ? "is" : "are", 200 * k->gate.effect);
 }
 

@@ -299,7 +299,7 @@ static int take_tolerances(struct update *u, struct tp_err *err)
         if (!equals || !tp_tolerance_parse(m, equals + 1, &u->given[m - tp_metrics]))
             return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' is no METRIC=VALUE", list->items[i]),
                            "as in --tolerance peak_reserved=64KiB or --tolerance overhead=2%%; a "
-                           "share is below 100 %%");
+                           "share is below 100%%");
     }
     return TP_OK;
 }
@@ -322,7 +322,7 @@ static int find_target(struct update *u, struct tp_err *err)
                                      file, strerror(errno));
 }
 
-/* A tolerance for the screen: "64 KiB", "2 %"; for metrics that are shares "0.5 points". */
+/* A tolerance for the screen: "64 KiB", "2%"; for metrics that are shares "0.5 points". */
 static struct tp_text tolerance_text(const struct tp_metric *m, const struct tp_tolerance *t)
 {
     bool counted = m->metric_class == TP_CLASS_INSTRUCTIONS;
@@ -330,7 +330,7 @@ static struct tp_text tolerance_text(const struct tp_metric *m, const struct tp_
     if (!t->given && counted)
         return tp_text_of("the counter's own");
     if (t->relative || counted || (!t->given && m->metric_class != TP_CLASS_EXACT))
-        return tp_text_of("%.6g %%", 100 * value);
+        return tp_text_of("%.6g%%", 100 * value);
     if (m->unit == TP_UNIT_SHARE)
         return tp_text_of("%.4g points", 100 * value);
     return value == 0 ? tp_text_of("0") : tp_metric_text(m, value, false);

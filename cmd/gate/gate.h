@@ -78,7 +78,7 @@ struct tp_class_check {
     size_t without;       /* cells in which there is nothing of this class to check */
 };
 
-/* The smallest slowdown of ns_per_op that a job finds with 90 % power, over all cells that test
+/* The smallest slowdown of ns_per_op that a job finds with 90% power, over all cells that test
  * ns_per_op. */
 struct tp_gate_sharpness {
     double worst, median;            /* shares, of cells that are known; NAN: none is */
@@ -134,7 +134,7 @@ struct tp_gate {
  * have one element per finding and live as long as the gate. */
 void tp_gate_group(struct tp_gate *g, struct tp_moved *moved, struct tp_cause *causes);
 
-/* How a change reads: "+4.9 %", "+0.3 points", "+12", "+5.1 % paired". "paired" marks a change that
+/* How a change reads: "+4.9%", "+0.3 points", "+12", "+5.1% paired". "paired" marks a change that
  * is the median of the ratios of the pairs where that differs from the ratio of the medians shown.
  * A time that moved by less than is shown reads "0".
  */
@@ -142,7 +142,7 @@ struct tp_text tp_finding_change(const struct tp_finding *f);
 /* The change as tp_finding_change words it, never with "paired". */
 struct tp_text tp_finding_plain_change(const struct tp_finding *f);
 bool tp_finding_is_paired(const struct tp_finding *f);
-struct tp_text tp_finding_allowed(const struct tp_finding *f); /* "0", "+5 %", "0.1 points" */
+struct tp_text tp_finding_allowed(const struct tp_finding *f); /* "0", "+5%", "0.1 points" */
 
 /* The subject of a finding: "peak_reserved", "peak_reserved[1]" (device 1), "option arena_size". */
 struct tp_text tp_finding_name(const struct tp_finding *f);

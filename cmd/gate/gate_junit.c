@@ -82,7 +82,7 @@ static void write_property(FILE *out, const char *name, const char *value)
 static void write_properties(const struct tp_gate *g, FILE *out)
 {
     char rule[96];
-    snprintf(rule, sizeof rule, "adjusted p below %g and at least %+g %% over %u pairs", g->alpha,
+    snprintf(rule, sizeof rule, "adjusted p below %g and at least %+g%% over %u pairs", g->alpha,
              100 * g->effect, g->pairs);
     fputs("    <properties>\n", out);
     write_property(out, "baseline", g->baseline);

@@ -181,7 +181,7 @@ void tp_gate_values(const struct tp_gate *g, const size_t *place, struct tp_tabl
         {.head = {"base -> now"}, .left = true, .to = TP_TO_MARKDOWN},
         {.head = {"change"}},
         {.head = {"allowed"}},
-        {.head = {"95 % interval"}, .left = true},
+        {.head = {"95% interval"}, .left = true},
         {.head = {"p raw"}},
         {.head = {"p adjusted"}},
         {.head = {"pairs"}},

@@ -246,7 +246,7 @@ static const struct tp_html_section sections[] = {
     {.id = "classes", .title = "What was checked, and what was not", .print = print_checked},
     {.id = "times",
      .title = "Times, new against old",
-     .view = "The change of each time with its 95 % interval, and what is allowed",
+     .view = "The change of each time with its 95% interval, and what is allowed",
      .there = has_times},
     {.id = "findings",
      .title = "All that was compared",

@@ -5,8 +5,8 @@
  *       instructions         NOT CHECKED: ...                                 what was not
  *
  *     REGRESSION  web.tpt, arena                                              what changed, a
- *       holds 4.9 % more memory   peak_reserved 131.4 -> 137.9 MiB, allowed: 0  cause a line, and
- *         with it: end_reserved +4.9 %, overhead +4.8 %                         what moved with it;
+ *       holds 4.9% more memory   peak_reserved 131.4 -> 137.9 MiB, allowed: 0  cause a line, and
+ *         with it: end_reserved +4.9%, overhead +4.8%                         what moved with it;
  *                                                                             with -v all of it
  *
  *     FAIL: 2 regressions, ...                           3 min 02 s, exit 1   the verdict, and what
@@ -202,7 +202,7 @@ static void print_dim(const char *text, struct tp_page *page)
         tp_page_dim(page, LABEL, "%s", text);
 }
 
-/* Prints "inconclusive: kvstore.tpt, arena, ns_per_op +4.1 % [-2.0, +11.5] after 40 pairs in 2
+/* Prints "inconclusive: kvstore.tpt, arena, ns_per_op +4.1% [-2.0, +11.5] after 40 pairs in 2
  * sets." */
 static void print_open(const struct tp_gate *g, const struct tp_finding *f, struct tp_page *page)
 {
@@ -238,7 +238,7 @@ static void print_inconclusive(const struct tp_gate *g, struct tp_page *page)
         tp_page_put(page, LABEL, "inconclusive: %s more; --export-json FILE has them all",
                     tp_count(open - shown).s);
     if (open) {
-        tp_page_at(page, LABEL, "This machine is too noisy today to exclude +%s %%.",
+        tp_page_at(page, LABEL, "This machine is too noisy today to exclude +%s%%.",
                    tp_digits(200 * g->effect).s);
         if (g->exit_code == 0)
             tp_page_more(page, LABEL, " --inconclusive=fail makes this exit 5.");

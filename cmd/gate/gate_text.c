@@ -28,13 +28,13 @@ struct tp_gate_line tp_gate_name(const char *name)
     return line;
 }
 
-/* A share as "+4.9 %". */
+/* A share as "+4.9%". */
 static struct tp_text signed_percent(double share)
 {
-    return tp_text_of("%s %%", tp_signed_percent(share).s);
+    return tp_text_of("%s%%", tp_signed_percent(share).s);
 }
 
-/* The change of a time, "0" where it would read "+0.0 %" or "-0.0 %". */
+/* The change of a time, "0" where it would read "+0.0%" or "-0.0%". */
 static struct tp_text timed_change(double share)
 {
     return fabs(share) < 0.0005 ? tp_text_of("0") : signed_percent(share);
@@ -76,7 +76,7 @@ struct tp_text tp_finding_change(const struct tp_finding *f)
 struct tp_text tp_finding_plain_change(const struct tp_finding *f)
 {
     double by = f->now - f->base;
-    bool slight = fabs(f->change) < 0.0005; /* would read "+0.0 %" */
+    bool slight = fabs(f->change) < 0.0005; /* would read "+0.0%" */
     bool no_base = !isfinite(f->base), no_now = !isfinite(f->now);
     if (!f->metric || (no_base && no_now))
         return (struct tp_text){""};
@@ -100,7 +100,7 @@ struct tp_text tp_finding_plain_change(const struct tp_finding *f)
     }
     if (!isfinite(f->change))
         return tp_text_of("-");
-    return slight ? tp_signed(100 * f->change, " %") : signed_percent(f->change);
+    return slight ? tp_signed(100 * f->change, "%") : signed_percent(f->change);
 }
 
 struct tp_text tp_finding_allowed(const struct tp_finding *f)
@@ -109,7 +109,7 @@ struct tp_text tp_finding_allowed(const struct tp_finding *f)
         return tp_text_of("%s", f->metric ? "0" : "");
     double sign = f->metric->better == TP_BETTER_LESS ? 1 : -1;
     if (f->metric->metric_class != TP_CLASS_EXACT)
-        return tp_text_of("%+.3g %%", 100 * sign * f->allowed);
+        return tp_text_of("%+.3g%%", 100 * sign * f->allowed);
     if (f->metric->unit == TP_UNIT_SHARE)
         return tp_text_of("%.3g points", 100 * f->allowed);
     if (f->metric->unit == TP_UNIT_RATIO)
@@ -170,9 +170,11 @@ static const char *option_values(const char *note)
     return note + strspn(note, ": ");
 }
 
-/* The unit after a number, with the blank before it; "" if there is none. */
+/* The unit after a number, with the blank before it where one is; "" if there is none. */
 static const char *unit_of(const char *text)
 {
+    if (strchr(text, '%'))
+        return "%";
     const char *blank = strrchr(text, ' ');
     return blank ? blank : "";
 }
@@ -237,7 +239,7 @@ struct tp_text tp_finding_proof(const struct tp_finding *f)
                      : tp_text_of("%s p=%.2g", interval.s, p);
 }
 
-/* Adds ", allowed: +5 %, [+8.1, +12.0] p<0.001; NOTE", without the parts that the finding lacks. */
+/* Adds ", allowed: +5%, [+8.1, +12.0] p<0.001; NOTE", without the parts that the finding lacks. */
 static void add_rule(struct tp_gate_line *line, const struct tp_finding *f)
 {
     if (f->metric)
@@ -248,7 +250,7 @@ static void add_rule(struct tp_gate_line *line, const struct tp_finding *f)
         tp_gate_add(line, "; %s", tp_finding_note(f).s);
 }
 
-/* Adds "131.4 -> 137.9 MiB (+4.9 %)". */
+/* Adds "131.4 -> 137.9 MiB (+4.9%)". */
 static void add_values(struct tp_gate_line *line, const struct tp_finding *f)
 {
     struct tp_text change = tp_finding_change(f);
@@ -286,7 +288,7 @@ struct tp_gate_line tp_finding_evidence(const struct tp_gate *g, const struct tp
         add_rule(&line, f);
         return line;
     }
-    tp_gate_add(&line, "medians %s; paired estimate %s, 95 %% interval %s %%; ",
+    tp_gate_add(&line, "medians %s; paired estimate %s, 95%% interval %s%%; ",
                 tp_finding_values(f).s, signed_percent(d->estimate - 1).s,
                 tp_finding_interval(f).s);
     tp_gate_add(&line, "p %.3g raw, %.3g adjusted; n = %s", tp_finding_p(f, false),

@@ -48,7 +48,7 @@ struct tp_text tp_finding_proof(const struct tp_finding *f); /* "[+8.1, +12.0] p
  * which are shown as such. */
 struct tp_gate_line tp_finding_note(const struct tp_finding *f);
 
-/* "web.tpt, arena: peak_reserved 131.4 -> 137.9 MiB (+4.9 %), allowed: 0". */
+/* "web.tpt, arena: peak_reserved 131.4 -> 137.9 MiB (+4.9%), allowed: 0". */
 struct tp_gate_line tp_finding_sentence(const struct tp_gate *g, const struct tp_finding *f);
 
 /* Everything that the verdict rests on, in one line. Class N: medians, estimate, interval, raw and
@@ -62,18 +62,18 @@ bool tp_finding_could_gate(const struct tp_gate *g, const struct tp_finding *f);
  * tp_finding_could_gate selects, otherwise every inconclusive finding. */
 bool tp_finding_is_open(const struct tp_gate *g, const struct tp_finding *f);
 
-/* What moved: "holds 4.9 % more memory", "peak_carved +4.9 %", "option arena_size". */
+/* What moved: "holds 4.9% more memory", "peak_carved +4.9%", "option arena_size". */
 struct tp_gate_line tp_cause_text(const struct tp_cause *c);
 
 /* "peak_reserved 131.4 -> 137.9 MiB". The name is left out if tp_cause_text has it already. For a
  * metric that became unstable this is the note. */
 struct tp_gate_line tp_cause_values(const struct tp_cause *c);
 
-/* "allowed: 0", "allowed: +5 %  [+8.1, +12.0] p<0.001". Improvements show the proof only. "" if
+/* "allowed: 0", "allowed: +5%  [+8.1, +12.0] p<0.001". Improvements show the proof only. "" if
  * there is nothing to show. */
 struct tp_gate_line tp_cause_rule(const struct tp_cause *c);
 
-/* The other figures of a cause: "end_reserved +4.9 %, overhead +4.8 % and 3 more"; "" if there are
+/* The other figures of a cause: "end_reserved +4.9%, overhead +4.8% and 3 more"; "" if there are
  * none. */
 struct tp_gate_line tp_cause_folded(const struct tp_cause *c);
 

@@ -98,7 +98,7 @@ static void say_lifetimes(const struct tp_info_report *r, struct lines *l)
     if (h->count) {
         say(l, "half of %s freed within %s%s", tp_count(h->count).s,
             tp_plural(tp_hist_quantile(h, 0.5), "event").s, half);
-        say(l, "90 %% within %s%s", tp_count(tp_hist_quantile(h, 0.9)).s, most);
+        say(l, "90%% within %s%s", tp_count(tp_hist_quantile(h, 0.9)).s, most);
         say(l, "temporary, gone within %d events: %s of the blocks, %s of the bytes",
             TP_INFO_TEMPORARY,
             tp_percent(share(info->temporary.objects, info->allocated.objects)).s,

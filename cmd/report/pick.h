@@ -26,7 +26,7 @@ struct tp_choice {
     double peak;         /* peak reserved, or total resident, as the question says */
     /* Calls to the source: in the first pass on a fresh instance, and in the next pass on it. */
     double calls_first, calls_later;
-    /* ns per call and its 95 % interval; where threads replayed, of the time that passed */
+    /* ns per call and its 95% interval; where threads replayed, of the time that passed */
     double ns, low, high;
 };
 
@@ -50,7 +50,7 @@ struct tp_pick_question {
     bool exact;         /* write bytes in full */
 
     /* Whether x is certainly and relevantly faster than y; *change is ns(x) / ns(y) - 1. NULL: x is
-     * faster if the intervals do not overlap and the difference is more than 5 %. */
+     * faster if the intervals do not overlap and the difference is more than 5%. */
     bool (*faster)(const void *ctx, size_t x, size_t y, double *change);
     const void *ctx;
 };

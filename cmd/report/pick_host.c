@@ -1,4 +1,4 @@
-/* The Pick on the host: a malloc that is within 5 % of the best in memory and in time, or the one
+/* The Pick on the host: a malloc that is within 5% of the best in memory and in time, or the one
  * that
  * --goal asks for; otherwise the smallest and the fastest, each with what the other one lacks. */
 #include "cmd/report/pick_field.h"
@@ -7,8 +7,8 @@
 #include <math.h>
 
 const char tp_pick_host_rule[] =
-    "the Pick is within 5 % of the best in memory (total resident; peak reserved where no real "
-    "allocator is in the table) and in time: no other is 5 % faster beyond doubt (of several "
+    "the Pick is within 5% of the best in memory (total resident; peak reserved where no real "
+    "allocator is in the table) and in time: no other is 5% faster beyond doubt (of several "
     "threads: wall time). Where none is both, the smallest and the fastest are named. --goal "
     "memory "
     "or --goal time picks for one of them";

@@ -150,19 +150,18 @@ static const struct step {
                  "where the warning small-trace is about one of the rest, nothing is picked"},
     [SMALL] =
         {large, false, tp_pick_need,
-         "those within 5 % of the least 'fits in' stay (where that is not known of all, of the "
+         "those within 5% of the least 'fits in' stay (where that is not known of all, of the "
          "least peak); one that held over twice what another of these did is out"},
     [FEW_CALLS] =
         {calling, false, calls_of,
          "where no call to the source is in the times (virtual), those with the fewest "
-         "stay: a difference counts from 5 % and from one in 1,000 of the program's own "
+         "stay: a difference counts from 5% and from one in 1,000 of the program's own "
          "calls on. Where the trace is one period of a loop (about as much is live at its "
          "end as before it), the calls of the next pass count, not the first's"},
-    [FAST] =
-        {slow, false, time_of,
-         "where times are real, those stay that nobody is faster than by 5 % and beyond doubt: "
-         "the intervals do not meet; in compare, a test shows it"},
-    [LOW_PEAK] = {holding, false, peak_of, "those within 5 % of the least peak stay"},
+    [FAST] = {slow, false, time_of,
+              "where times are real, those stay that nobody is faster than by 5% and beyond doubt: "
+              "the intervals do not meet; in compare, a test shows it"},
+    [LOW_PEAK] = {holding, false, peak_of, "those within 5% of the least peak stay"},
 };
 
 const char *tp_pick_rule(size_t n)

@@ -17,7 +17,7 @@ struct tp_text tp_time_taken(const struct tp_program_facts *f);
 /* The time of an event, " (+25.4 ms)"; "" for a trace without times. */
 struct tp_text tp_time_at(const struct tp_program_facts *f, uint64_t ns);
 
-/* Prints "; the last to ask there: optimizer.py:78 step, for 1.2 % of it", if the file knows the
+/* Prints "; the last to ask there: optimizer.py:78 step, for 1.2% of it", if the file knows the
  * place of the event at peak demand. */
 void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, uint16_t device,
                    struct tp_page *page);

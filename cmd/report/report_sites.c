@@ -11,7 +11,7 @@
 enum { NAME = 2, NOTE = 16, SHOWN = 8, IN_A_LINE = 3, SAID_ABOVE = 20, PLACE = 25 };
 enum { NAME_MOST = 1000 }; /* columns of a function's name */
 
-#define ALL 0.9995 /* of a share that is shown as 100.0 % */
+#define ALL 0.9995 /* of a share that is shown as 100.0% */
 
 const char *const tp_sites_at_words[] = {"peak", NULL};
 
@@ -74,7 +74,7 @@ void tp_place_short(const char *place, struct tp_str *out)
         tp_str_add(out, "...");
 }
 
-/* "mostly from X < Y": the callers that agree; "from X (40.0 % of it), Y (31.2 %)": none does. */
+/* "mostly from X < Y": the callers that agree; "from X (40.0% of it), Y (31.2%)": none does. */
 static void add_callers(const struct tp_site *row, struct tp_str *out)
 {
     bool all = true;

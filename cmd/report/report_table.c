@@ -313,8 +313,8 @@ static const struct column
                  .marks = SEE_SPACE},
     col_needed = {.column.head = {"times", "needed"}, .fill = fill_needed},
     col_fits = {.column.head = {"fits", "in"}, .fill = fill_fits, .shown = any_fits},
-    col_time = {.column.head = {"ns per call", "±95 %"},
-                .other = {"strategy time", "ns, ±95 %"},
+    col_time = {.column.head = {"ns per call", "±95%"},
+                .other = {"strategy time", "ns, ±95%"},
                 .is_other = on_virtual,
                 .fill = fill_time,
                 .shown = is_wide,
@@ -327,7 +327,7 @@ static const struct column
                .fill = fill_p99,
                .shown = shows_p99,
                .marks = SEE_P99},
-    col_wall = {.column.head = {"wall time", "ns, ±95 %"},
+    col_wall = {.column.head = {"wall time", "ns, ±95%"},
                 .fill = fill_wall,
                 .shown = by_threads,
                 .marks = SEE_INTERVAL | SEE_WALL},
@@ -514,7 +514,7 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
 }
 
 /* Prints "Peak: event 1,844 of 6,486 (+25.4 ms); the last to ask there: optimizer.py:78 step, for
- * 1.2 % of it; in Optimizer.step". */
+ * 1.2% of it; in Optimizer.step". */
 static void print_demand(const struct tp_result *r, struct tp_page *page)
 {
     const struct tp_demand *peak = tp_program_demand(r->trace->program, 0);

@@ -2,8 +2,8 @@
  *
  *     oom                        an allocation failed
  *     failed_allocations>0       a value; sizes and times take a unit: peak_reserved>=8GiB
- *     peak_reserved>+2%          more than 2 % above the base
- *     ns_per_op<-10%             more than 10 % below the base
+ *     peak_reserved>+2%          more than 2% above the base
+ *     ns_per_op<-10%             more than 10% below the base
  *     peak_reserved>+1MiB        more than 1 MiB above the base
  *
  * Names of metrics (metrics.h) are accepted in any case. The operators are > >= < <=. A share is

@@ -14,7 +14,7 @@
 /* Nanoseconds per operation without the engine's own share. NAN: nothing was timed, or the engine's
  * share is all there was. A value is never 0, because no call takes 0 ns. */
 struct tp_speed {
-    double ns, low, high; /* steady median and its 95 % interval; a single run has no interval */
+    double ns, low, high; /* steady median and its 95% interval; a single run has no interval */
     double cold;          /* the first replay on a fresh instance */
     double engine;        /* the engine's share, which is already subtracted from the others */
 };
@@ -31,9 +31,9 @@ struct tp_speed tp_speed_of(const struct tp_run *run);
 struct tp_by_threads {
     uint64_t replayed; /* threads; 1 where one replayed everything */
     /* ns that passed for each call of all threads together, engine share included: the median and
-     * its 95 % interval; NAN: unknown, and the interval also of a single replay */
+     * its 95% interval; NAN: unknown, and the interval also of a single replay */
     double wall, wall_low, wall_high;
-    /* ns of that time in each window: the median and its 95 % interval; NAN: unknown, and the
+    /* ns of that time in each window: the median and its 95% interval; NAN: unknown, and the
      * interval also of a single window */
     double window, window_low, window_high;
     uint64_t calls_per_second; /* by that time; TP_NONE: unknown */

@@ -47,7 +47,7 @@ static struct tp_text in_decimals(const struct tp_metric *m, double value, int d
     static const struct {
         double scale;
         const char *unit;
-    } forms[] = {[TP_UNIT_SHARE] = {100, " %"},
+    } forms[] = {[TP_UNIT_SHARE] = {100, "%"},
                  [TP_UNIT_RATIO] = {1, "x"},
                  [TP_UNIT_NS] = {1, " ns"},
                  [TP_UNIT_INSTRUCTIONS] = {1, ""}};

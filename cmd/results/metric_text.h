@@ -5,7 +5,7 @@
 #include "cmd/results/metrics.h"
 #include "cmd/ui/text.h"
 
-/* A value with its unit: "131.4 MiB", "12,345", "3.2 %", "14.9 ns", or "-" for NAN. `exact` writes
+/* A value with its unit: "131.4 MiB", "12,345", "3.2%", "14.9 ns", or "-" for NAN. `exact` writes
  * bytes in full. */
 struct tp_text tp_metric_text(const struct tp_metric *m, double value, bool exact);
 

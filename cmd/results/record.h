@@ -86,7 +86,7 @@ struct tp_record {
     struct tp_record_curve *curves; /* of each device; NULL: not read */
     double *repeats;                /* ns_per_op of each replay */
     size_t repeat_count;
-    double ci95_low_ns_per_op, ci95_high_ns_per_op; /* 95 % interval of ns_per_op; NAN: none */
+    double ci95_low_ns_per_op, ci95_high_ns_per_op; /* 95% interval of ns_per_op; NAN: none */
     struct tp_record_options warnings;              /* name: id of the warning; value: its text */
 };
 

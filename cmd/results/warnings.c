@@ -382,7 +382,7 @@ static const struct tp_warning warn_wrapped = {
 };
 static const struct tp_warning warn_drift = {
     "drift", "the machine changed during the measurement",
-    "The medians of the first and the second half of the steady replays differ by more than 15 %.\n"
+    "The medians of the first and the second half of the steady replays differ by more than 15%.\n"
     "The interval beside the time assumes a constant machine, so it is too narrow here.\n"
     "Close other programs, pin the process (taskset), or raise --min-time.",
     drift};

@@ -46,7 +46,7 @@ void tp_escape_part(FILE *out, enum tp_target target, const char *text, size_t l
 
 void tp_str_escape(struct tp_str *s, enum tp_target target, const char *text);
 
-/* Writes a format of tapool's own and escapes the arguments of its %s. It supports %s and %% only.
+/* Writes a format of tapool's own and escapes the arguments of its %s. It supports %s and%% only.
  */
 void tp_put(FILE *out, enum tp_target target, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

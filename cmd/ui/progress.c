@@ -32,7 +32,7 @@ void tp_progress_show(void *line, const char *pass, double fraction)
     /* not with fprintf: a process that replays its own malloc must not call it here (base/own.h) */
     char text[256];
     int length =
-        snprintf(text, sizeof text, "\r\033[K%.100s: %.20s %.0f %%", p->label, pass, 100 * shown);
+        snprintf(text, sizeof text, "\r\033[K%.100s: %.20s %.0f%%", p->label, pass, 100 * shown);
     if (length > 0 && write(STDERR_FILENO, text, (size_t)length) < 0)
         p->enabled = false;
 }

@@ -11,11 +11,11 @@ struct tp_text tp_percent(double share)
 {
     if (isnan(share))
         return tp_text_of("-");
-    if (share < 1 && share >= 0.9995) /* not shown as 100 %, because it is less */
-        return tp_text_of(">99.9 %%");
+    if (share < 1 && share >= 0.9995) /* not shown as 100%, because it is less */
+        return tp_text_of(">99.9%%");
     if (share > 0 && share < 0.0005)
-        return tp_text_of("<0.1 %%");
-    return tp_text_of("%.1f %%", 100 * share);
+        return tp_text_of("<0.1%%");
+    return tp_text_of("%.1f%%", 100 * share);
 }
 
 struct tp_text tp_times(double ratio)
@@ -57,7 +57,7 @@ struct tp_text tp_change(double change)
         return tp_text_of("-");
     if (change >= 9.995)
         return tp_times(1 + change);
-    return change == 0 ? tp_text_of("0 %%") : tp_signed(100 * change, " %");
+    return change == 0 ? tp_text_of("0%%") : tp_signed(100 * change, "%");
 }
 
 struct tp_text tp_today(void)

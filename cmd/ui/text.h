@@ -12,17 +12,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct tp_text tp_percent(double share); /* 0.076 -> 7.6 %; 0.9999 -> >99.9 %; NAN -> - */
+struct tp_text tp_percent(double share); /* 0.076 -> 7.6%; 0.9999 -> >99.9%; NAN -> - */
 struct tp_text tp_times(double ratio);   /* 5.8x; NAN -> - */
 /* A change such as "+0.3 points". A smaller one gets as many decimals as it takes to show a digit,
- * such as "-0.0006 %", and never reads "+0.0". */
+ * such as "-0.0006%", and never reads "+0.0". */
 struct tp_text tp_signed(double value, const char *unit);
 /* A share in percent without its unit: "+4.9", "-0.0", "+47,900"; and an interval of shares, such
  * as
  * "[-1.2, +4.9]". Neither may be NAN. */
 struct tp_text tp_signed_percent(double share);
 struct tp_text tp_signed_interval(double low, double high);
-struct tp_text tp_change(double change); /* now / before - 1: -60.1 %, 11.0x; NAN -> - */
+struct tp_text tp_change(double change); /* now / before - 1: -60.1%, 11.0x; NAN -> - */
 struct tp_text tp_duration(uint64_t ns); /* 3.461 ms */
 struct tp_text tp_today(void);           /* 2026-10-02; SOURCE_DATE_EPOCH if that is set */
 

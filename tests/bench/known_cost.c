@@ -12,7 +12,7 @@
  *                   before          the reading           after
  *
  * Processors change their rate while they run, so a reading is compared with what stood around it,
- * and only where both agree within 1 %; the figure is the median of these differences.
+ * and only where both agree within 1%; the figure is the median of these differences.
  * Weakness: where something else always runs beside it, few tries agree, and it says so. */
 #include "alloc/engine/replay.h"
 #include "alloc/numbers/series.h"

@@ -165,10 +165,10 @@ class Answer:
         "fits in": lambda a, run: {text.size(of_devices(run, "memory", "min_capacity_bytes"))},
         "idle at peak demand (largest piece)": lambda a, run: idle_text(*idle_of(run)),
         "idle at peak demand": lambda a, run: {text.size(idle_of(run)[0])},
-        "ns per call \u00b195 %": lambda a, run: time_text(run),
-        "strategy time ns, \u00b195 %": lambda a, run: time_text(run),
+        "ns per call \u00b195%": lambda a, run: time_text(run),
+        "strategy time ns, \u00b195%": lambda a, run: time_text(run),
         "strategy time, ns": lambda a, run: strategy_time_text(run),
-        "wall time ns, \u00b195 %": lambda a, run: interval_text(run["throughput"], "wall_ns_per_op"),
+        "wall time ns, \u00b195%": lambda a, run: interval_text(run["throughput"], "wall_ns_per_op"),
         "p99 ns": lambda a, run: p99_text(run, a.step),
         "against 1 thread": lambda a, run: text.texts(text.times, throughput("speedup")(run)),
         "waited": lambda a, run: text.texts(text.percent, throughput("waited")(run)),
@@ -350,7 +350,7 @@ TABLES = {"answer": Answer, "where": Where, "sites": Sites, "trace": Trace}
 
 # ---- the sentence of the Pick ----
 
-SIZE, SHARE, COUNT = r"\d[\d.,]* (?:[KMGTPE]i)?B", r"(?:[+-][\d.]+ %|\d[\d.,]*x|0 %)", r"\d+(?:,\d+)*"
+SIZE, SHARE, COUNT = r"\d[\d.,]* (?:[KMGTPE]i)?B", r"(?:[+-][\d.]+%|\d[\d.,]*x|0%)", r"\d+(?:,\d+)*"
 COLUMNS = {"fits in": lambda run: of_devices(run, "memory", "min_capacity_bytes"), "total resident": resident,
            "peak reserved": lambda run: reserved(run)[1], "ns per call": throughput("ns_per_op"),
            "wall time": throughput("wall_ns_per_op")}

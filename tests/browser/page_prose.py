@@ -21,7 +21,7 @@ def exact_size(value):
 SLOTS = {"C": (r"(\d+(?:,\d+)*)", lambda v: {text.count(v)}),
          "S": (r"(\d[\d.,]* (?:[KMGTPE]i)?B)\b", lambda v: {text.size(v), exact_size(v)} if v is not None else {"-"}),
          "T": (r"(\d[\d.,]* (?:ns|us|ms|s))\b", lambda v: {text.duration(v)}),
-         "P": (r"([<>]?\d[\d.]* %)", lambda v: text.texts(text.percent, v, 0))}
+         "P": (r"([<>]?\d[\d.]*%)", lambda v: text.texts(text.percent, v, 0))}
 
 
 def share(part, of):
@@ -93,7 +93,7 @@ SENTENCES = [(pattern, values) for pattern, values in (
      lambda d: recorded(d, "end_free_bytes", "end_free_blocks", "end_largest_free_bytes", "end_returnable_bytes")),
     (r"half of <C> freed within <C> events?(?: \(<T>\))?",
      lambda d: [(d["freed_objects"], d["lifetimes_events"]["p50"], d["lifetimes_ns"]["p50"])]),
-    (r"90 % within <C>(?: \(<T>\))?", lambda d: [(d["lifetimes_events"]["p90"], d["lifetimes_ns"]["p90"])]),
+    (r"90% within <C>(?: \(<T>\))?", lambda d: [(d["lifetimes_events"]["p90"], d["lifetimes_ns"]["p90"])]),
     (r"gone within <C> events: <P> of the blocks, <P> of the bytes", lambda d: [(
         d["temporary"]["within_events"], share(d["temporary"]["objects"], d["allocated"]["objects"]),
         share(d["temporary"]["bytes"], d["allocated"]["bytes"]))]),
@@ -192,7 +192,7 @@ class Prose:
         """A line without names and what has a figure of its own."""
         if line.startswith(("Next: ", "To get everything: ")): # commands
             return ""
-        cut = re.match(r"(\S+ \S+ <?\S+ %) (.*?)\.\.\.(?=;)", line)
+        cut = re.match(r"(\S+ \S+ <?\S+%) (.*?)\.\.\.(?=;)", line)
         if cut and self.cut(cut.group(2)):
             line = cut.group(1) + " NAME" + line[cut.end():]
         rest = self.names.sub("NAME", line) if self.names else line

@@ -136,7 +136,7 @@ class Check:
         return {"metric": lambda: True, "trace": lambda: True, "strategy": lambda: True, "source": lambda: True,
                 "base -> now": lambda: self.pair(f, values) and note == f["note"],
                 "change": lambda: self.change(f, said), "allowed": lambda: self.allowed(f, said),
-                "95 % interval": lambda: interval(said, percent["low"], percent["high"]),
+                "95% interval": lambda: interval(said, percent["low"], percent["high"]),
                 "p raw": lambda: probability(said, d.get(side)),
                 "p adjusted": lambda: probability(said, d.get("adjusted_" + side)),
                 "pairs": lambda: said == self.pairs(d)}[head]()
@@ -153,7 +153,7 @@ class Check:
             return by == 0 or (f["class"] == "N" and abs(f["change"]) < 0.0006)
         if " points" in said:
             return abs(float(said.split()[0]) - 100 * by) <= 0.06
-        if said.split(" paired")[0].endswith(" %"):
+        if said.split(" paired")[0].endswith("%"):
             return f["change"] is not None and near(said, 100 * f["change"])
         return near(said, by)
 

@@ -78,7 +78,7 @@ def detail_memory(text, run):
     if not unknown and at["requested_bytes"] + (at["allocated_bytes"] - at["requested_bytes"]) \
             + at["free_bytes"] != at["reserved_bytes"]:
         sys.exit("requested + rounding + idle is not reserved")
-    check("internal_fragmentation", find(NUMBER + r" % of what was handed out", text, "share")[0],
+    check("internal_fragmentation", find(NUMBER + r"% of what was handed out", text, "share")[0],
           100 * memory["internal_fragmentation"], 0.0501)
     if ("also the peak" in text) != (at["reserved_bytes"] == memory["peak_reserved_bytes"]):
         sys.exit("'also the peak' is not what the JSON says")
@@ -88,7 +88,7 @@ def detail_memory(text, run):
     if calls["get"] is not None:
         check("calls", find(r"([\d,]+) calls? to the (?:system|driver)", text, "calls")[0],
               calls["get"] + calls["put"])
-        check("reuse", find(r"(>?[\d.]+) % of allocations needed none", text, "reuse")[0], 100 * calls["reuse"], 0.0501)
+        check("reuse", find(r"(>?[\d.]+)% of allocations needed none", text, "reuse")[0], 100 * calls["reuse"], 0.0501)
         check("carved", find(r"%s of it was ever in use" % BYTES, text, "carved")[0], memory["peak_carved_bytes"])
         times = at["reserved_bytes"] / at["requested_bytes"]
         check("times", find(NUMBER + r"x of requested", text, "times")[0], times,
@@ -153,7 +153,7 @@ def table_row(text, run, step):
         check(label + " wall time", cells.pop(0).split(" ")[0], run["throughput"]["wall_ns_per_op"])
         shares = [run["throughput"][name] for name in ("waited", "blocked")]
         for value, cell in zip(shares, cells[2:4]):
-            check(label + " share of time", cell.rstrip(" %"), 100 * value, 0.0501)
+            check(label + " share of time", cell.rstrip("%"), 100 * value, 0.0501)
         cells = cells[:1] + cells[4:]
     time = cells.pop(0)
     if time == "(c)":  # nothing above tapool's own share
@@ -170,7 +170,7 @@ def table_row(text, run, step):
         check(label + " address space", cells.pop(0), memory["peak_reserved_bytes"])
     if calls["get"] is not None and cells:
         check(label + " calls", cells[0], calls["get"] + calls["put"])
-        check(label + " reuse", cells[1].rstrip(" %"), 100 * calls["reuse"], 0.0501)
+        check(label + " reuse", cells[1].rstrip("%"), 100 * calls["reuse"], 0.0501)
     if len(cells) > 2:
         at = memory["at_trace_peak"]
         check(label + " idle", cells[2].split(" (")[0], at["free_bytes"])

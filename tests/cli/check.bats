@@ -90,7 +90,7 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     ln -s real/b.json tapool-baseline.json
     ok check --update --tolerance peak_reserved=1TiB --tolerance overhead=1% --tolerance instructions=9%
     matches "$out" '^tolerance all cells: peak_reserved 0 \(default\) -> 1 TiB$'
-    matches "$out" "^tolerance all cells: instructions the counter's own \(default\) -> 9 %$"
+    matches "$out" "^tolerance all cells: instructions the counter's own \(default\) -> 9%$"
     lacks "$out" overhead
     matches "$out" ' unchanged, 2 tolerances changed$'
     [ -L tapool-baseline.json ]
@@ -111,7 +111,7 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     matches "$out" '^REGRESSION +a.json, arena$'
     matches "$out" '^FAIL.*: 1 regression,'
     matches "$out" 'again: +/[^ ]*/tapool check a.json -s arena --seed 7$'
-    matches "$out" '^  peak_allocated \+[0-9,.]+ % +1,000 B -> '
+    matches "$out" '^  peak_allocated \+[0-9,.]+% +1,000 B -> '
     sed -i 's/"touch"/"tolerances": {"peak_allocated": "9000%"},\n"touch"/' tapool-baseline.json
     ok check
     sed -i 's/"peak_allocated": [0-9]*,/"peak_allocated": 900000000,/; s/9000%/1%/' tapool-baseline.json
@@ -131,7 +131,7 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     capture check --export-json c.json
     [ "$rc" -eq 1 ]
     matches "$err" '^tapool: regression: peak_reserved of a.json, arena$'
-    matches "$out" '^  holds [0-9,.]+ % more memory +peak_reserved .* -> 8 MiB, allowed: 0$'
+    matches "$out" '^  holds [0-9,.]+% more memory +peak_reserved .* -> 8 MiB, allowed: 0$'
     matches "$out" '^    with it: end_reserved \+'
     matches "$out" ' and [0-9]+ more$'
     matches "$out" '^  makes 1 fewer call to the system +source_calls.get 2 -> 1$'
@@ -456,7 +456,7 @@ aborted() {
     capture check --bin ./slow --base-bin ./base
     [ "$rc" -eq 1 ]
     matches "$err" '^tapool: regression: ns_per_op of a.json, arena$'
-    matches "$out" '^  is 20.2 % slower \(paired\) +ns_per_op 10 -> 12 ns, allowed: \+5 %'
+    matches "$out" '^  is 20.2% slower \(paired\) +ns_per_op 10 -> 12 ns, allowed: \+5%'
     matches "$out" 'again: +/[^ ]*/tapool check a.json -s arena --bin ./slow --base-bin ./base --seed 7 --core none --pairs 11 --min-time 0$'
     ok check --bin ./base --base-bin ./slow
     matches "$out" '^better +a.json, arena$'
@@ -465,7 +465,7 @@ aborted() {
     matches "$out" 'after 22 pairs in 2 sets\.$'
     capture check --bin ./base --base-bin ./noisy --inconclusive fail
     [ "$rc" -eq 5 ]
-    matches "$err" '^tapool: inconclusive: 1 time is so noisy here that \+10 % cannot be excluded$'
+    matches "$err" '^tapool: inconclusive: 1 time is so noisy here that \+10% cannot be excluded$'
     printf '#!/bin/sh\ncase " $* " in *" -s lru "*) exec ./base "$@" ;; esac\nexec ./slow "$@"\n' >both
     chmod +x both
     capture check --bin ./both --base-strategy lru # two strategies of one build
@@ -571,16 +571,16 @@ plan() {
     matches "$out" "minimum detectable +not known: no cell's time can be seen here$"
     ok check a.json -s arena --update --bin ./holes
     is tapool-baseline.json '"alloc.p90" in d["cells"]["a.json"]["arena"]["host"]["latency"]["times"]' True
-    # a spread of 50 % stands for the baseline's
+    # a spread of 50% stands for the baseline's
     sed -i 's/"spread": [^,]*/"spread": 0.5/; s/"seconds": [^,]*/"seconds": 1/' tapool-baseline.json
     if grep -q '"machine": "[^,]' tapool-baseline.json; then
         plan
-        matches joined '50.0 % \(from the baseline\)'
+        matches joined '50.0% \(from the baseline\)'
     fi
     cp tapool-baseline.json b.json
     sed -i 's/"machine": "/&another /' b.json
     plan --baseline b.json
-    lacks "$out" '50.0 %'
+    lacks "$out" '50.0%'
     matches joined '\(from a pilot just now\)'
     sed -e 's/"arena": {/"other": {/' -e 's/"machine": "/&another /' tapool-baseline.json >other.json
     python3 -c 'import json

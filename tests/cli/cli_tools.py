@@ -137,7 +137,7 @@ def mask_system(lines):
             line = re.sub(r"^(      [a-z ]+  ).*", r"\1N", line)
         elif block == "detail" and re.match(r" {5}[+=]", line):
             line = re.sub(r"^( {5}[+=]) +%s +" % BYTES, r"\1 N  ", line)
-            line = re.sub(r"  +[\d.]+(x| %)", r"  N\1", line.replace(", also the peak", ""))
+            line = re.sub(r"  +[\d.]+(x|%)", r"  N\1", line.replace(", also the peak", ""))
         elif block == "full" and re.match(r"    (peak|end|overhead|internal|unused|external)", line):
             if not line.startswith("    peak_requested"):
                 line = re.sub(r"^(    \w+ +).*", r"\1N", line)

@@ -45,7 +45,7 @@ small_trace() {
     device_trace >gpu.trace
     fitting compare gpu.trace -s lru -s direct -s arena --metric peak_reserved --metric min_capacity --base lru --sort min_capacity
     sed -n 's/  */ /g; /^ lru/,/^$/p' "$out" | diff - <(printf '%s\n' ' lru 48 MiB base 24 MiB base' \
-        ' direct 24 MiB -50.0 % 24 MiB same' ' arena 48 MiB same 28 MiB +16.7 %' '')
+        ' direct 24 MiB -50.0% 24 MiB same' ' arena 48 MiB same 28 MiB +16.7%' '')
     matches "$out" '^Pick lru: the only strategy here that heeds the streams, yardsticks aside$'
     matches "$out" '^! unsafe-reuse  arena ignores streams'
 }
@@ -66,13 +66,13 @@ small_trace() {
         printf '{"op":"alloc","id":%d,"size":4194304,"stream":%d}\n{"op":"free","id":%d}\n' "$i" $((1 + i % 2)) "$i"
     done >>two.jsonl
     ok compare two.jsonl -s arena -s lru --source virtual --metric reuse --metric ns_per_op
-    matches "$out" '^  arena +95.2 % +base +[0-9]' # a time, and not (a)
+    matches "$out" '^  arena +95.2% +base +[0-9]' # a time, and not (a)
     matches "$out" '^Pick lru: the only strategy here that heeds the streams$'
     ok replay_once two.jsonl -s arena -s lru --source virtual --fail-on 'reuse<50%'
     matches "$out" '^Pick lru: the only strategy here that heeds the streams$'
     capture replay_once two.jsonl -s arena -s lru --source virtual --fail-on 'reuse<99%'
     [ "$rc" -eq 1 ]
-    matches "$err" "reuse<99%: 'arena' has 95.2 % on two; so does 1 more"
+    matches "$err" "reuse<99%: 'arena' has 95.2% on two; so does 1 more"
 }
 
 @test "live: stdin, a condition that is met" {
@@ -80,7 +80,7 @@ small_trace() {
     capture compare - -s arena -s direct --metric peak_reserved --fail-on 'peak_reserved<-10%' <a.trace
     [ "$rc" -eq 1 ]
     matches "$out" '^stdin '
-    matches "$err" '^tapool: peak_reserved<-10%: stdin, direct: .* against .* of arena, -[0-9.]+ %'
+    matches "$err" '^tapool: peak_reserved<-10%: stdin, direct: .* against .* of arena, -[0-9.]+%'
     capture compare a.trace -s arena -s bump --capacity 8KiB --source virtual --fail-on oom
     [ "$rc" -eq 1 ]
     matches "$out" 'OUT OF MEMORY'
@@ -121,10 +121,10 @@ END
     same_screen compare-two-files "$TAPOOL" compare old.json new.json
     same_screen compare-markdown "$TAPOOL" compare new.json old.json --base old.json --sort name --format markdown
     ok "$TAPOOL" compare old.json --base bump --metric ns_per_op
-    matches "$out" '^  arena .*\(\+3[0-9.]+ %\)'
+    matches "$out" '^  arena .*\(\+3[0-9.]+%\)'
     # no step of the clock limits means and whole replays; it does percentiles
     ok "$TAPOOL" compare old.json new.json --metric cold_ns_per_op --metric alloc.mean --metric alloc.p50
-    matches "$out" '^  arena \(new.json\) +17.3 +\(\+3.0 %\) +5.19 +\(\+3.0 %\) +<=10 +- *$'
+    matches "$out" '^  arena \(new.json\) +17.3 +\(\+3.0%\) +5.19 +\(\+3.0%\) +<=10 +- *$'
     # a warning names the files only where not all of them have it
     sed '/"name":"jq"/s/"id":"small-trace"/"id":"other"/' new.json >"$SCRATCH/other.json"
     ok "$TAPOOL" compare old.json "$SCRATCH/other.json" --metric peak_reserved
@@ -140,7 +140,7 @@ END
     lacks "$out" '^ +$'
     capture "$TAPOOL" compare old.json new.json --fail-on 'peak_reserved>+100%' --metric peak_reserved
     [ "$rc" -eq 1 ]
-    matches "$err" 'peak_reserved>\+100%: sqlite, arena \(new.json\): 3.938 MiB against 1.938 MiB of arena \(old.json\), \+103.2 %; 1 more'
+    matches "$err" 'peak_reserved>\+100%: sqlite, arena \(new.json\): 3.938 MiB against 1.938 MiB of arena \(old.json\), \+103.2%; 1 more'
 }
 
 @test "-v: all metrics that there are, in tables below each other, at 80 columns as at 100" {

@@ -176,7 +176,7 @@ END
     offers 'safety' tapool help config saf
     offers '' tapool help report times ''
     offers '' tapool help terms ''
-    offers 'min_capacity' tapool compare a.json --metric fits
+    offers 'min_capacity' tapool compare a.json --metric min
     among reuse alloc.p99 -- tapool compare a.json --sort ''
     offers 'replay' tapool doctor --config rep
 }

@@ -156,7 +156,7 @@ s/^(<p class="head">.*)57.66 KiB/\157.67 KiB/
 END
     noticed c.html --figures --json c.json <<'END'
 /<section class="answer">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
-/<section class="answer">/,/<\/section>/s/\+167.0 %/+167.1 %/
+/<section class="answer">/,/<\/section>/s/\+167.0%/+167.1%/
 /<section class="settings">/,/<\/section>/s/  3,063 /  3,064 /
 s/first: requested/both: requested/
 END

@@ -342,7 +342,7 @@ events_of() { # COUNT SIZE
     [ "$(grep -cE ' =$' "$out")" -ge 6 ]
     lacks "$out" ' (%|new|[0-9.]+x)$'
     ok info a.jsonl b.jsonl --bytes
-    matches "$out" '^  peak requested +50 B +60 B +\+20\.0 %$'
+    matches "$out" '^  peak requested +50 B +60 B +\+20\.0%$'
     device_trace >gpu.json # its rows of sizes are others
     ok info gpu.json a.jsonl
     harmless "$out"
@@ -402,7 +402,7 @@ events_of() { # COUNT SIZE
     refused 3 "^tapool: sqlite.json: who holds the memory is not known" info sample:sqlite --export-folded other
     [ ! -e other ]
     ok "$TAPOOL" replay oom.pickle -s bump --by size --at 9
-    matches "$out" 'Held at event 9: 48.4 % in 32 MiB to 64 MiB, 48.4 % in 16 MiB to 32 MiB'
+    matches "$out" 'Held at event 9: 48.4% in 32 MiB to 64 MiB, 48.4% in 16 MiB to 32 MiB'
     refused 2 "^tapool: '--at 16': oom.pickle has 15 events$" "$TAPOOL" replay oom.pickle -s bump --at 16
 }
 

@@ -1,6 +1,6 @@
 """info_agree.py TRACE.json INFO.json: every figure of `tapool info --json` against a slow count of its own.
 
-For clean traces of one device in tapool's JSON. Lifetimes beyond 63 are compared within the 3.2 % by
+For clean traces of one device in tapool's JSON. Lifetimes beyond 63 are compared within the 3.2% by
 which tapool's histogram may be above; everything else exactly.
 """
 import json

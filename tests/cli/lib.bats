@@ -489,8 +489,8 @@ worse = {f["metric"] for f in d["findings"] if f["verdict"] == "regression"}
 assert {"peak_mapped", "mapped_at_peak", "resident_at_peak", "peak_resident"} <= worse, worse' "$out"
     # both forms of a tolerance are those of the command line
     ok "$TAPOOL" check sample:jq -s my=lib:./libmy.so --update --tolerance resident_at_peak=900% --tolerance peak_resident=64MiB
-    matches "$out" '^tolerance all cells: resident_at_peak 5 % \(default\) -> 900 %$'
-    matches "$out" '^tolerance all cells: peak_resident 5 % \(default\) -> 64 MiB$'
+    matches "$out" '^tolerance all cells: resident_at_peak 5% \(default\) -> 900%$'
+    matches "$out" '^tolerance all cells: peak_resident 5% \(default\) -> 64 MiB$'
     capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./old.so --pairs 12 --min-time 1ms --format json
     [ "$rc" = 1 ]
     python3 -c 'import json, sys

@@ -23,14 +23,14 @@ rows='{p["place"]: int(p["bytes"]) for p in d["peak_sites"]["places"]}'
     is "$out" "sorted(${rows/peak_/})" "['[mallocWithAddress]; (long text)', 'activations; saved for backward', 'again', 'weights']"
     ok info labelled.pickle --by metadata
     matches "$out" '^Held at the peak by what the program said of it \(metadata\)$'
-    matches "$out" '^  4 KiB          25\.0 %  activations; saved for backward; 1 block'
+    matches "$out" '^  4 KiB +25\.0%  activations; saved for backward; 1 block'
     matches "$out" '4 annotations of live blocks \(annotate\), without effect on memory\.'
     lacks "$out" 'kind that is not known'
 }
 
 @test "why --by metadata: what was said up to the event" {
     ok why labelled.pickle --by metadata --at 14
-    matches "$out" '^  4 KiB +47?[0-9.]+ %  activations; saved for backward; 1 block'
+    matches "$out" '^  4 KiB +47?[0-9.]+%  activations; saved for backward; 1 block'
     ok why labelled.pickle --by metadata --at 4
     matches "$out" '^  4 KiB .*  activations; 1 block'
     lacks "$out" 'saved for backward'

@@ -64,14 +64,14 @@ assert d["verdict"]["agree"] and d["verdict"]["odd"] is None and "sites" not in 
     rank rank3 60 idle
     fitting "$TAPOOL" why rank?.pickle
     matches "$out" '^  no allocation site differs: 160 MiB in 2 blocks on both sides$'
-    matches "$out" '^  3 +200 MiB +\+25\.0 % +160 MiB +0 B +40 MiB +40 MiB +18$'
+    matches "$out" '^  3 +200 MiB +\+25\.0% +160 MiB +0 B +40 MiB +40 MiB +18$'
 }
 
 @test "two snapshots: why is a table of ranks, info compares traces" {
     rank a 60
     rank b 90
     ok "$TAPOOL" why a.pickle b.pickle
-    matches "$out" '^Odd one out: b\.pickle, peak reserved 190 MiB, 18\.8 % above the median of 160 MiB \(a\.pickle\)$'
+    matches "$out" '^Odd one out: b\.pickle, peak reserved 190 MiB, 18\.8% above the median of 160 MiB \(a\.pickle\)$'
     ok "$TAPOOL" info a.pickle b.pickle
     matches "$out" '^second +b\.pickle$'
 }
@@ -146,7 +146,7 @@ assert [sorted(x) for x in r[1:]] == [["error", "file", "name"]] and r[0]["event
 
 @test "real ranks: batches of a training, and what rounding and free memory add up to" {
     ok "$TAPOOL" why "$DATA"/gpt-train-b{2,4,8,32}.pickle.zst
-    matches "$out" '^Odd one out: gpt-train-b32\.pickle\.zst, requested 2\.354 GiB, 309\.0 % above the median of 589\.5 MiB$'
+    matches "$out" '^Odd one out: gpt-train-b32\.pickle\.zst, requested 2\.354 GiB, 309\.0% above the median of 589\.5 MiB$'
     matches "$out" '^ +\+616 MiB +121 MiB +737 MiB += +linear\.py:134 forward$'
     matches "$out" '^ +\+1\.779 GiB +589\.5 MiB +2\.354 GiB += +total$'
     ok "$TAPOOL" why "$DATA"/gpt-train-b{2,4,8,32}.pickle.zst --json

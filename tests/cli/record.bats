@@ -20,7 +20,7 @@ load record
         [ ! -e a.tpt.recording ]
     done
     said '^a\.tpt: [0-9,]+ events of 5 threads, peak [0-9.]+ KiB at event [0-9,]+; [0-9.]+ KiB, '
-    said 'recording took about [0-9]+ ns an event, [0-9.]+ % of its threads. time Next: tapool replay a\.tpt $'
+    said 'recording took about [0-9]+ ns an event, [0-9.]+% of its threads. time Next: tapool replay a\.tpt $'
     ok replay_once a.tpt -s arena --verify
 }
 
@@ -48,7 +48,7 @@ assert t["wall_ns"] > 0, t' "$out"
 
 @test "what a program wrote of its large blocks is recorded, and resident memory is replayed like that" {
     recorded quarters
-    said 'the program wrote 25.[0-9] % of its blocks of 16 KiB and more'
+    said 'the program wrote 25.[0-9]% of its blocks of 16 KiB and more'
     ok "$TAPOOL" info a.tpt --json
     is "$out" 'd["trace"]["written"].split(":")[:2]' "['22', '33554432']"
     for form in a.tpt b.jsonl; do

@@ -68,14 +68,14 @@ assert all(any("main" in c for c in p["callers"]) for p in held["places"] if p["
 END
 }
 
-@test "info says who holds the memory at the peak: f 60 %, g 40 %" {
+@test "info says who holds the memory at the peak: f 60%, g 40%" {
     recorded --stacks 16 --stack-every 1 -- small
     named
     held 60 60.01 exact
     ok "$TAPOOL" info a.tpt
     matches "$out" '^Held at the peak by the code that asked for it$'
-    matches "$out" '60\.0 %  called_program\.c:[0-9]+ f, from called_program\.c:[0-9]+ main'
-    matches "$out" '40\.0 %  called_program\.c:[0-9]+ g'
+    matches "$out" '60\.0%  called_program\.c:[0-9]+ f, from called_program\.c:[0-9]+ main'
+    matches "$out" '40\.0%  called_program\.c:[0-9]+ g'
     lacks "$out" "__libc_start|_start" # what starts a program asks for nothing
     recorded --stacks 16 -- large
     held 60 60.01 exact
@@ -101,7 +101,7 @@ END
     ok "$TAPOOL" info a.tpt
     local place='called_program\.c:[0-9]+'
     tr -s '\n ' ' ' <"$out" >screen
-    matches screen "$place f, from $place forty \(40\.0 % of it\), c.*\.\.\.( |\$)"
+    matches screen "$place f, from $place forty \(40\.0% of it\), c.*\.\.\.( |\$)"
     matches screen "$place g, mostly from $place four_fifths < "
     ok "$TAPOOL" info a.tpt --json
     grep -oE '"place":[[:space:]]+"[^"]*(forty|thirty_five|twenty_five)"' "$out" | grep -oE '[a-z_]+"$' >names

@@ -79,7 +79,7 @@ load common
         # shellcheck disable=SC2086
         ok "$TAPOOL" $words x.pickle
         tr '\n' ' ' <"$out" | tr -s ' ' >line
-        matches line '; the last to ask there: train.py:7 step, for >99.9 % of it'
+        matches line '; the last to ask there: train.py:7 step, for >99.9% of it'
     done
 }
 
@@ -133,7 +133,7 @@ load common
 @test "where a file does not tell the largest free piece, that is said, and why" {
     python3 "$CLI/holes.py" 1 x.pickle broken >truth
     ok replay_once x.pickle -s direct -s lru
-    matches "$out" '^  recorded, PyTorch .* [0-9.]+ MiB +[0-9]+ +[0-9.]+ %'
+    matches "$out" '^  recorded, PyTorch .* [0-9.]+ MiB +[0-9]+ +[0-9.]+%'
     matches "$out" 'Its largest piece is not known: what the file says of addresses does not add up[.]$'
     python3 "$CLI/holes.py" 1 x.pickle >truth
     ok replay_once x.pickle -s direct -s lru --limit 100 # what came later tells what was there

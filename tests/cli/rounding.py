@@ -41,8 +41,8 @@ def percent(share):
     if share is None or math.isnan(share):
         return "-"
     if 0.9995 <= share < 1:
-        return ">99.9 %"
-    return "<0.1 %" if 0 < share < 0.0005 else "%.1f %%" % (100 * share)
+        return ">99.9%"
+    return "<0.1%" if 0 < share < 0.0005 else "%.1f %%" % (100 * share)
 
 
 def times(ratio):
@@ -53,14 +53,14 @@ def times(ratio):
 
 
 def change(share):
-    """By how much something differs: "+12.5 %"."""
+    """By how much something differs: "+12.5%"."""
     if share >= 9.995:
         return times(1 + share)
     if share == 0:
-        return "0 %"
+        return "0%"
     text = next((t for t in ("%+.*f" % (d, 100 * share) for d in range(1, 10)) if any(c in "123456789" for c in t)),
                 "%+.1g" % (100 * share))
-    return text + " %"
+    return text + "%"
 
 
 def latency(ns, step):

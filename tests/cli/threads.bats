@@ -41,8 +41,8 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     matches "$out" '[0-9.]+ [mu]?s in each window +at whose end all threads meet, untimed$'
     matches "$out" '[0-9.]+x of one thread +by that time$'
     matches "$out" 'In short: arena took [0-9.,]+ ns per call \(8 threads: one every [0-9.,]+ ns\) and'
-    matches "$out" '[0-9.]+ % waited +for another thread.s object; not in ns per call$'
-    matches "$out" '[0-9.]+ % blocked +calls without a core'
+    matches "$out" '[0-9.]+% waited +for another thread.s object; not in ns per call$'
+    matches "$out" '[0-9.]+% blocked +calls without a core'
 }
 
 @test "the recorded threads replay by default, on host" {

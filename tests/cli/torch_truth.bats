@@ -56,7 +56,7 @@ END
     is results/torch.json 'd["simulated"]' True
     matches "$out" '^- max_memory_reserved under cudaMallocAsync, real: 103.0 MiB \[102.0, 104.0\]$'
     matches "$out" '^- predicted from the snapshot: 136.0 MiB \[136.0, 136.0\]$'
-    matches "$out" '^- difference: \+32.04 % to \+32.04 % of the median$'
+    matches "$out" '^- difference: \+32.04% to \+32.04% of the median$'
     matches "$out" 'simulated: the difference means nothing$'
     # one more process for each setting, in any order; blocks of 40 MiB by divisions, units of 20 MiB where segments grow
     is results/torch.json '[row["conf"] for row in d["settings"]][::5]' "['', 'expandable_segments:True']"

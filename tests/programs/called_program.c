@@ -1,5 +1,5 @@
 /* A program whose functions hold known shares of its memory, for `tapool record --stacks`: f has
- * 60 % of the peak and g 40 %. The other tasks do what a stack may not trip over. */
+ * 60% of the peak and g 40%. The other tasks do what a stack may not trip over. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* The size classes of `arena`.
  *
  *     fine   16 32 48 ... 128 | 144 160 ... 256 | 288 320 ... 512 | ... | 18K 20K ... 32K
- *            16-byte steps      then 8 classes a doubling: waste at most 15 bytes, then 12.5 %
+ *            16-byte steps      then 8 classes a doubling: waste at most 15 bytes, then 12.5%
  *
  * A byte table gives the class of sizes up to 32 KiB; larger sizes, which only the coarse tables
  * have, are searched. Each class has the three counts of the strategy: blocks that a refill brings,

@@ -34,8 +34,8 @@ const page = (() => {
     const count = value => value.toLocaleString("en-US");
     /* Halves go to the even digit, as in the tables. */
     const tenths = value => (value * 4 % 2 === 1 ? Math.round(value * 5) / 5 : value).toFixed(1);
-    const percent = share => share < 1 && share >= 0.9995 ? ">99.9 %" : share > 0 && share < 0.0005 ? "<0.1 %"
-        : `${tenths(100 * share)} %`;
+    const percent = share => share < 1 && share >= 0.9995 ? ">99.9%" : share > 0 && share < 0.0005 ? "<0.1%"
+        : `${tenths(100 * share)}%`;
 
     /* The values of a list that has the first one and the changes. */
     const values = changes => {

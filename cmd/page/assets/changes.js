@@ -36,7 +36,7 @@
                     { good: "better", bad: "worse" }[toneOf(metric, cell)]),
             })),
         };
-    }), marks(), `within ${+(100 * page.data.effect).toFixed(2)} %: too little to count`));
+    }), marks(), `within ${+(100 * page.data.effect).toFixed(2)}%: too little to count`));
 
     page.view("values", (figure, runs) => page.forest(figure, eachMetric(runs, (metric, title, all) => ({
         title, scale: page.valueScale(all.flatMap(({ cell }) => [cell.value, cell.high]), metric.unit),
@@ -44,7 +44,7 @@
             name: run.strategy.label + (row.base === run.row ? " (base)" : ""), value: cell.value, low: cell.low, high: cell.high,
             bar: cell.low === null, mark: "median", tone: "", text: text.value,
         })),
-    })), { median: { shape: "disc", filled: true, words: "the median, with its 95 % interval" } }));
+    })), { median: { shape: "disc", filled: true, words: "the median, with its 95% interval" } }));
 
     /* ---- check ---- */
 

@@ -160,7 +160,7 @@ page.ticks = (() => {
     const bytes = (low, high, pixels) =>
         every(2 ** Math.ceil(Math.log2(Math.max(1, (high - low) * 50 / pixels))), low, high, page.bytes);
     const percent = (low, high, pixels) =>
-        every(nice((high - low) * 50 / pixels), low, high, share => `${page.digits(100 * share)} %`);
+        every(nice((high - low) * 50 / pixels), low, high, share => `${page.digits(100 * share)}%`);
     return { nice, every, events, bytes, percent };
 })();
 

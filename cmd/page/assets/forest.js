@@ -2,7 +2,7 @@
 
        group    name      |   :--o--:  |      text        { title, scale, rows }
                 name      |       <=+> |      text
-                          0     +5 %          the ticks of the scale
+                          0     +5%          the ticks of the scale
 
        row      { name, value, low, high, band: [from, to], mark, tone, bar, text }; what is null is not drawn
        scale    { at: value => 0..1, ticks: [{ v, label }], from }, with a line at `from`
@@ -15,7 +15,7 @@ page.shapes = {
     up: "M0,-6L6,5H-6Z", down: "M0,6L6,-5H-6Z", cross: "M-5,-5L5,5M-5,5L5,-5", plus: "M0,-6V6M-6,0H6",
 };
 
-/* Changes (0.1 is +10 %), by the logarithm of the ratio: half and double are as far from 0. */
+/* Changes (0.1 is +10%), by the logarithm of the ratio: half and double are as far from 0. */
 page.ratioScale = changes => {
     const LEAST = Math.log(1.08), FLOOR = 1e-3;
     const log = change => Math.log(Math.max(FLOOR, 1 + change));
@@ -26,13 +26,13 @@ page.ratioScale = changes => {
     const ticks = [];
     for (const v of [0, -0.05, 0.05, -0.1, 0.1, -0.2, 0.2, -0.5, 0.5, 1, -0.8, 2, -0.9, 4, 9, -0.95, 19, 49, -0.99, 99, 199, 499, 999])
         if (at(v) >= 0.04 && at(v) <= 0.96 && ticks.every(tick => Math.abs(at(tick.v) - at(v)) >= 0.17))
-            ticks.push({ v, label: v >= 9 ? `${v + 1}x` : `${v > 0 ? "+" : ""}${Math.round(100 * v)} %` });
+            ticks.push({ v, label: v >= 9 ? `${v + 1}x` : `${v > 0 ? "+" : ""}${Math.round(100 * v)}%` });
     return { at, ticks, from: 0 };
 };
 
 /* Values of a unit from 0 on. */
 page.valueScale = (values, unit) => {
-    const texts = { bytes: page.bytes, ns: v => `${page.digits(v)} ns`, share: v => `${page.digits(100 * v)} %` };
+    const texts = { bytes: page.bytes, ns: v => `${page.digits(v)} ns`, share: v => `${page.digits(100 * v)}%` };
     const high = values.filter(v => v !== null && isFinite(v)).reduce((a, b) => Math.max(a, b), 0) || 1;
     const base = unit === "bytes" ? 2 : 10, power = base ** Math.floor(Math.log(high / 4) / Math.log(base));
     const step = [1, 2, 5, 10].map(factor => factor * power).find(size => high / size <= 4) || 10 * power;

@@ -10,9 +10,9 @@ page.view("latency", (figure, runs) => {
         return;
     }
 
-    /* The height of a share: 1 at 90 %, 2 at 99 %, ... */
+    /* The height of a share: 1 at 90%, 2 at 99%, ... */
     const nines = share => -Math.log10(1 - share);
-    const shareText = height => `${+(100 * (1 - 10 ** -height)).toPrecision(6)} %`;
+    const shareText = height => `${+(100 * (1 - 10 ** -height)).toPrecision(6)}%`;
 
     /* Points (log10 ns, nines) of a run. The longest call has half a call beyond it. */
     const pointsOf = run => {
@@ -63,7 +63,7 @@ page.view("latency", (figure, runs) => {
                 .map(tick => ({ ...tick, v: Math.log10(tick.v) }));
     };
     const shares = (low, high) => {
-        const list = [{ v: 0, label: "0 %" }, { v: nines(0.5), label: "50 %" }];
+        const list = [{ v: 0, label: "0%" }, { v: nines(0.5), label: "50%" }];
         for (let v = 1; v <= high; v++)
             list.push({ v, label: shareText(v) });
         return list.filter(tick => tick.v >= low && tick.v <= high);

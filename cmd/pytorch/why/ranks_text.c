@@ -23,7 +23,7 @@ static void add_rank_name(const struct tp_ranks *r, const struct tp_rank *rank, 
         tp_str_add(out, ", device %u", (unsigned)rank->device);
 }
 
-/* "+12.0 %", or "new" where the median is 0. */
+/* "+12.0%", or "new" where the median is 0. */
 static struct tp_text apart_text(double apart)
 {
     return isinf(apart) ? tp_text_of("new") : tp_change(apart);

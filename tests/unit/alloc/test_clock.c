@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* An operation goes on until so much wall time has passed. Both clocks agree within 1 %. */
+/* An operation goes on until so much wall time has passed. Both clocks agree within 1%. */
 enum { LONG_NS = 200000, EVENTS = 100 };
 
 TEST(calibration_finds_a_running_clock)

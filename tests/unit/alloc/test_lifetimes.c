@@ -248,7 +248,7 @@ TEST_WITH(readings_are_where_requested_bytes_swing, setup, teardown)
     assert_in_range(c->points[4].bytes, 0, FEW);
 }
 
-/* One thread allocates over and over, another frees it. A step is 1 % of 4 MiB. */
+/* One thread allocates over and over, another frees it. A step is 1% of 4 MiB. */
 TEST_WITH(none_runs_ahead_by_more_than_a_step, setup, teardown)
 {
     enum { TIMES = 400, SIZE = 16 << 10 };

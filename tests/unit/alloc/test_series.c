@@ -35,7 +35,7 @@ TEST_WITH(few_values_give_their_range, clear, NULL)
 }
 
 /* For n = 100 the binomial gives the 40th and the 61st value (Conover, Practical Nonparametric
- * Statistics): 95.4 %; ours may be one wider, never narrower. */
+ * Statistics): 95.4%; ours may be one wider, never narrower. */
 TEST_WITH(the_interval_of_a_hundred_values_is_that_of_the_binomial, clear, NULL)
 {
     for (int i = 1; i <= 100; i++)

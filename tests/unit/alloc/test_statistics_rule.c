@@ -1,4 +1,4 @@
-/* The rule that says "slower" (Holm's p < 0.01, at least 5 % slower, the interval excludes 1) on
+/* The rule that says "slower" (Holm's p < 0.01, at least 5% slower, the interval excludes 1) on
  * simulated jobs of 18 tests: how often it alarms about nothing, how often it finds what is there,
  * and whether the sensitivity that it states is that. A test that is not slower after 20 pairs is
  * looked at again with 20 more, and each look has half of alpha.

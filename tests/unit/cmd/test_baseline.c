@@ -126,7 +126,7 @@ TEST(tolerances_read_as_people_write_them)
         {"peak_reserved", "64KiB", true, false, 65536},
         {"peak_reserved", "0", true, false, 0},
         {"peak_reserved", "2%", true, true, 0.02},
-        {"peak_reserved", "2 %", true, true, 0.02},
+        {"peak_reserved", "2%", true, true, 0.02},
         {"internal_fragmentation", "0.5%", true, false, 0.005}, /* points */
         {"instructions", "2%", true, false, 0.02},              /* always a share */
         {"failed_allocations", "64KiB", false, false, 0},
@@ -136,7 +136,7 @@ TEST(tolerances_read_as_people_write_them)
         {"peak_reserved", "", false, false, 0},
         {"peak_reserved", "2%%", false, false, 0},
         {"peak_reserved", "20000%", false, false, 0},
-        {"instructions", "2", false, false, 0}, /* no 200 % */
+        {"instructions", "2", false, false, 0}, /* no 200% */
         {"instructions", "100%", false, false, 0},
         {"unused_reserved", "5", false, false, 0},
         {"unused_reserved", "0.05", true, false, 0.05},
@@ -199,7 +199,7 @@ TEST(damage_is_named)
         {"\"overhead\": \"2.5%\"", "\"ns_per_op\": 0.1", "has no tolerance: it is a time"},
         {"\"overhead\": \"2.5%\"", "\"mapped_puts\": 1", "has no tolerance: it decides nothing"},
         {"\"overhead\": \"2.5%\"", "\"end_resident\": \"a lot\"", "neither a number nor a share"},
-        {"\"instructions\": 0.02", "\"instructions\": 2", "is a share, and 1 is 100 %"},
+        {"\"instructions\": 0.02", "\"instructions\": 2", "is a share, and 1 is 100%"},
         {"\"2.5%\"", "\"a lot\"", "neither a number nor a share"},
         {"\"program_hash\": \"26", "\"program_hash\": \"2G", "is no SHA-256"},
         {"\"events\": 12,", "", "events is missing"},

@@ -84,7 +84,7 @@ TEST(exit_codes_follow_from_what_was_found)
     begin_outcome(&x);
     x.o.inconclusive = TP_CHECK_FAIL;
     add(&x, "ns_per_op", TP_INCONCLUSIVE);
-    expect(&x, TP_EUNSURE, TP_EXIT_INCONCLUSIVE, "+10 % cannot be excluded");
+    expect(&x, TP_EUNSURE, TP_EXIT_INCONCLUSIVE, "+10% cannot be excluded");
     begin_outcome(&x);
     x.o.inconclusive = TP_CHECK_FAIL;
     add(&x, "ns_per_op", TP_INCONCLUSIVE);

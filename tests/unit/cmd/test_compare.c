@@ -120,10 +120,10 @@ TEST(test_changes)
     set_times(g, 3, "ns_per_op", 115, 1.2);   /* more, and noise */
     decide(g);
     expect_change(g, 0, "peak_reserved", "base");
-    expect_change(g, 1, "peak_reserved", "-10.0 %");
+    expect_change(g, 1, "peak_reserved", "-10.0%");
     expect_change(g, 2, "peak_reserved", "same");
     expect_change(g, 0, "ns_per_op", "base");
-    expect_change(g, 1, "ns_per_op", "-30.0 %");
+    expect_change(g, 1, "ns_per_op", "-30.0%");
     expect_change(g, 2, "ns_per_op", "~");
     expect_change(g, 3, "ns_per_op", "~");
     assert_true(g->c.tables[0].rows[2].cells[metric("ns_per_op") - tp_metrics].p < 0.01);
@@ -144,7 +144,7 @@ TEST(test_many_tests)
         for (int i = 0; i < 2; i++) /* two of twelve are a little faster: ranks 1 and 2 of 78 */
             b[i] = base[i] * (0.999 - 0.001 * i);
         decide(g);
-        expect_change(g, 1, "ns_per_op", rows == 2 ? "+10.0 %" : "~");
+        expect_change(g, 1, "ns_per_op", rows == 2 ? "+10.0%" : "~");
         drop(g);
     }
 }
@@ -163,7 +163,7 @@ TEST(test_no_test)
     decide(g);
     expect_text(g, 0, "alloc.p99", "~40");
     expect_change(g, 1, "alloc.p99", "-");
-    expect_change(g, 1, "ns_per_op", "(-50.0 %)");
+    expect_change(g, 1, "ns_per_op", "(-50.0%)");
     expect_change(g, 2, "ns_per_op", "-");
     expect_text(g, 3, "ns_per_op", "(c)");
     drop(g);
@@ -183,7 +183,7 @@ TEST(test_zero_base)
     drop(g);
 }
 
-/* What is no "0.0 %" and no "same" either, of facts and of times that are not tested. */
+/* What is no "0.0%" and no "same" either, of facts and of times that are not tested. */
 TEST(test_tiny)
 {
     struct rig *g = make(4);
@@ -199,11 +199,11 @@ TEST(test_tiny)
                      TP_OK);
     assert_int_equal(tp_compare_decide(&g->c, &err), TP_OK);
     for (size_t i = 1; i < 3; i++) {
-        expect_change(g, i, "overhead", i == 1 ? "+0.00004 %" : "-0.00004 %");
-        expect_change(g, i, "cold_ns_per_op", i == 1 ? "(+0.00004 %)" : "(-0.00004 %)");
+        expect_change(g, i, "overhead", i == 1 ? "+0.00004%" : "-0.00004%");
+        expect_change(g, i, "cold_ns_per_op", i == 1 ? "(+0.00004%)" : "(-0.00004%)");
     }
-    expect_change(g, 3, "overhead", "+0.1 %");
-    expect_change(g, 3, "cold_ns_per_op", "(+0.1 %)");
+    expect_change(g, 3, "overhead", "+0.1%");
+    expect_change(g, 3, "cold_ns_per_op", "(+0.1%)");
     drop(g);
 }
 
@@ -244,8 +244,8 @@ TEST(test_all)
     assert_ptr_equal(g->c.columns[0], metric("peak_reserved"));
     assert_true(overhead);
     assert_int_equal(g->c.tables[0].tests, 2);
-    expect_change(g, 1, "ns_per_op", "+10.0 %");
-    expect_change(g, 1, "alloc.p90", "(+40.0 %)");
+    expect_change(g, 1, "ns_per_op", "+10.0%");
+    expect_change(g, 1, "alloc.p90", "(+40.0%)");
     const char *legend[TP_COMPARE_LEGEND + 1];
     tp_compare_legend(&g->c, &g->c.tables[0], g->c.column_count, legend);
     assert_non_null(strstr(legend[1], "by -v and not by --metric"));
@@ -340,7 +340,7 @@ TEST(test_conditions)
     assert_int_equal(check(g, "peak_reserved>+3%", &err), TP_OK);
     assert_int_equal(check(g, "peak_reserved>+2%", &err), TP_EFOUND);
     assert_string_equal(err.text,
-                        "peak_reserved>+2%: t, b: 1.006 KiB against 1,000 B of base, +3.0 %");
+                        "peak_reserved>+2%: t, b: 1.006 KiB against 1,000 B of base, +3.0%");
     assert_int_equal(check(g, "ns_per_op>+20%", &err), TP_EFOUND); /* shown */
     assert_int_equal(check(g, "ns_per_op>+31%", &err), TP_OK);
     assert_int_equal(check(g, "ns_per_op<-1%", &err), TP_OK);
@@ -354,7 +354,7 @@ TEST(test_conditions)
     decide(g);
     assert_int_equal(check(g, "peak_reserved>+2%", &err), TP_EFOUND);
     assert_string_equal(
-        err.text, "peak_reserved>+2%: t, b: 1.006 KiB against 1,000 B of base, +3.0 % (not exact)");
+        err.text, "peak_reserved>+2%: t, b: 1.006 KiB against 1,000 B of base, +3.0% (not exact)");
     assert_int_equal(check(g, "ns_per_op>10", &err), TP_EFOUND);
     assert_non_null(strstr(err.text, "; 3 more"));
     assert_int_equal(check(g, "min_capacity>1GiB", &err), TP_EUSAGE); /* nobody knows it */

@@ -48,7 +48,7 @@ TEST(what_is_told)
 TEST(slower_faster_and_the_same)
 {
     assert_int_equal(verdict(0.02, 1.00, TP_BETTER_LESS), TP_SAME);
-    assert_int_equal(verdict(0.02, 1.04, TP_BETTER_LESS), TP_SAME); /* shown, but under 5 % */
+    assert_int_equal(verdict(0.02, 1.04, TP_BETTER_LESS), TP_SAME); /* shown, but under 5% */
     assert_int_equal(verdict(0.02, 1.06, TP_BETTER_LESS), TP_REGRESSION);
     assert_int_equal(verdict(0.02, 0.94, TP_BETTER_LESS), TP_IMPROVED);
 }

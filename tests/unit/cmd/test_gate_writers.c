@@ -117,26 +117,26 @@ TEST(test_changes)
         double base, now;
         const char *values, *change, *allowed;
     } rows[] = {
-        {"peak_reserved", 137783501, 144598630, "131.4 -> 137.9 MiB", "+4.9 %", "0"},
-        {"peak_reserved", 900 << 10, 1200 << 10, "900 KiB -> 1.172 MiB", "+33.3 %", "0"},
+        {"peak_reserved", 137783501, 144598630, "131.4 -> 137.9 MiB", "+4.9%", "0"},
+        {"peak_reserved", 900 << 10, 1200 << 10, "900 KiB -> 1.172 MiB", "+33.3%", "0"},
         {"peak_reserved", 0, 4096, "0 B -> 4 KiB", "+4 KiB", "0"},
         {"peak_reserved", 1 << 30, (1 << 30) + 1, "1,073,741,824 -> 1,073,741,825 B", "+1 B", "0"},
         {"peak_reserved", 4096, 4096, "4 -> 4 KiB", "0", "0"},
         {"failed_allocations", 0, 12, "0 -> 12", "+12", "0"},
         {"failed_allocations", 1212, 12, "1,212 -> 12", "-1,200", "0"},
-        {"internal_fragmentation", 0.071, 0.074, "7.1 -> 7.4 %", "+0.3 points", "0.1 points"},
-        {"reuse", 0.99, 0.5, "99.0 -> 50.0 %", "-49.0 points", "0.1 points"},
-        {"internal_fragmentation", 0.07101, 0.07102, "7.101 -> 7.102 %", "+0.001 points",
+        {"internal_fragmentation", 0.071, 0.074, "7.1 -> 7.4%", "+0.3 points", "0.1 points"},
+        {"reuse", 0.99, 0.5, "99.0 -> 50.0%", "-49.0 points", "0.1 points"},
+        {"internal_fragmentation", 0.07101, 0.07102, "7.101 -> 7.102%", "+0.001 points",
          "0.1 points"},
-        {"unused_reserved", 0.99991, 0.99992, "99.991 -> 99.992 %", "+0.001 points", "0.1 points"},
-        {"overhead", 1.04, 1.21, "1.04x -> 1.21x", "+16.3 %", "0"},
-        {"overhead", 1256.3421, 1256.3428, "1,256.342x -> 1,256.343x", "+0.0001 %", "0"},
-        {"overhead", 1, 1 + 1e-15, "1x -> 1.0000000000000011x", "+1e-13 %", "0"},
-        {"overhead", 2e22, 2e22 + 4194304, "2e+22x -> 2.0000000000000004e+22x", "+2e-14 %", "0"},
-        {"instructions", 61.2, 61.2001, "61.2000 -> 61.2001", "+0.0002 %", "+1 %"},
-        {"instructions", 61.2, 58.8, "61.2 -> 58.8", "-3.9 %", "+1 %"},
-        {"instructions", 1, 31, "1 -> 31", "+3,000 %", "+1 %"},
-        {"ns_per_op", 14.9, 16.4, "14.9 -> 16.4 ns", "+10.1 %", "+5 %"},
+        {"unused_reserved", 0.99991, 0.99992, "99.991 -> 99.992%", "+0.001 points", "0.1 points"},
+        {"overhead", 1.04, 1.21, "1.04x -> 1.21x", "+16.3%", "0"},
+        {"overhead", 1256.3421, 1256.3428, "1,256.342x -> 1,256.343x", "+0.0001%", "0"},
+        {"overhead", 1, 1 + 1e-15, "1x -> 1.0000000000000011x", "+1e-13%", "0"},
+        {"overhead", 2e22, 2e22 + 4194304, "2e+22x -> 2.0000000000000004e+22x", "+2e-14%", "0"},
+        {"instructions", 61.2, 61.2001, "61.2000 -> 61.2001", "+0.0002%", "+1%"},
+        {"instructions", 61.2, 58.8, "61.2 -> 58.8", "-3.9%", "+1%"},
+        {"instructions", 1, 31, "1 -> 31", "+3,000%", "+1%"},
+        {"ns_per_op", 14.9, 16.4, "14.9 -> 16.4 ns", "+10.1%", "+5%"},
         {"min_capacity", NAN, 4096, "- -> 4 KiB", "new", "0"},
         {"min_capacity", 4096, NAN, "4 KiB -> -", "gone", "0"},
     };
@@ -242,7 +242,7 @@ TEST(test_sharpness)
     assert_string_equal(tp_gate_detectable(&r.gate).s, "");
 }
 
-/* A time that did not move is not listed as "+0.0 %", and a change with another sign than the two
+/* A time that did not move is not listed as "+0.0%", and a change with another sign than the two
  * values beside it is called paired. */
 TEST(test_changes_of_times)
 {
@@ -259,9 +259,9 @@ TEST(test_changes_of_times)
     f->change = 0.02;
     f->difference.estimate = 1.02;
     f->now = 0.99 * f->base;
-    assert_string_equal(tp_finding_change(f).s, "+2.0 % paired");
-    assert_has(tp_finding_sentence(&r.gate, f).s, "(+2.0 % paired)");
-    assert_has(tp_finding_evidence(&r.gate, f).s, "paired estimate +2.0 %");
+    assert_string_equal(tp_finding_change(f).s, "+2.0% paired");
+    assert_has(tp_finding_sentence(&r.gate, f).s, "(+2.0% paired)");
+    assert_has(tp_finding_evidence(&r.gate, f).s, "paired estimate +2.0%");
     assert_has(tp_finding_evidence(&r.gate, f).s, "n = 40 pairs in 2 sets");
     f->change = 0;
     f->now = 1.01 * f->base;
@@ -443,7 +443,7 @@ TEST(test_junit)
                      r.gate.counts[TP_REGRESSION]);
     assert_int_equal(occurrences(sink.text, "<testcase"), RIG_FINDINGS + 4);
     assert_has(sink.text, "p 1.23e-06 raw, 2.21e-05 adjusted; n = 20 pairs");
-    assert_has(sink.text, "medians 14.9 -&gt; 16.4 ns; paired estimate +10.1 %, 95 % interval");
+    assert_has(sink.text, "medians 14.9 -&gt; 16.4 ns; paired estimate +10.1%, 95% interval");
     assert_has(sink.text, "--seed 90210");
     rig_class(&r.gate.classes[TP_CLASS_EXACT], "vs baseline, exact", 1, 1);
     assert_has(written(tp_check_index_junit, &r.gate),

@@ -17,7 +17,7 @@ struct figures {
     bool front;
 };
 
-/* Which of the rows are on the front, differences of 1 % in memory and 5 % in time being none. */
+/* Which of the rows are on the front, differences of 1% in memory and 5% in time being none. */
 static void front_is(const struct figures *f, size_t count)
 {
     struct tp_malloc_setting settings[8] = {{.keys = 0}};

@@ -64,7 +64,7 @@ static const struct record records[] = {
     {"the leanest of all is a real one",
      HOST,
      {R("arena", 1500, 1000, 10), R("system", 1000, 0, 20)},
-     "Smallest: system (total resident 1,000 B, -33.3 % vs arena). Fastest: arena (10 ns/op, -50.0 "
+     "Smallest: system (total resident 1,000 B, -33.3% vs arena). Fastest: arena (10 ns/op, -50.0"
      "% vs system)",
      false,
      0},
@@ -96,8 +96,8 @@ static const struct record records[] = {
     {"nor is it in the words",
      HOST,
      {T("arena", 1000, 20, 20), T("lru", 2000, 20, 10)},
-     "Smallest: arena (peak reserved 1,000 B, -50.0 % vs lru). Fastest: lru (10 ns/op of wall "
-     "time, -50.0 % vs arena)",
+     "Smallest: arena (peak reserved 1,000 B, -50.0% vs lru). Fastest: lru (10 ns/op of wall "
+     "time, -50.0% vs arena)",
      false,
      0},
     /* who may be picked */
@@ -111,7 +111,7 @@ static const struct record records[] = {
      DEVICE,
      {P("bump", 1000, 1000, 1, 5), P("lru", 1900, 1900, 100, 20),
       P("stream-pool", 4000, 4000, 100, 20)},
-     "Pick lru: fits in 1.855 KiB where stream-pool needs 3.906 KiB (-52.5 %)",
+     "Pick lru: fits in 1.855 KiB where stream-pool needs 3.906 KiB (-52.5%)",
      false,
      0},
     {"nor is it the runner-up",
@@ -185,7 +185,7 @@ static const struct record records[] = {
     {"but with others of its kind",
      DEVICE,
      {REPLAYER("arena", 500, 500, 1, 5, AGED), REPLAYER("lru", 900, 900, 1, 5, AGED)},
-     "Pick arena: fits in 500 B where lru needs 900 B (-44.4 %)",
+     "Pick arena: fits in 500 B where lru needs 900 B (-44.4%)",
      false,
      0},
     {"several are left of more",
@@ -230,13 +230,13 @@ static const struct record records[] = {
      0},
 
     /* memory */
-    {"within 5 % is the same",
+    {"within 5% is the same",
      HOST,
      {P("arena", 0, 1049, 10, 20), P("lru", 0, 1000, 10, 20)},
      "Pick: no difference that matters here",
      false,
      0},
-    {"beyond 5 % it decides",
+    {"beyond 5% it decides",
      HOST,
      {P("arena", 0, 1060, 10, 20), P("lru", 0, 1000, 10, 20)},
      "Pick lru: peak reserved 1,000 B, the smallest; 20 ns/op, the fastest",
@@ -245,19 +245,19 @@ static const struct record records[] = {
     {"what it fits in counts for more than the peak",
      DEVICE,
      {P("arena", 900, 1000, 9, 9), P("lru", 500, 3000, 9, 9)},
-     "Pick lru: fits in 500 B where arena needs 900 B (-44.4 %)",
+     "Pick lru: fits in 500 B where arena needs 900 B (-44.4%)",
      false,
      0},
     {"where it is known of all",
      DEVICE,
      {P("arena", 0, 1000, 9, 9), P("lru", 500, 3000, 9, 9)},
-     "Pick arena: held 1,000 B where lru held 2.93 KiB (-66.7 %)",
+     "Pick arena: held 1,000 B where lru held 2.93 KiB (-66.7%)",
      false,
      0},
     {"the quicker one is named",
      HOST,
      {P("arena", 0, 2000, 9, 5), P("lru", 0, 1000, 9, 20)},
-     "Smallest: lru (peak reserved 1,000 B, -50.0 % vs arena). Fastest: arena (5 ns/op, -75.0 % vs "
+     "Smallest: lru (peak reserved 1,000 B, -50.0% vs arena). Fastest: arena (5 ns/op, -75.0% vs "
      "lru)",
      false,
      0},
@@ -267,9 +267,9 @@ static const struct record records[] = {
      DEVICE,
      {P("arena", 3682, 3682, 6, 14), P("lru", 3585, 3726, 264, 16),
       P("stream-pool", 3585, 3726, 264, 21)},
-     "Pick arena: 6 driver calls where lru needs 264, memory +2.7 % by 'fits in'. If memory is "
+     "Pick arena: 6 driver calls where lru needs 264, memory +2.7% by 'fits in'. If memory is "
      "what "
-     "you lack: lru or stream-pool, 3.501 KiB against 3.596 KiB by 'fits in' (-2.6 %)",
+     "you lack: lru or stream-pool, 3.501 KiB against 3.596 KiB by 'fits in' (-2.6%)",
      false,
      0},
     {"slower or not",
@@ -281,7 +281,7 @@ static const struct record records[] = {
     {"one call in 1,823 is none: 9 GiB are more",
      DEVICE,
      {P("lru", 31 * GIB, 31 * GIB, 1823, 9), P("stream-pool", 31 * GIB, 40 * GIB, 1822, 9)},
-     "Pick lru: held 31 GiB where stream-pool held 40 GiB (-22.5 %)",
+     "Pick lru: held 31 GiB where stream-pool held 40 GiB (-22.5%)",
      false,
      0},
     {"nor are 3 calls of 4,000 operations",
@@ -300,23 +300,23 @@ static const struct record records[] = {
     {"who held far more is out",
      DEVICE,
      {P("arena", 990, 4096, 6, 9), P("lru", 1000, 1000, 264, 9)},
-     "Pick lru: held 1,000 B where arena held 4 KiB (-75.6 %). If memory is what you lack: arena, "
-     "990 B against 1,000 B by 'fits in' (-1.0 %)",
+     "Pick lru: held 1,000 B where arena held 4 KiB (-75.6%). If memory is what you lack: arena, "
+     "990 B against 1,000 B by 'fits in' (-1.0%)",
      false,
      0},
     {"the runner-up for memory is the one that needs least",
      DEVICE,
      {P("stream-pool", 3280, 3280, 5, 9), P("arena", 3245, 3245, 90, 9),
       P("lru", 3157, 3157, 264, 9)},
-     "Pick stream-pool: 5 driver calls where arena needs 90, memory +1.1 % by 'fits in'. If memory "
+     "Pick stream-pool: 5 driver calls where arena needs 90, memory +1.1% by 'fits in'. If memory "
      "is "
-     "what you lack: lru, 3.083 KiB against 3.203 KiB by 'fits in' (-3.7 %)",
+     "what you lack: lru, 3.083 KiB against 3.203 KiB by 'fits in' (-3.7%)",
      false,
      0},
     {"several are tied",
      DEVICE,
      {P("arena", 4400, 4400, 9, 9), P("lru", 2300, 2300, 9, 9), P("stream-pool", 2300, 2300, 9, 9)},
-     "Pick lru or stream-pool: fits in 2.246 KiB where arena needs 4.297 KiB (-47.7 %)",
+     "Pick lru or stream-pool: fits in 2.246 KiB where arena needs 4.297 KiB (-47.7%)",
      false,
      0},
 
@@ -327,7 +327,7 @@ static const struct record records[] = {
      "Pick arena: peak reserved 1,000 B, the smallest; 15 ns/op, the fastest",
      false,
      0},
-    {"by over 5 %",
+    {"by over 5%",
      HOST,
      {P("arena", 0, 1000, 10, 19.5), P("lru", 0, 1000, 10, 20)},
      "Pick: no difference that matters here",
@@ -610,13 +610,13 @@ TEST(the_base_is_the_rival)
         {.label = "jemalloc", .min_capacity = NAN, .peak = 1314, .ns = 15.1, .low = 15, .high = 16},
         {.label = "arena", .min_capacity = NAN, .peak = 1279, .ns = 18.2, .low = 18, .high = 19}};
     struct tp_pick_question q = of_host(list, 3, 0);
-    said_of(&q, "Pick jemalloc: held 1.283 KiB where system held 1.447 KiB (-11.3 %), ns per call "
-                "-29.4 %. If memory is what you lack: arena, 1.249 KiB against 1.283 KiB by 'peak "
-                "reserved' (-2.7 %)");
+    said_of(&q, "Pick jemalloc: held 1.283 KiB where system held 1.447 KiB (-11.3%), ns per call "
+                "-29.4%. If memory is what you lack: arena, 1.249 KiB against 1.283 KiB by 'peak "
+                "reserved' (-2.7%)");
     q.base = 3;
-    said_of(&q, "Pick jemalloc: ns per call -17.0 % against arena, memory +2.7 % by 'peak "
+    said_of(&q, "Pick jemalloc: ns per call -17.0% against arena, memory +2.7% by 'peak "
                 "reserved'. If memory is what you lack: arena, 1.249 KiB against 1.283 KiB by "
-                "'peak reserved' (-2.7 %)");
+                "'peak reserved' (-2.7%)");
 }
 
 /* A median says nothing where the intervals meet: of two such, none is quicker or slower. */
@@ -626,11 +626,11 @@ TEST(intervals_that_meet_tell_nobody_apart)
         {.label = "system", .min_capacity = NAN, .peak = 2000, .ns = 50, .low = 30, .high = 95},
         {.label = "arena", .min_capacity = NAN, .peak = 1000, .ns = 100, .low = 90, .high = 110}};
     struct tp_pick_question q = of_host(list, 2, 2);
-    said_of(&q, "Pick arena: held 1,000 B where system held 1.953 KiB (-50.0 %)");
+    said_of(&q, "Pick arena: held 1,000 B where system held 1.953 KiB (-50.0%)");
     list[0].high = 89; /* apart */
-    said_of(&q, "Pick arena: held 1,000 B where system held 1.953 KiB (-50.0 %), though ns per "
-                "call +100.0 %. If time is what you lack: system, ns per call -50.0 %, memory "
-                "+100.0 % by 'peak reserved'");
+    said_of(&q, "Pick arena: held 1,000 B where system held 1.953 KiB (-50.0%), though ns per "
+                "call +100.0%. If time is what you lack: system, ns per call -50.0%, memory "
+                "+100.0% by 'peak reserved'");
 }
 
 /* A cold time is no reason to call somebody fast, nor slow. */
@@ -650,8 +650,8 @@ TEST(cold_times_are_not_held_against_steady_ones)
                 "steady ones; more --min-time");
     list[1].cold = list[2].cold = true; /* all of them: they compare */
     said_of(&q,
-            "Smallest: system (peak reserved 1,000 B, -50.0 % vs jemalloc). Fastest: jemalloc (10 "
-            "ns/op, -99.8 % vs system)");
+            "Smallest: system (peak reserved 1,000 B, -50.0% vs jemalloc). Fastest: jemalloc (10 "
+            "ns/op, -99.8% vs system)");
 }
 
 /* Who was faster than the base is out by a later step: the pick is not, and does not say so. */
@@ -662,7 +662,7 @@ TEST(a_time_is_the_reason_of_who_is_faster_alone)
         {.label = "jemalloc", .min_capacity = 1000, .peak = 1500, .ns = 90, .low = 89, .high = 91},
         {.label = "arena", .min_capacity = 1000, .peak = 1000, .ns = 97, .low = 88, .high = 108}};
     const struct tp_pick_question q = of_host(list, 3, 0);
-    said_of(&q, "Pick arena: held 1,000 B where jemalloc held 1.465 KiB (-33.3 %)");
+    said_of(&q, "Pick arena: held 1,000 B where jemalloc held 1.465 KiB (-33.3%)");
 }
 
 /* No more names than there is room for, however long. */

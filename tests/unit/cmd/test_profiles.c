@@ -515,8 +515,8 @@ TEST(test_random)
     }
     assert_in_range(sum, 99000000, 101000000);
     assert_in_range(below_half, 48000, 52000); /* the median is ln 2 of the mean */
-    assert_in_range(beyond_two, 12500, 14500); /* e^-2: 13.5 % */
+    assert_in_range(beyond_two, 12500, 14500); /* e^-2: 13.5% */
     assert_int_equal(tp_random_wait(&r, 0), 0);
     assert_true(least < 32 && most > 4096);
-    assert_in_range(middle, 13000, 15500); /* C(8,3)+C(8,4)+C(8,5) of 256: 71 % */
+    assert_in_range(middle, 13000, 15500); /* C(8,3)+C(8,4)+C(8,5) of 256: 71% */
 }

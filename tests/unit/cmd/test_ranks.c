@@ -77,7 +77,7 @@ TEST(the_odd_one_is_first)
         {"r0", 100, 90}, {"r1", 102, 91}, {"r2", 0, 0}, {"r3", 60, 50}, {"r4", 101, 92}};
     struct tp_ranks r = judge(made, 5);
     assert_false(r.agree);
-    assert_int_equal(r.figure, TP_RANK_REQUESTED); /* 44 % below, and 40 % by reserved memory */
+    assert_int_equal(r.figure, TP_RANK_REQUESTED); /* 44% below, and 40% by reserved memory */
     assert_int_equal(r.odd, 0);
     assert_string_equal(r.list[0].file, "r3");
     assert_string_equal(r.list[1].file, "r0");
@@ -85,7 +85,7 @@ TEST(the_odd_one_is_first)
     assert_string_equal(r.list[r.median].file, "r0"); /* the lower one of 90 and 91 */
     assert_int_equal(r.medians[TP_RANK_RESERVED], 100);
     assert_int_equal(r.medians[TP_RANK_REQUESTED], 90);
-    assert_int_equal(r.beyond, 2); /* r4 is 2.2 % above */
+    assert_int_equal(r.beyond, 2); /* r4 is 2.2% above */
     assert_int_equal(tp_ranks_status(&r, NULL), TP_EINPUT);
     tp_ranks_release(&r);
 }
@@ -102,7 +102,7 @@ TEST(of_two_the_larger_one_is_odd)
     tp_ranks_release(&r);
 }
 
-/* 2 % apart is agreement; a byte more of 1,000 is not. The order stays. */
+/* 2% apart is agreement; a byte more of 1,000 is not. The order stays. */
 TEST(alike_ranks_agree)
 {
     struct made made[] = {{"r0", 1000, 900}, {"r1", 1020, 900}, {"r2", 1000, 900}};

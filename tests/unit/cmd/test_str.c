@@ -241,8 +241,8 @@ TEST(names_stay_apart)
 TEST(a_format_escapes_its_texts)
 {
     struct tp_str s = {0};
-    tp_str_put(&s, TP_TO_XML, "<a b=\"%s\">%s</a> 95 %% %s", "x\"<y>", "100 %s & more", "");
-    assert_string_equal(tp_str_text(&s), "<a b=\"x&quot;&lt;y&gt;\">100 %s &amp; more</a> 95 % ");
+    tp_str_put(&s, TP_TO_XML, "<a b=\"%s\">%s</a> 95%% %s", "x\"<y>", "100 %s & more", "");
+    assert_string_equal(tp_str_text(&s), "<a b=\"x&quot;&lt;y&gt;\">100 %s &amp; more</a> 95% ");
     tp_str_drop(&s);
     tp_str_put(&s, TP_TO_CODE, "Again: %s|%s\n", "a`b", "");
     assert_string_equal(tp_str_text(&s), "Again: `` a`b ``|-\n");

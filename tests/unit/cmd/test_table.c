@@ -36,7 +36,7 @@ static struct tp_table example(void)
 {
     static const struct tp_column columns[] = {
         {.left = true, .to = TP_TO_CODE_CELL}, {.head = {"peak", "reserved"}},
-        {.joined = true, .name = "change"},    {.head = {"", "ns, ±95 %"}, .to = TP_TO_MARKDOWN},
+        {.joined = true, .name = "change"},    {.head = {"", "ns, ±95%"}, .to = TP_TO_MARKDOWN},
         {.left = true, .joined = true},
     };
     struct tp_table t = {0};
@@ -63,7 +63,7 @@ TEST(columns_line_up_by_characters)
     assert_int_equal(tp_table_width(&t), 5 + 2 + 8 + 2 + 4 + 2 + 14 + 2 + 2);
     assert_int_equal(tp_table_print(&t, begin(&s, 80), 2, TP_TABLE_FIRST), 5);
     expect(&s, "             peak\n"
-               "         reserved             ns, ±95 %\n"
+               "         reserved              ns, ±95%\n"
                "  arena   1.5 KiB  base        4.9 ±0.1  ok\n"
                "  l|r*u         -        12,345,678,901\n");
     tp_table_drop(&t);
@@ -93,7 +93,7 @@ TEST(what_finds_no_room_is_counted_or_stands_below)
                "arena   1.5 KiB  base\n"
                "l|r*u         -\n"
                "\n"
-               "            ns, ±95 %\n"
+               "             ns, ±95%\n"
                "arena        4.9 ±0.1  ok\n"
                "l|r*u  12,345,678,901\n");
     assert_int_equal(tp_table_print(&t, begin(&s, 30), 0, TP_TABLE_WIDE), 5);
@@ -108,7 +108,7 @@ TEST(markdown_takes_no_cell_for_markup)
     struct tp_table t = example();
     struct screen s;
     assert_int_equal(tp_table_markdown(&t, ":--", "--:", begin(&s, 0)->out, NULL), TP_OK);
-    expect(&s, "| | peak reserved | change | ns, ±95 % | |\n"
+    expect(&s, "| | peak reserved | change | ns, ±95% | |\n"
                "|:--|--:|--:|--:|:--|\n"
                "| `arena` | 1.5 KiB | base | 4.9 ±0.1 | ok |\n"
                "| `l\\|r*u` | - |  | 12,345,678,901 | |\n");

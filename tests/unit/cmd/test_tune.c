@@ -277,7 +277,7 @@ TEST_WITH(where_it_cannot_tell_it_does_not_say_set, setup, NULL)
     file.fidelity =
         (struct tp_fidelity){.addresses = 2899, .good_addresses = 577, .first_event = 12};
     answers_of((struct tp_tune_case){.unfaithful = true}, TP_TUNE_UNFAITHFUL,
-               "No advice: the rules of torch reproduce 577 of 2,899 recorded addresses (19.9 %), "
+               "No advice: the rules of torch reproduce 577 of 2,899 recorded addresses (19.9%), "
                "and part from the recording at event 12; 'tapool verify' looks for settings that "
                "explain them.");
 }

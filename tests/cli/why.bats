@@ -44,7 +44,7 @@ END
     oom fragmented
     fitting "$TAPOOL" why fragmented.pickle --at 9 --depth 3 --bytes
     matches "$out" '^ = +167,772,160 B   reserved, 2 segments$'
-    matches "$out" '^  60 MiB         48\.4%  model\.py:21 forward < train\.py:88 step < train\.+; 2 blocks, oldest 500 us$'
+    matches "$out" '^  60 MiB +48\.4%  model\.py:21 forward < train\.py:88 step < train\.+; 2 blocks, oldest 500 us$'
     ok "$TAPOOL" why fragmented.pickle --at end
     grep -q '^OUT OF MEMORY' "$out" # its last event is one
     ok "$TAPOOL" why fragmented.pickle --at peak
@@ -70,7 +70,7 @@ END
     python3 "$CLI/snapshot.py" state >state.pickle
     fitting "$TAPOOL" why state.pickle
     matches "$out" '^At the end      no events: PyTorch was not recording when this snapshot was dumped$'
-    matches "$out" '^ \+      2 MiB   1 segment wholly idle       50\.0%   PyTorch gives these back before it fails$'
+    matches "$out" '^ \+      2 MiB   1 segment wholly idle +50\.0%   PyTorch gives these back before it fails$'
 }
 
 @test "call stacks for a flame graph add up to what is live" {

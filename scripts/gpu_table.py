@@ -169,7 +169,7 @@ HEAD = ["trace", "strategy", "peak reserved, MiB", "ns per call", "alloc p50", "
 def row_of(name, run):
     times, alloc, free = get(run, "throughput"), get(run, "latency", "alloc"), get(run, "latency", "free")
     return [name, get(run, "strategy", "label"), peak_of(run),
-            with_span(*(get(times, end + "ns_per_op") for end in ("", "low_", "high_")), "%.0f"),
+            with_span(*(get(times, end + "ns_per_op") for end in ("", "ci95_low_", "ci95_high_")), "%.0f"),
             middle_of(alloc), number(get(alloc, "p99_ns")), middle_of(free), number(get(free, "p99_ns")),
             number(calls_of(run)), number(get(run, "failed_allocations")),
             "replayed_once" if get(times, "replayed_once") else ""]

@@ -23,6 +23,10 @@ enum {
     RIGHT = LEFT + TP_CHART_COLUMNS,
     LEAD = 14,         /* from a line's end to its label */
     VALUE = 70,        /* from the value of a label to its name */
+    CROWD = 3,         /* so many peaks that lie close together are zoomed into */
+    ZOOM_HEAD = 26,    /* above the plot that zooms into a crowded band */
+    ZOOM_HEIGHT = 130, /* of that plot */
+    OUTSIDE = 30,      /* tenths of a pixel: beyond the edge of the plot, where nothing is seen */
     NAME_LONGEST = 19, /* characters of a name in a label */
     NOTE_LONGEST = 120 /* characters of a line of a name below the chart */
 };
@@ -92,8 +96,9 @@ void tp_chart_style(enum tp_chart_theme theme, FILE *out)
 struct layout {
     const struct tp_chart *c;
     FILE *out;
-    uint64_t top;        /* bytes at the top of the axis */
-    uint32_t plot, base; /* y of the top and of the bottom of the plot */
+    uint64_t bottom, top; /* bytes at both ends of the axis */
+    uint32_t plot, base;  /* y of the top and of the bottom of the plot */
+    bool zoom;            /* into the crowded band */
 };
 
 static uint64_t peak_of(const struct tp_chart *c, const struct tp_chart_line *line)
@@ -145,15 +150,75 @@ static uint32_t names_rows(const struct tp_chart *c)
     return rows;
 }
 
+/* ---- the band that is too crowded to read ---- */
+
+/* Peaks that lie closer than their labels are high. */
+struct band {
+    uint64_t low, high; /* bytes of the lowest and the highest */
+    uint32_t peaks;     /* different ones; 0: there is no such band */
+};
+
+/* The peaks of the lines that go to the end, ascending, each once. */
+static uint32_t collect_peaks(const struct tp_chart *c, uint64_t *peaks)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->line_count; i++) {
+        uint64_t peak = peak_of(c, &c->lines[i]);
+        uint32_t at = 0;
+        while (at < count && peaks[at] < peak)
+            at++;
+        if (c->lines[i].shown || (at < count && peaks[at] == peak))
+            continue;
+        memmove(&peaks[at + 1], &peaks[at], (count++ - at) * sizeof *peaks);
+        peaks[at] = peak;
+    }
+    return count;
+}
+
+/* The band with the most peaks; of several the lowest. Two can be told apart without a zoom. */
+static struct band crowded_band(const struct tp_chart *c)
+{
+    struct band best = {.peaks = 0};
+    uint64_t peaks[TP_CHART_LINES];
+    if (!c->columns)
+        return best;
+    const uint64_t close = tp_chart_top(c) / HEIGHT * ROW;
+    const uint32_t count = collect_peaks(c, peaks);
+    for (uint32_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && peaks[end] - peaks[end - 1] < close; end++)
+            ;
+        if (end - first > best.peaks && end - first >= CROWD)
+            best = (struct band){peaks[first], peaks[end - 1], end - first};
+    }
+    return best;
+}
+
+static uint32_t zoom_height(const struct tp_chart *c)
+{
+    return crowded_band(c).peaks ? ZOOM_HEAD + ZOOM_HEIGHT + ROW : 0;
+}
+
 uint32_t tp_chart_height(const struct tp_chart *c)
 {
     uint32_t rows = c->note_count + names_rows(c);
-    return head_of(c) + HEIGHT + FOOT + (rows ? rows * ROW + ROW / 2 : 0);
+    return head_of(c) + HEIGHT + FOOT + zoom_height(c) + (rows ? rows * ROW + ROW / 2 : 0);
+}
+
+static bool is_drawn(const struct layout *l, const struct tp_chart_line *line)
+{
+    uint64_t peak = peak_of(l->c, line);
+    return !l->zoom || (!line->shown && peak >= l->bottom && peak <= l->top);
 }
 
 static uint32_t y_of(const struct layout *l, uint64_t bytes)
 {
-    return l->base - (uint32_t)((tp_scaled(bytes, l->top, 20 * HEIGHT) + 1) / 2);
+    if (bytes < l->bottom)
+        return l->base + OUTSIDE;
+    if (bytes > l->top)
+        return l->plot - OUTSIDE;
+    uint64_t twice =
+        tp_scaled(bytes - l->bottom, l->top - l->bottom, 2 * (uint64_t)(l->base - l->plot));
+    return l->base - (uint32_t)((twice + 1) / 2);
 }
 
 static uint32_t x_of(const struct layout *l, uint32_t column)
@@ -249,17 +314,19 @@ static uint32_t shown_of(const struct tp_chart *c, const struct tp_chart_line *l
     return line->shown ? line->shown : c->columns->count;
 }
 
-/* The farther extreme comes first, so that the way back is short. */
+/* The farther extreme comes first, so that the way back is short. A line that ends early ends at
+ * the highest point of its last column, where its cross is. */
 static void write_steps(const struct layout *l, const struct tp_chart_line *line, uint32_t y)
 {
     struct line_pen pen = {l, x_of(l, 0), y};
     const uint32_t count = shown_of(l->c, line);
     for (uint32_t i = 0; i < count; i++) {
         const struct tp_stretch *s = &line->at[i];
-        bool high_first = s->high - s->last >= s->last - s->low;
+        bool ends = line->shown && i + 1 == count;
+        bool high_first = !ends && s->high - s->last >= s->last - s->low;
         go_up_or_down(&pen, x_of(l, i), high_first ? s->high : s->low);
         go_up_or_down(&pen, x_of(l, i), high_first ? s->low : s->high);
-        go_up_or_down(&pen, x_of(l, i), s->last);
+        go_up_or_down(&pen, x_of(l, i), ends ? s->high : s->last);
     }
     fprintf(l->out, "H%s", tp_svg_px(line->shown ? x_of(l, count - 1) : 10 * RIGHT).s);
 }
@@ -443,13 +510,55 @@ static void write_label(const struct layout *l, const struct label *label)
 static void write_labels(const struct layout *l)
 {
     struct label labels[TP_CHART_LINES];
-    for (uint32_t i = 0; i < l->c->line_count; i++)
-        labels[i] = (struct label){.line = i,
-                                   .value = value_of(l->c, &l->c->lines[i]),
-                                   .end = y_of(l, end_of(l->c, &l->c->lines[i]))};
-    place_labels(l, labels, l->c->line_count);
-    for (uint32_t i = 0; i < l->c->line_count; i++)
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < l->c->line_count; i++) {
+        const struct label label = {.line = i,
+                                    .value = value_of(l->c, &l->c->lines[i]),
+                                    .end = y_of(l, end_of(l->c, &l->c->lines[i]))};
+        if (is_drawn(l, &l->c->lines[i]))
+            labels[count++] = label;
+    }
+    place_labels(l, labels, count);
+    for (uint32_t i = 0; i < count; i++)
         write_label(l, &labels[i]);
+}
+
+/* ---- the zoom ---- */
+
+static void write_edge(const struct layout *l, uint64_t bytes)
+{
+    uint32_t y = y_of(l, bytes);
+    fprintf(l->out, "<path class=\"grid\" d=\"M%u %sH%u\"/>\n", LEFT, tp_svg_px(y).s, RIGHT);
+    write_text(l, "end muted", 10 * LEFT - 80, y + 45, tp_bytes(bytes, false).s);
+}
+
+/* The lines of the crowded band once more, below the chart, with a quarter of its height above them
+ * and below. An inner <svg> cuts what lies outside. */
+static void write_zoom(const struct layout *whole)
+{
+    const struct band band = crowded_band(whole->c);
+    if (!band.peaks)
+        return;
+    uint64_t room = (band.high - band.low) / 4 + 1;
+    struct layout l = *whole;
+    l.zoom = true;
+    l.bottom = band.low > room ? band.low - room : 0;
+    l.top = band.high < UINT64_MAX - room ? band.high + room : UINT64_MAX;
+    l.plot = whole->base + 10 * (FOOT + ZOOM_HEAD);
+    l.base = l.plot + 10 * ZOOM_HEIGHT;
+    fputs("<g class=\"zoom\">\n", l.out);
+    write_text(&l, "muted", 140, l.plot - 100, "Zoom: strategies whose peaks lie close together");
+    write_edge(&l, l.bottom);
+    write_edge(&l, l.top);
+    fprintf(l.out, "<svg x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" viewBox=\"%u %u %u %u\">\n",
+            LEFT, l.plot / 10, TP_CHART_COLUMNS, ZOOM_HEIGHT, LEFT, l.plot / 10, TP_CHART_COLUMNS,
+            ZOOM_HEIGHT);
+    for (uint32_t i = 0; i < l.c->line_count; i++)
+        if (is_drawn(&l, &l.c->lines[i]))
+            write_line(&l, i);
+    fputs("</svg>\n", l.out);
+    write_labels(&l);
+    fputs("</g>\n", l.out);
 }
 
 /* ---- below the chart ---- */
@@ -471,7 +580,7 @@ static uint32_t write_name(const struct layout *l, uint32_t line, uint32_t y)
 
 static void write_notes(const struct layout *l)
 {
-    uint32_t y = l->base + 10 * (FOOT + ROW / 2);
+    uint32_t y = l->base + 10 * (FOOT + zoom_height(l->c) + ROW / 2);
     for (uint32_t i = 0; i < l->c->line_count; i++)
         if (name_rows(l->c->lines[i].name))
             y = write_name(l, i, y);
@@ -502,11 +611,13 @@ static void write_lines(const struct layout *l)
 void tp_chart_write(const struct tp_chart *c, FILE *out)
 {
     uint32_t plot = 10 * head_of(c);
-    const struct layout l = {c, out, tp_chart_top(c), plot, plot + 10 * HEIGHT};
+    const struct layout l = {
+        .c = c, .out = out, .top = tp_chart_top(c), .plot = plot, .base = plot + 10 * HEIGHT};
     assert(c->line_count <= TP_CHART_LINES && c->mark_count <= TP_CHART_MARKS);
     assert(c->columns ? c->columns->count <= TP_CHART_COLUMNS : c->across_most && !c->mark_count);
     write_head(&l);
     write_lines(&l);
+    write_zoom(&l);
     write_notes(&l);
     fputs("</svg>\n", out);
 }

@@ -94,7 +94,7 @@ def no_time(run):
 
 def interval_text(speed, name):
     """A time with the wider half of its interval."""
-    ns, low, high = (speed[part + name] for part in ("", "low_", "high_"))
+    ns, low, high = (speed[part + name] for part in ("", "ci95_low_", "ci95_high_"))
     if ns is None:
         return {"-"}
     if low is None:

@@ -42,7 +42,7 @@ def percent(share):
         return "-"
     if 0.9995 <= share < 1:
         return ">99.9%"
-    return "<0.1%" if 0 < share < 0.0005 else "%.1f %%" % (100 * share)
+    return "<0.1%" if 0 < share < 0.0005 else "%.1f%%" % (100 * share)
 
 
 def times(ratio):

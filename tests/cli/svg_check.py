@@ -85,6 +85,9 @@ class Chart:
         need(self.title and self.description and element.get("role") == "img", "what it says", self.title)
         self.width, self.height = int(element.get("width")), int(element.get("height"))
         need(element.get("viewBox") == "0 0 %d %d" % (self.width, self.height), "box", element.attrib)
+        zoom = next((g for g in element if g.get("class") == "zoom"), None)
+        if zoom is not None:
+            element.remove(zoom)
         texts = [(t.get("class"), float(t.get("x")), float(t.get("y")), "".join(t.itertext()))
                  for t in element.iter(SVG + "text")]
         self.texts = [t[3] for t in texts]
@@ -107,6 +110,30 @@ class Chart:
         self.check_labels([(y, text) for style, x, y, text in texts if style == "name"])
         self.marks = ["".join(g.itertext()).strip() for g in element.iter(SVG + "g")
                       if any(p.get("class") == "cross" for p in g)]
+
+        if zoom is not None:
+            self.check_zoom(zoom)
+
+    def check_zoom(self, zoom):
+        """Between its edges, which say what they are, each line is as high as its peak says."""
+        plot = zoom.find(SVG + "svg")
+        edges = [(float(t.get("y")) - 4.5, in_bytes("".join(t.itertext()))) for t in zoom.findall(SVG + "text")
+                 if t.get("class") == "end muted"]
+        (base, low), (top, high) = edges
+        need((top, base) == (float(plot.get("y")), float(plot.get("y")) + float(plot.get("height"))), "edges", edges)
+        need(base < self.height, "outside", edges)
+        named = ["".join(t.itertext()).rstrip("\u2026") for t in zoom.iter(SVG + "text") if t.get("class") == "name"]
+        lines = list(plot)
+        need(len(lines) >= 2 and len(named) == len(lines), "lines", named)
+        peaks = []
+        for group in lines:
+            name, _, peak = group.findtext(SVG + "title").rpartition(": at most ")
+            need(any(name.startswith(n) for n in named), "label", name, named)
+            y = base - (in_bytes(peak) - low) / (high - low) * (base - top)
+            need(abs(y - float(group.find(SVG + "circle").get("cy"))) < 0.5 + (base - top) * 0.002 * high / (high - low),
+                 "height in the zoom", name, y)
+            peaks.append(in_bytes(peak))
+        need(low < min(peaks) < max(peaks) < high, "what is zoomed", low, peaks, high)
 
     def y_of(self, amount):
         return self.base - amount * self.scale

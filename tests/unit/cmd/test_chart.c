@@ -222,3 +222,37 @@ TEST(extremes_of_figures_are_drawn)
     assert_has(text, "d=\"M76 362V62V362H356V62V362H636\"");
     free(text);
 }
+
+/* Peaks of 1,000, 1,010 and 1,020 bytes lie within six pixels; 2,000 lies apart. */
+TEST(peaks_too_close_to_read_are_drawn_again_enlarged)
+{
+    const struct tp_stretch a = {1000, 1000, 1000}, b = {1010, 1010, 1010}, d = {1020, 1020, 1020},
+                            e = {2000, 2000, 2000};
+    const struct tp_stretch at[][COLUMNS] = {
+        {a, a, a, a}, {b, b, b, b}, {d, d, d, d}, {e, e, e, e}};
+    struct tp_chart_line lines[4];
+    static const char *const names[] = {"one", "two", "three", "four"};
+    for (size_t i = 0; i < 4; i++)
+        lines[i] = (struct tp_chart_line){.kind = TP_CHART_STRATEGY, .name = names[i], .at = at[i]};
+    struct tp_chart c = {.title = "t",
+                         .about = "a",
+                         .description = "d",
+                         .columns = &columns,
+                         .lines = lines,
+                         .line_count = 2};
+    (void)state;
+    uint32_t plain = tp_chart_height(&c); /* two lines are told apart by their labels */
+    char *text = written(&c);
+    assert_null(strstr(text, "class=\"zoom\""));
+    free(text);
+    c.line_count = 4;
+    assert_int_equal(tp_chart_height(&c), plain + 26 + 130 + 17);
+    text = written(&c);
+    const char *zoom = strstr(text, "class=\"zoom\"");
+    assert_non_null(zoom);
+    assert_has(zoom, ">994 B</text>"); /* a quarter of 20 bytes below, and above */
+    assert_has(zoom, ">1.002 KiB</text>");
+    assert_has(zoom, " d=\"M76 543.6H636\"/>"); /* 568 - 130 * 6 / 32 */
+    assert_null(strstr(zoom, ">four<"));
+    free(text);
+}

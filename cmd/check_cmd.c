@@ -31,8 +31,8 @@ static int check_binary(const char *option, const char *path, struct tp_err *err
     struct stat st;
     if (!path || (stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0))
         return TP_OK;
-    return tp_fail(err, TP_EUSAGE, "option '%s' is '%s', which is no program that can be started",
-                   option, path);
+    return tp_fail(err, TP_EUSAGE,
+                   "option '%s' is '%s', which is not a program that can be started", option, path);
 }
 
 static int check_strategy(const char *text, struct tp_err *err)

@@ -12,7 +12,7 @@ static int run_child(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_child = {
     .name = "__child",
     .usage = "__child",
-    .summary = "replays one strategy for another tapool",
+    .summary = "replay one strategy for another tapool",
     .about = "",
     .hidden = true,
     .run = run_child,

@@ -176,7 +176,7 @@ static void print_done(const struct tp_saving *s, struct tp_page *page)
     tp_page_line(page);
     if (s->writer->whole && !s->writer->callers && tp_places_have_callers(&t->places))
         tp_page_put(page, 0,
-                    "Of the call stacks it keeps the code that asked; the callers stay "
+                    "Of the call stacks it keeps the allocation site; the callers stay "
                     "behind, a .tpt keeps them.");
     tp_page_command(page, "Next: tapool replay", path);
 }

@@ -50,8 +50,8 @@ static void print_text(const void *of, struct tp_page *page)
     tp_page_line(page);
     int limits = count_verdict(d, TP_VERDICT_LIMIT);
     tp_page_put(page, 0,
-                "%d ok, %s, %d missing. Memory and counts are exact whatever stands above; "
-                "it is times that depend on it.",
+                "%d ok, %s, %d missing. Memory and counts are exact in any case; these checks "
+                "affect times.",
                 count_verdict(d, TP_VERDICT_OK), tp_plural((uint64_t)limits, "limit").s,
                 count_verdict(d, TP_VERDICT_MISSING));
 }
@@ -154,7 +154,7 @@ static int run_doctor(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_doctor = {
     .name = "doctor",
     .usage = "doctor [OPTION]... | doctor --config [COMMAND]",
-    .summary = "check what this machine can measure and what disturbs it",
+    .summary = "check what this machine can measure and what adds noise",
     .about =
         "Check the build, CPU, clock, load, memory settings and the tools that tapool can use. "
         "Each check is ok, limit (works, but limits or disturbs measurements) or missing. doctor "

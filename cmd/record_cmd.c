@@ -45,7 +45,7 @@ static const struct tp_opt rows[] = {
                          "fork: forked copies of the program; all: programs that it starts as "
                          "well. record then ends with the last descendant. --max-size and "
                          "--max-events apply to each process, --after, --duration and SIGUSR2 "
-                         "to PROGRAM alone."),
+                         "only to PROGRAM."),
     TP_UINT_AT("stacks", ROW(stacks), .def = "0", .max = TP_STACK_FRAMES, TP_FIRST(TRACES),
                .help = "record call stacks of up to N frames; 0: none\n"
                        "tapool info FILE then shows live memory by site. Sampling by --stack-size "

@@ -58,7 +58,7 @@ static void print_text(const void *of, struct tp_page *page)
 
 const struct tp_exporter tp_replay_text = {.name = "text", .print = print_text};
 
-/* Writes all that was asked for. TP_ESTOP: the report was interrupted, and the printed format has
+/* Writes all that was selected. TP_ESTOP: the report was interrupted, and the printed format has
  * no place to say so. */
 static int write_report(const struct tp_exports *e, const struct tp_report *r, FILE *out,
                         struct tp_err *err)
@@ -132,7 +132,7 @@ static const struct tp_opt rows[] = {
                .choices = auto_words, TP_FIRST(MEASURING),
                .help = "repeat a trace until its timed calls add up to TIME\n"
                        "Once for speed and once for latencies, and at most for TIME and a half. "
-                       "auto: 100ms on virtual, where a time is the strategy's bookkeeping alone, "
+                       "auto: 100ms on virtual, where a time is only the strategy's bookkeeping, "
                        "150ms on host, 500ms on cuda."),
     TP_UINT_AT("repeat", ROW(repeat), .def = "1", .min = 1, .max = 1000, TP_IN(MEASURING),
                .help = "replays of a trace that is longer than --min-time"),
@@ -211,7 +211,7 @@ static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_progra
            (o->verify ? TP_PASS_VERIFY : 0u);
 }
 
-/* Puts the path of the trace in front of an error, unless the error begins with it: a damaged file
+/* Puts the path of the trace in front of an error, unless the error begins also: a damaged file
  * that is replayed in place names itself. */
 static int name_trace(const struct tp_trace *trace, int status, struct tp_err *err)
 {
@@ -676,7 +676,8 @@ static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_replay = {
     .name = "replay",
     .usage = "replay TRACE... [-s STRATEGY]... [OPTION]...",
-    .summary = "replays a trace against strategies and reports time, memory and fragmentation",
+    .summary =
+        "replay a trace through allocator strategies and report time, memory and fragmentation",
     .about =
         "Replay a trace through allocator strategies and report time, memory and fragmentation. "
         "One strategy gives a detailed screen; several, or none named, give one table. TRACE is a "

@@ -321,7 +321,7 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
         return compare_ranks(args, out, err);
     if (args->count != 1)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "why needs a PyTorch snapshot"),
-                       "'tapool info TRACE --at EVENT' shows who holds the memory of other traces");
+                       "'tapool info TRACE --at EVENT' shows live memory by site of other traces");
     int rc = tp_exports_check(&o->exports, &why_exporters, &(struct answers){.opts = o}, err);
     uint64_t capacity = o->capacity;
     if (rc == TP_OK)

@@ -60,7 +60,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-[[ $seconds =~ ^[0-9]{1,5}$ ]] || fail 2 "'--seconds $seconds' is no number"
+[[ $seconds =~ ^[0-9]{1,5}$ ]] || fail 2 "'--seconds $seconds' is not a number"
 IFS=, read -ra asked <<<"$steps"
 for step in "${asked[@]:-}"; do
     [[ ,$all_steps, == *,"${step:-,}",* ]] || fail 2 "--steps: there is no step '$step'" "all are $all_steps"

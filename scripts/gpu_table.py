@@ -112,7 +112,7 @@ def goal_meter(result):
         run = run_of(result, label)
         missing = get(run, "devices", 0, "measured", "missing_at_peak_bytes")
         metered = get(run, "devices", 0, "measured", "reserved_then_bytes")
-        count = get(run, "source_calls", "get")
+        count = get(run, "driver_calls", "get")
         if missing is None or metered is None or not count:
             return None, NOT
         off = abs(missing - metered) / count / MIB
@@ -162,7 +162,7 @@ def middle_of(latency):
     return with_span(get(latency, "p50_ns"), quantile(latency, 0.25), quantile(latency, 0.75), "%d")
 
 
-HEAD = ["trace", "strategy", "peak reserved, MiB", "ns per call", "alloc p50", "alloc p99", "free p50",
+HEAD = ["trace", "strategy", "peak reserved, MiB", "ns/op", "alloc p50", "alloc p99", "free p50",
         "free p99", "driver calls", "failures", ""]
 
 

@@ -72,8 +72,8 @@ toolkit_folder() {
 
 make_tarball() { # FOLDER
     local folder there=()
-    [ "$(id -u)" = 0 ] || fail 2 "the tarball is built in a root of its own, which only root can enter" \
-        "sudo $0; or --deb for the package alone"
+    [ "$(id -u)" = 0 ] || fail 2 "the tarball is built in a root of its own, and entering it needs root" \
+        "sudo $0; or --deb for the package only"
     for folder in "$DYGRAPHS" "$(toolkit_folder)"; do
         [ ! -d "$folder" ] || there+=("$folder")
     done

@@ -395,7 +395,7 @@ static void model_count(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
 {
     struct model_walk *w = ctx;
     if (!addr || !size || kind >= TP_WALK_COUNT) {
-        tp_model_fail(w->m, MODEL_WALK, "the walk names an empty piece");
+        tp_model_fail(w->m, MODEL_WALK, "the walk names an empty block");
         return;
     }
     w->sums[kind] += size;
@@ -423,7 +423,7 @@ static bool model_pieces(struct model *m, struct model_walk *w)
         qsort(w->pieces, w->count, sizeof *w->pieces, model_by_address);
     for (size_t i = 1; i < w->count; i++)
         if (w->pieces[i - 1].addr + w->pieces[i - 1].size > w->pieces[i].addr)
-            return tp_model_fail(m, MODEL_WALK, "two pieces of the walk overlap");
+            return tp_model_fail(m, MODEL_WALK, "two blocks of the walk overlap");
     return true;
 }
 

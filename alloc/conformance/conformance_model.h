@@ -58,7 +58,7 @@ struct model_failure {
 };
 
 struct model_object {
-    tp_addr addr; /* 0: the allocation failed, or there is no object */
+    tp_addr addr; /* 0: the allocation failed, or there is not an object */
     uint64_t size, align, allocated;
     uint32_t refs;   /* as the program has it; 0: no object */
     uint32_t used;   /* one bit per stream that it was also used on */

@@ -209,7 +209,7 @@ static int check_full(const struct tp_conformance_case *c, const struct tp_confo
         return status;
     bool from_the_start = o.account.gets == 1 && o.refusals; /* of what it took, all was used */
     if (!o.account.refused_gets && !from_the_start)
-        return tp_fail(err, TP_EBROKEN, "never asked for more than %llu bytes",
+        return tp_fail(err, TP_EBROKEN, "never requested more than %llu bytes",
                        (unsigned long long)limit);
     if (!on->scattered && o.account.peak_reserved > limit)
         return tp_fail(err, TP_EBROKEN, "held %llu bytes of a source that has %llu",

@@ -465,7 +465,7 @@ static int replay_again(struct tp_usage *u, struct tp_replayer *p, struct tp_run
     }
     if (!counted || p->stop || p->undrained)
         return TP_OK;
-    int status = tp_replay_watched(p, "next pass", again_window, u, err);
+    int status = tp_replay_watched(p, "warm replay", again_window, u, err);
     for (uint16_t i = 0; !status && u->again && i < p->facts->devices; i++) {
         const struct tp_usage_device *d = &u->devices[i];
         if (!p->instances[i].failed)

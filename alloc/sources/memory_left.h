@@ -43,7 +43,7 @@ static inline bool memory_number(const char *path, const char *word, uint64_t *o
         if (strncmp(line, word, length) != 0)
             continue;
         *out = strtoull(number, &end, 10);
-        found = end != number; /* "max" is no number */
+        found = end != number; /* "max" is not a number */
     }
     if (f)
         fclose(f);

@@ -25,7 +25,7 @@ static void check_names(const struct tp_member *in, const char *const *names)
     struct tp_document *r = in->document;
     struct tp_member one = {0};
     if (in->item && !cJSON_IsObject(in->item))
-        tp_member_fail(in, "is no object");
+        tp_member_fail(in, "is not an object");
     while (tp_member_next(in, &one)) {
         size_t i = 0;
         while (names[i] && strcmp(names[i], one.item->string))
@@ -33,7 +33,7 @@ static void check_names(const struct tp_member *in, const char *const *names)
         if (names[i] || !tp_member_get(in, one.item->string, true).item)
             continue;
         const char *near = tp_nearest(one.item->string, names);
-        tp_member_fail(&one, "is no member that this tapool knows");
+        tp_member_fail(&one, "is not a member that this tapool knows");
         if (near)
             tp_hint(r->err, r->status, "did you mean '%s'?", near);
         else
@@ -77,7 +77,7 @@ static void fail_with(const struct tp_member *m, const char *what, const char *h
 
 static void fail_name(const struct tp_member *m)
 {
-    fail_with(m, "is no metric that this tapool can check",
+    fail_with(m, "is not a metric that this tapool can check",
               "'tapool help metrics' lists all; a newer tapool may have written the file");
 }
 
@@ -374,7 +374,7 @@ int tp_baseline_read(const char *path, struct tp_baseline *out, struct tp_err *e
     else if (ferror(in))
         status = tp_fail(err, TP_EINPUT, "'%s' cannot be read: %s", path, strerror(errno));
     else if (length > TP_BASELINE_BYTES)
-        status = tp_fail(err, TP_EINPUT, "%s is no baseline: it is over %d MiB", path,
+        status = tp_fail(err, TP_EINPUT, "%s is not a baseline: it is over %d MiB", path,
                          TP_BASELINE_BYTES >> 20);
     fclose(in);
     if (!status)

@@ -86,7 +86,7 @@ struct tp_baseline {
 bool tp_baseline_find(char *path, size_t size);
 
 /* Reads a baseline from a file, or from a text that messages call `file`. TP_EINPUT with the file,
- * the member and what is wrong with it: the file is cut off, larger than TP_BASELINE_BYTES, of
+ * the member and what is wrong also: the file is cut off, larger than TP_BASELINE_BYTES, of
  * another schema or not JSON (marks of a merge conflict are named); a number is malformed; a member
  * is missing, unknown or there twice; two cells have the same key; this tapool has no such metric.
  * The caller releases `out`, also after errors. */

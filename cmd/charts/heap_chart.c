@@ -40,7 +40,7 @@ static const struct {
 } looks[KINDS] = {
     [TP_WALK_LIVE] = {"live", "c0", NULL, 8, 4, "live"},
     [TP_WALK_CACHED] = {"cached", "c2", NULL, 4, 6, "cached: free for its kind"},
-    [TP_WALK_SPAN] = {"idle", "c1", "0 1 1 1", 8, 4, "idle: free for any"},
+    [TP_WALK_SPAN] = {"free", "c1", "0 1 1 1", 8, 4, "free: for any size"},
     [TP_WALK_DEAD] = {"dead", "c4", "2 2", 3, 4, "dead until a reset"},
     [TP_WALK_INTERNAL] = {"internal", "c7", NULL, 1, 6, "internal: serves nobody"},
 };
@@ -131,11 +131,12 @@ static void say_head(struct tp_heap_chart *c, const struct tp_result *r, uint32_
 {
     const struct tp_demand *peak = tp_program_demand(r->trace->program, (uint16_t)device);
     const char *name = r->trace->meta.name;
-    tp_str_add(&c->title, "%.*s%s: the heap at peak demand", (int)tp_text_bytes(name, TITLE_NAME),
-               name, tp_text_width(name) > TITLE_NAME ? "\xe2\x80\xa6" : "");
+    tp_str_add(&c->title, "%.*s%s: the heap at the trace peak",
+               (int)tp_text_bytes(name, TITLE_NAME), name,
+               tp_text_width(name) > TITLE_NAME ? "\xe2\x80\xa6" : "");
     if (r->facts->devices > 1)
         tp_str_add(&c->title, ", %s %u", tp_part_name(r->trace, "device", "memory space"), device);
-    tp_str_add(&c->about, "The program needs most, %s, ", tp_bytes(peak->bytes, false).s);
+    tp_str_add(&c->about, "Trace peak: %s requested, ", tp_bytes(peak->bytes, false).s);
     add_moment(&c->about, r, peak->event, peak->time_ns);
     tp_str_add(&c->about, ". All heaps share one scale.");
     tp_str_add(&c->description, "%s", tp_str_text(&c->about));
@@ -225,7 +226,7 @@ static uint32_t notes_of(const struct tp_heap_chart *c, const char *notes[3])
     if (c->count) {
         notes[count++] = "Each frame is a range of memory, or several small ones, in the order in "
                          "which they were got.";
-        notes[count++] = "What is too small to be seen by itself is drawn by kind, side by side.";
+        notes[count++] = "Blocks too small to see are drawn together, by kind.";
     }
     if (c->undrawn.length)
         notes[count++] = tp_str_text(&c->undrawn);

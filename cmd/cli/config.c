@@ -76,7 +76,7 @@ static int read_all(int fd, const char *path, char *text, size_t *size, struct t
         *size += (size_t)got;
     } while (got > 0 && *size <= TP_CONFIG_BYTES);
     if (*size > TP_CONFIG_BYTES)
-        return fail_file(err, path, "more than 64 KiB: this is no configuration file");
+        return fail_file(err, path, "more than 64 KiB: this is not a configuration file");
     return TP_OK;
 }
 

@@ -111,7 +111,7 @@ static int fail_section(struct reading *r, const char *name, size_t length)
             names[n++] = tp_commands[i]->name;
     snprintf(text, sizeof text, "%.*s", (int)(length < 60 ? length : 60), name);
     const char *near = tp_nearest(text, names);
-    int status = tp_fail(r->err, TP_EUSAGE, "section '%s' is no command", text);
+    int status = tp_fail(r->err, TP_EUSAGE, "section '%s' is not a command", text);
     if (near)
         tp_hint(r->err, status, "did you mean [%s]? 'tapool help' lists the commands", near);
     else
@@ -146,7 +146,7 @@ static int fail_from(struct reading *r, const struct tp_opt *row, enum tp_opt_fr
         return place(r, tp_config_fail_typed(command_of(row), row, r->err));
     if (from == TP_OPT_CALL)
         return place(
-            r, tp_fail(r->err, TP_EUSAGE, "option '%s' is for the command line alone", row->name));
+            r, tp_fail(r->err, TP_EUSAGE, "option '%s' is for the command line only", row->name));
     int status =
         value ? tp_fail(r->err, TP_EUSAGE,
                         "'%s' runs code from a file: a " TP_CONFIG_NAME " may not name it", value)
@@ -210,7 +210,7 @@ static int check_text(struct reading *r, const char *line, size_t length)
         unsigned char c = (unsigned char)line[i];
         if ((c >= 0x20 && c != 0x7f) || c == '\t')
             continue;
-        int status = tp_fail(r->err, TP_EUSAGE, "byte 0x%02x: this is no text", c);
+        int status = tp_fail(r->err, TP_EUSAGE, "byte 0x%02x: this is not text", c);
         return place(r, tp_hint(r->err, status, "a configuration file is text in UTF-8"));
     }
     return TP_OK;

@@ -174,7 +174,7 @@ struct tp_text tp_compare_estimate_text(const struct tp_compare_row *r, const st
 /* The 95% interval of the change, "[-35.1, -32.0] %"; "-" if there is none. */
 struct tp_text tp_compare_interval_text(const struct tp_compare_row *r, const struct tp_metric *m);
 
-/* The head of a metric's column in two lines: "peak" "reserved", or "" "ns per call". */
+/* The head of a metric's column in two lines: "peak" "reserved", or "" "ns/op". */
 struct tp_column tp_compare_heading(const struct tp_metric *m, const struct tp_compare_table *t);
 
 /* Fills `out` with the rows of a trace: the name of each row, and value and change for each column.
@@ -256,7 +256,7 @@ void tp_compare_print_remarks(const struct tp_compare *c, struct tp_page *page);
 void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *page);
 
 /* Which strategy to choose, and why. `text` gets the last line of a table: "Pick lru: ...", "Pick:
- * no difference that matters here", or "" if there is nothing to choose. Returns the row; NULL:
+ * no relevant difference", or "" if there is nothing to choose. Returns the row; NULL:
  * none, or a tie. */
 enum { TP_COMPARE_PICK = 512 };
 const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,

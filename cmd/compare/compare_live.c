@@ -71,7 +71,7 @@ static int name_sides(struct contest *k, const struct tp_compare_opts *o, struct
         return tp_fail(err, TP_EUSAGE, "at most %d strategies can be compared at once",
                        TP_COMPARE_SIDES);
     if (k->job.spec_count < 2)
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "one strategy compares with nothing"),
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "one strategy: nothing to compare"),
                        "name another with -s; 'tapool replay' shows one in detail");
     snprintf(k->first, sizeof k->first, "%s", k->job.specs[0].label);
     for (size_t i = 0; !status && i < k->job.spec_count; i++)
@@ -288,7 +288,7 @@ static int find_base(const struct contest *k, const char *name, size_t *base, st
     if (!name)
         return TP_OK;
     const char *near = tp_nearest(name, names);
-    int status = tp_fail(err, TP_EUSAGE, "--base '%s' is none of what is compared", name);
+    int status = tp_fail(err, TP_EUSAGE, "--base '%s' is not compared here", name);
     return near ? tp_hint(err, status, "did you mean '%s'?", near) : status;
 }
 

@@ -76,30 +76,30 @@ static void print_rounds_left(const void *of, struct tp_page *page)
         left |=
             tp_metric_is_timed(c->columns[m]) && !tp_compare_page_has_rounds(p->page, p->index, m);
     if (left)
-        tp_page_put(page, 0, "Not of every figure: too many values for a page.");
+        tp_page_put(page, 0, "Not of all figures: too many values for a page.");
 }
 
 static const struct tp_html_section trace_sections[] = {
     {.id = "answer",
-     .title = "Which strategy",
+     .title = "Strategies",
      .pick = print_pick,
      .print = print_table,
      .write = write_rows_left},
     {.id = "changes",
-     .title = "Changes against the base",
-     .view = "The change of each figure against the base, with its 95% interval",
+     .title = "Changes vs the base",
+     .view = "Change of each figure vs the base, with its 95% CI",
      .there = has_changes},
     {.id = "values",
-     .title = "The values themselves",
-     .view = "Each figure of each strategy, from 0, with its 95% interval where it has one",
+     .title = "Values",
+     .view = "Each figure of each strategy, from 0, with its 95% CI",
      .there = has_columns},
     {.id = "memory",
      .title = "Memory over time",
-     .view = "Memory over time: what the program requested, and what each strategy reserved",
+     .view = "Memory over time: requested, and reserved by each strategy",
      .there = has_memory},
     {.id = "rounds",
-     .title = "Round by round",
-     .view = "The time of each strategy in each round: a drift or an outlier is seen here",
+     .title = "Rounds",
+     .view = "Time of each strategy in each round: shows drift and outliers",
      .print = print_rounds_left,
      .there = has_rounds},
 };
@@ -162,8 +162,8 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 static const struct tp_html_section last_sections[] = {
     {.id = "means", .title = "Geometric means", .print = print_means, .there = has_means},
     {.id = "remarks", .title = "Warnings and notes", .print = print_remarks, .there = has_remarks},
-    {.id = "origin", .title = "Where it was measured", .print = print_origin},
-    {.id = "settings", .title = "Every figure", .write = write_settings},
+    {.id = "origin", .title = "Machine", .print = print_origin},
+    {.id = "settings", .title = "All figures", .write = write_settings},
 };
 
 /* ---- the page ---- */
@@ -187,7 +187,7 @@ static int write_trace(const struct tp_compare_page *p, size_t index, size_t fir
 static int write_articles(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_compare_page *p = of;
-    const struct tp_html_article last = {.title = "How this was compared",
+    const struct tp_html_article last = {.title = "Method",
                                          .sections = last_sections,
                                          .section_count =
                                              sizeof last_sections / sizeof *last_sections,

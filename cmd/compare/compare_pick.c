@@ -104,8 +104,8 @@ static struct tp_choice choice_of(const struct tp_compare_row *r, bool resident,
                               .min_capacity = value_of(r, "min_capacity"),
                               .peak = value_of(r, resident ? "total_resident" : "peak_reserved"),
                               .calls_first =
-                                  value_of(r, "source_calls.get") + value_of(r, "source_calls.put"),
-                              .calls_later = value_of(r, "source_calls.warm_calls"),
+                                  value_of(r, "driver_calls.get") + value_of(r, "driver_calls.put"),
+                              .calls_later = value_of(r, "driver_calls.warm_calls"),
                               .ns = value_of(r, time->name),
                               .low = NAN,
                               .high = NAN};

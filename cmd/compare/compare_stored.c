@@ -73,8 +73,9 @@ static int choose_base(struct tp_compare_table *t, const char *name, struct tp_e
         base++;
     if (base == t->count)
         return tp_hint(err,
-                       tp_fail(err, TP_EUSAGE, "--base '%s' is no strategy that %s was replayed by",
-                               name, t->name),
+                       tp_fail(err, TP_EUSAGE,
+                               "--base '%s' is not a strategy that %s was replayed by", name,
+                               t->name),
                        "the first of those that are is '%.100s'", t->rows[0].label);
     int status = TP_OK;
     for (size_t r = 0; r < t->count; r++) {
@@ -95,7 +96,7 @@ static void drop_lonely(struct tp_compare *c)
             c->tables[kept++] = c->tables[t];
             continue;
         }
-        tp_compare_note(c, "%s was replayed by %s alone: nothing to compare it with",
+        tp_compare_note(c, "%s was replayed by %s only: nothing to compare it with",
                         c->tables[t].name, c->tables[t].rows[0].label);
         free(c->tables[t].rows[0].label);
         free(c->tables[t].rows);
@@ -117,7 +118,7 @@ static int match_inside(const struct tp_stored *file, const char *base, struct t
         drop_lonely(c);
     if (!status && !c->count)
         return tp_hint(err,
-                       tp_fail(err, TP_EINPUT, "%s holds one strategy a trace: nothing to compare",
+                       tp_fail(err, TP_EINPUT, "%s has one strategy per trace: nothing to compare",
                                file->path),
                        "name a second result, or replay with several -s");
     for (size_t t = 0; !status && t < c->count; t++)
@@ -209,7 +210,7 @@ static void note_differences(struct tp_compare *c, const struct tp_compare_row *
 
 static void note_alone(const struct match *m, size_t file, const struct tp_record *run)
 {
-    tp_compare_note(m->c, "%.60s by %.60s on %.40s is in %.60s alone", run->trace_name, run->label,
+    tp_compare_note(m->c, "%.60s by %.60s on %.40s is in %.60s only", run->trace_name, run->label,
                     run->source, m->files[file].path + m->c->common);
 }
 
@@ -269,7 +270,7 @@ static int fail_nothing(const struct match *m, struct tp_err *err)
     const struct tp_stored *a = &m->files[m->base], *b = &m->files[m->base ? 0 : 1];
     const struct tp_record *x = NULL, *y = NULL;
     if (!a->count || !b->count)
-        return tp_fail(err, TP_EINPUT, "%s holds no result", a->count ? b->path : a->path);
+        return tp_fail(err, TP_EINPUT, "%s has no result", a->count ? b->path : a->path);
     find_nearest(a, b, &x, &y);
     int status = tp_fail(
         err, TP_EINPUT,
@@ -310,7 +311,7 @@ static int match_files(struct match *m, const char *base, struct tp_err *err)
     while (base && m->base < m->count && strcmp(m->files[m->base].path, base) != 0)
         m->base++;
     if (m->base == m->count)
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "--base '%s' is none of the files", base),
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "--base '%s' is not one of the files", base),
                        "of several results it is one of the files: --base %.200s",
                        m->files[0].path);
     m->used = calloc(m->count, sizeof *m->used);
@@ -398,7 +399,7 @@ int tp_compare_read(const struct tp_compare_opts *o, char *const *words, size_t 
             tp_compare_note(c, "%.80s is partial: its replay was interrupted", files[i].path);
     }
     if (!status && cells > CELLS_MAX)
-        return tp_fail(err, TP_EINPUT, "over %d results are more than one comparison", CELLS_MAX);
+        return tp_fail(err, TP_EINPUT, "over %d results: too many for one comparison", CELLS_MAX);
     if (status)
         return status;
     c->common = common_folders(files, count);

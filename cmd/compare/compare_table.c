@@ -182,18 +182,18 @@ int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bo
                                        "blocked",       "alloc.p99",      NULL};
     static const char *const real[] = {"total_resident", "wall_ns_per_op", "ns_per_op", "waited",
                                        "blocked",        "alloc.p99",      NULL};
-    static const char *const device[] = {"peak_reserved", "min_capacity", "source_calls.get",
+    static const char *const device[] = {"peak_reserved", "min_capacity", "driver_calls.get",
                                          "ns_per_op", NULL};
     static const char *const picks[] = {"peak_reserved",
                                         "total_resident",
                                         "min_capacity",
-                                        "source_calls.get",
-                                        "source_calls.put",
-                                        "reuse",
+                                        "driver_calls.get",
+                                        "driver_calls.put",
+                                        "hit_rate",
                                         "failed_allocations",
                                         "ns_per_op",
                                         "wall_ns_per_op",
-                                        "source_calls.warm_calls",
+                                        "driver_calls.warm_calls",
                                         NULL};
     for (size_t i = 0; i < names->count; i++) {
         const struct tp_metric *m = tp_metric_find(names->items[i], err);
@@ -650,8 +650,8 @@ static int fail_met(const struct tp_condition *c, const struct tp_compare_table 
     if (!c->relative)
         return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s%s%s", c->text, t->name, name.s, value.s,
                        strcasecmp(c->text, "oom") ? "" : " failed allocations", others);
-    return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s against %s of %s, %s%s%s", c->text, t->name,
-                   name.s, value.s,
+    return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s vs %s of %s, %s%s%s", c->text, t->name, name.s,
+                   value.s,
                    tp_metric_text(c->metric, was->cells[index_of(c->metric)].value, false).s,
                    tp_compare_name(was).s, change.s, not_exact, others);
 }

@@ -28,10 +28,9 @@ static void print_few_rounds(const struct tp_compare *c, const struct tp_compare
     if (!t->rounds_needed)
         return;
     tp_page_dim(page, INDENT,
-                "%u rounds are too few for %s to show anything: p cannot get below "
-                "%.2g. From %zu rounds on it can: --rounds %zu",
-                c->rounds, tp_plural(t->tests, "test").s, t->least_p, t->rounds_needed,
-                t->rounds_needed);
+                "%u rounds are too few for %s: p cannot be below "
+                "%.2g. Use --rounds %zu or more",
+                c->rounds, tp_plural(t->tests, "test").s, t->least_p, t->rounds_needed);
 }
 
 static void print_failures(const struct tp_compare_table *t, struct tp_page *page)
@@ -50,7 +49,7 @@ static void print_failures(const struct tp_compare_table *t, struct tp_page *pag
         else if (initial > all)
             initial = all;
         tp_report_failed(initial, TP_NONE, all - initial, TP_NONE, what, sizeof what);
-        tp_page_more(page, INDENT + 2, ", %s failed; its times compare with nothing", what);
+        tp_page_more(page, INDENT + 2, ", %s failed; its times are not compared", what);
         tp_page_line(page);
     }
 }
@@ -71,7 +70,7 @@ static void print_cold(const struct tp_compare_table *t, struct tp_page *page)
     for (size_t r = 0; !all && r < t->count; r++) {
         if (t->rows[r].cold)
             tp_page_dim(page, INDENT,
-                        "%s: one replay took longer than --min-time, so its times are cold ones",
+                        "%s: one replay took longer than --min-time, so its times are cold",
                         tp_compare_name(&t->rows[r]).s);
     }
     if (all)
@@ -150,7 +149,7 @@ static void print_stored_head(const struct tp_compare_table *t, struct tp_page *
     tp_page_side(page, t->name, note);
     tp_page_at(page, note, "%s, replayed on %s", tp_stored_events(t->run).s, t->run->source);
     if (!strcmp(t->run->scope, "strategy"))
-        tp_page_more(page, note, ": times are the strategy's own work, none of the %s's is in them",
+        tp_page_more(page, note, ": CPU time of the strategy, without the %s",
                      tp_compare_callee(t->run));
     tp_page_line(page);
 }
@@ -190,9 +189,9 @@ static void print_below_means(const struct tp_compare *c, size_t columns, struct
             untested |= c->means[r].untested[metric];
         }
     if (untested)
-        tp_page_dim(page, INDENT, "( ) of changes some of which were not tested");
+        tp_page_dim(page, INDENT, "( ) includes changes that were not tested");
     if (few)
-        tp_page_dim(page, INDENT, "(N): over so many, where both are known and above 0");
+        tp_page_dim(page, INDENT, "(N): over N traces, where both are known and above 0");
 }
 
 /* Prints the geometric mean of each strategy's ratios to the base, over the traces in which both
@@ -300,7 +299,7 @@ static void print_warnings(const struct tp_compare *c, struct tp_page *page)
                 continue;
             list_likewise(c, n, warning->name, others, sizeof others);
             tp_page_warning(page, 0, warning->name, "%s%s%s%s", warning->value,
-                            *others ? " Likewise: " : "", others, *others ? "." : "");
+                            *others ? " Also: " : "", others, *others ? "." : "");
         }
 }
 

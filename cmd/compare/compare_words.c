@@ -45,7 +45,7 @@ const char *tp_compare_callee(const struct tp_record *run)
 struct tp_column tp_compare_heading(const struct tp_metric *m, const struct tp_compare_table *t)
 {
     if (!strcmp(t->run->scope, "strategy") && tp_metric_is_ns_per_op(m))
-        return (struct tp_column){.head = {"strategy time", "ns per call"}, .to = TP_TO_MARKDOWN};
+        return (struct tp_column){.head = {"strategy time", "ns/op"}, .to = TP_TO_MARKDOWN};
     if (!strcmp(m->name, "peak_reserved") && !strncmp(t->run->source, "host", 4))
         return (struct tp_column){.head = {"address", "space"}, .to = TP_TO_MARKDOWN};
     return tp_metric_heading(m, tp_compare_callee(t->run));
@@ -55,7 +55,7 @@ struct tp_column tp_compare_heading(const struct tp_metric *m, const struct tp_c
 
 bool tp_compare_flattered(const struct tp_compare_row *r)
 {
-    const struct tp_metric *reuse = tp_metric_find("reuse", NULL);
+    const struct tp_metric *reuse = tp_metric_find("hit_rate", NULL);
     double share = tp_record_total(r->run, reuse);
     if (isnan(share)) /* an older tapool did not write the weights of several devices */
         share = tp_record_value(r->run, reuse, 0);
@@ -163,12 +163,12 @@ struct tp_text tp_compare_interval_text(const struct tp_compare_row *r, const st
     return tp_text_of("%s%%", tp_signed_interval(cell->change_low, cell->change_high).s);
 }
 
-const char *const tp_mark_words[TP_MARKS] = {[TP_MARK_NONE] = "compares with nothing",
+const char *const tp_mark_words[TP_MARKS] = {[TP_MARK_NONE] = "is not compared",
                                              [TP_MARK_BASE] = "the base",
                                              [TP_MARK_EXACT] = "exact",
                                              [TP_MARK_REPORTED] = "reported, not exact",
-                                             [TP_MARK_SHOWN] = "a difference is shown",
-                                             [TP_MARK_SAME] = "no difference shown",
+                                             [TP_MARK_SHOWN] = "a difference is detected",
+                                             [TP_MARK_SAME] = "no difference detected",
                                              [TP_MARK_UNTESTED] = "not tested"};
 
 /* ---- tables ---- */
@@ -287,27 +287,28 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
                        const char *lines[TP_COMPARE_LEGEND + 1])
 {
     const char *untested =
-        "( ) not tested: cold beside steady times, or what varies too much (mean, max)";
+        "( ) not tested: cold vs steady times, or figures that vary too much (mean, max)";
     if (!c->live)
-        untested = "( ) not tested: times of results that were not measured in turn cannot show "
+        untested = "( ) not tested: results were not interleaved, so their times cannot show "
                    "small differences";
     else if (c->all)
-        untested = "( ) not tested: cold beside steady times, what varies too much (mean, max), or "
-                   "what stands here by -v and not by --metric";
+        untested =
+            "( ) not tested: cold vs steady times, figures that vary too much (mean, max), or "
+            "what stands here by -v and not by --metric";
     const struct {
         occurs_fn *occurs;
         const char *line;
     } legend[] = {
-        {has_same, "~ no difference shown (p >= 0.01 after Holm, or under 5%)"},
+        {has_same, "~ no difference detected (p >= 0.01 after Holm, or below 5%)"},
         {has_untested, untested},
-        {has_bound, "<=10, ~30: within one or a few steps of this clock, which compare with "
+        {has_bound, "<=10, ~30: within one or a few steps of this clock: not compared"
                     "nothing"},
-        {system_flatters, "(a) over half of the allocations go to the system, whose cost is not "
+        {system_flatters, "(a) over half of the allocations call the system, whose time is not "
                           "simulated"},
-        {driver_flatters, "(a) over half of the allocations go to the driver, whose cost is not "
+        {driver_flatters, "(a) over half of the allocations call the driver, whose time is not "
                           "simulated"},
-        {tp_compare_drowned, "(c) no more than tapool's own share, which is taken off"},
-        {is_informative, "(i) by a real allocator's own statistics, or a real device's answers: "
+        {tp_compare_drowned, "(c) not above the replay overhead, which is subtracted"},
+        {is_informative, "(i) from the allocator's own statistics or the device driver: "
                          "not exact"},
         {has_resident, "Total resident: private memory, blocks written, and RSS added by a "
                        "library at start"},
@@ -317,7 +318,7 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
         {has_waited, TP_WAITED_NOTE},
         {has_blocked, TP_BLOCKED_NOTE},
         {lacks_speedup, TP_NEVER_ALONE_NOTE},
-        {has_sum, "Bytes and counts are sums over the devices, shares those of the sums"},
+        {has_sum, "Bytes and counts are sums over the devices; shares are of the sums"},
     };
     size_t count = 0;
     for (size_t i = 0; i < sizeof legend / sizeof *legend; i++) {

@@ -3,7 +3,7 @@
 #include "cmd/ui/text.h"
 
 static const char without_gpu[] = "device traces replay on --source virtual: memory and counts are "
-                                  "exact, the driver's time is not in them";
+                                  "exact, driver time is not measured";
 
 static const char *const names[TP_DOCTOR_GPUS] = {
     "gpu0", "gpu1", "gpu2",  "gpu3",  "gpu4",  "gpu5",  "gpu6",  "gpu7",

@@ -13,10 +13,11 @@
 static void check_build(struct tp_doctor *d)
 {
     bool release = !strcmp(TAPOOL_BUILD, "release");
-    tp_doctor_add(d, "build", tp_limit_if(!release),
-                  "memory is exact, times are not those of a release build: cmake --preset release "
-                  "&& cmake --build --preset release",
-                  "%s, %s", TAPOOL_BUILD, TAPOOL_COMPILER);
+    tp_doctor_add(
+        d, "build", tp_limit_if(!release),
+        "memory is exact, times do not compare with a release build: cmake --preset release "
+        "&& cmake --build --preset release",
+        "%s, %s", TAPOOL_BUILD, TAPOOL_COMPILER);
 }
 
 /* ---- the processor ---- */
@@ -32,9 +33,8 @@ static void check_cores(struct tp_doctor *d)
 {
     d->cores_allowed = tp_machine_cores_allowed();
     tp_doctor_add(d, "cores", tp_limit_if(d->cores_allowed == 1),
-                  "whatever else runs on this core is in the times",
-                  "%s online, %s allowed to tapool", tp_count(d->machine.cores).s,
-                  tp_count(d->cores_allowed).s);
+                  "other work on this core adds to the times", "%s online, %s allowed to tapool",
+                  tp_count(d->machine.cores).s, tp_count(d->cores_allowed).s);
 }
 
 static bool has_word(const char *text, const char *word)
@@ -61,8 +61,8 @@ static void check_clock(struct tp_doctor *d)
         d->clock.name, tp_digits(d->clock.step_ns).s, tp_digits(d->clock.stamp_ns).s);
     if (coarse)
         tp_doctor_advise(c,
-                         "single calls below 10 steps (%s ns) read as bounds, such as <=%.0f or "
-                         "~%.0f; ns per call, over whole replays, is not limited by it",
+                         "single calls below 10 steps (%s ns) read as <=%.0f or "
+                         "~%.0f; ns/op is not limited by this",
                          tp_digits(10 * d->clock.step_ns).s, d->clock.step_ns,
                          3 * d->clock.step_ns);
 }
@@ -81,9 +81,9 @@ static void check_counter(struct tp_doctor *d)
                    source, sizeof source);
     bool invariant = has_word(flags, "constant_tsc") && has_word(flags, "nonstop_tsc");
     tp_doctor_add(d, "counter", tp_limit_if(!invariant),
-                  "the unit of all times may change with the processor's frequency",
-                  "the TSC %s; the kernel's clock is %s",
-                  invariant ? "keeps its rate and does not stop" : "is not called invariant",
+                  "the unit of all times may change with the CPU frequency",
+                  "TSC %s; kernel clock: %s",
+                  invariant ? "is invariant and does not stop" : "is not called invariant",
                   source[0] ? source : "unknown");
 }
 
@@ -99,7 +99,7 @@ static void check_frequency(struct tp_doctor *d)
         on = boost[0] == '1';
     if (!known) {
         tp_doctor_add(d, "frequency", TP_VERDICT_MISSING,
-                      "usual in virtual machines: whether the frequency changes cannot be seen; "
+                      "usual in virtual machines; frequency changes are not visible: "
                       "compare times within one run",
                       "no governor can be read");
         return;
@@ -107,7 +107,7 @@ static void check_frequency(struct tp_doctor *d)
     bool steady = !strcmp(governor, "performance") && !on;
     const char *turbo = on ? ", turbo on" : ", turbo off";
     tp_doctor_add(d, "frequency", tp_limit_if(!steady),
-                  "times change with the frequency; for steadier ones: governor performance "
+                  "times change with the frequency; to reduce noise: governor performance "
                   "(cpupower frequency-set -g performance), turbo off",
                   "governor %s%s", governor, boost[0] ? turbo : "");
 }
@@ -123,7 +123,7 @@ static void check_load(struct tp_doctor *d)
     }
     double load = d->load = strtod(text, NULL);
     tp_doctor_add(d, "load", tp_limit_if(load >= MUCH_LOAD),
-                  "something else is running: times will be noisy; compare within one run, or wait",
+                  "other processes are running: times are noisy; compare within one run, or wait",
                   "1-minute load %.2f on %s", load, tp_plural(d->machine.cores, "core").s);
 }
 
@@ -145,8 +145,8 @@ static void check_virtual(struct tp_doctor *d)
     if (machine)
         seen = "virtual machine";
     tp_doctor_add(d, "isolation", tp_limit_if(machine),
-                  "neighbours on the same host are in the times and cannot be seen from here",
-                  "%s%s%s", seen, machine && container ? ", " : "", container ? "container" : "");
+                  "other guests of the same host add noise and are not visible here", "%s%s%s",
+                  seen, machine && container ? ", " : "", container ? "container" : "");
 }
 
 /* Reads the memory limit of cgroup v2, else of v1. Without a limit v2 has a word there, which makes
@@ -170,8 +170,7 @@ static void check_group(struct tp_doctor *d)
     bool throttled =
         tp_doctor_line(d, "/sys/fs/cgroup/cpu.max", "", quota, sizeof quota) && quota[0] != 'm';
     if (!limited && !throttled) {
-        tp_doctor_add(d, "cgroup", TP_VERDICT_OK, NULL,
-                      "no limit of memory or processor time was seen");
+        tp_doctor_add(d, "cgroup", TP_VERDICT_OK, NULL, "no limit of memory or CPU time");
         return;
     }
     char bytes[64] = "no limit of memory", time[128] = "no limit of processor time";
@@ -180,7 +179,7 @@ static void check_group(struct tp_doctor *d)
     if (throttled)
         snprintf(time, sizeof time, "processor time '%s' us", quota);
     tp_doctor_add(d, "cgroup", TP_VERDICT_LIMIT,
-                  throttled ? "a process that has used up its time is stopped for a while: the "
+                  throttled ? "a process that used its CPU time is paused: the "
                               "slowest calls and the drift between replays come from that"
                             : "host traces whose peak comes near it end this process: replay them "
                               "with --source virtual",

@@ -30,7 +30,7 @@ static void advise_counters(const struct tp_doctor *d, struct tp_doctor_check *c
                          "(kernel.perf_event_paranoid is %s)",
                          known ? level : "unknown");
     else
-        tp_doctor_advise(c, "this kernel shows no such counter, as in many virtual machines; "
+        tp_doctor_advise(c, "this kernel has no such counter, as in many virtual machines; "
                             "valgrind --tool=callgrind counts instructions without one");
 }
 
@@ -66,7 +66,7 @@ static void check_valgrind(struct tp_doctor *d)
                          "it may not work: %s", v.reason);
     else
         tp_doctor_add(d, "valgrind", TP_VERDICT_MISSING,
-                      "it counts instructions, which do not depend on what else runs", "%s",
+                      "it counts instructions, which other processes do not change", "%s",
                       v.reason);
 }
 

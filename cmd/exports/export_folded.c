@@ -26,7 +26,7 @@ static int write_folded(const void *of, FILE *out, struct tp_err *err)
     bool several = tp_results_of_trace(r->results, r->planned) < r->planned;
     int status = TP_OK;
     if (r->partial)
-        return tp_fail(err, TP_ESTOP, "interrupted before it was known who holds the memory");
+        return tp_fail(err, TP_ESTOP, "interrupted before live memory by site was known");
     for (size_t i = 0; !status && i < r->count;
          i += tp_results_of_trace(&r->results[i], r->count - i)) {
         const struct tp_result *result = &r->results[i];

@@ -23,36 +23,18 @@ const char *const tp_family_names[TP_FAMILIES] = {
     "option", "instability", "failures", "memory", "calls", "time",
 };
 
-/* Words for the figures that can represent their family, best representative first. Figures without
- * a row are shown by name and change. */
-static const struct speech {
-    const char *metric;
-    struct cause_words {
-        /* Words before the change, words after it, and words after a change of 1 (NULL: `behind`).
-         */
-        const char *before, *behind, *one;
-    } worse, better;
-} speeches[] = {
-    {"peak_reserved", {"holds", "more memory", NULL}, {"holds", "less memory", NULL}},
-    {"min_capacity", {"needs", "more memory", NULL}, {"needs", "less memory", NULL}},
-    {"end_reserved", {"keeps", "more memory", NULL}, {"keeps", "less memory", NULL}},
-    {"source_calls.get",
-     {"makes", "more calls to the", "more call to the"},
-     {"makes", "fewer calls to the", "fewer call to the"}},
-    {"failed_allocations",
-     {"fails", "more allocations", "more allocation"},
-     {"fails", "fewer allocations", "fewer allocation"}},
-    {"ns_per_op", {"is", "slower", NULL}, {"takes", "less time", NULL}},
-    {"instructions", {"takes", "more instructions", NULL}, {"takes", "fewer instructions", NULL}},
-};
-enum { SPEECHES = sizeof speeches / sizeof *speeches };
+/* The figures that represent their family, best first; then all others in their order. */
+static const char *const leads[] = {"peak_reserved",    "min_capacity",       "end_reserved",
+                                    "driver_calls.get", "failed_allocations", "ns_per_op",
+                                    "instructions"};
+enum { LEADS = sizeof leads / sizeof *leads };
 
 static size_t rank_of(const struct tp_finding *f)
 {
-    for (size_t i = 0; f->metric && i < SPEECHES; i++)
-        if (!strcmp(speeches[i].metric, f->metric->name))
+    for (size_t i = 0; f->metric && i < LEADS; i++)
+        if (!strcmp(leads[i], f->metric->name))
             return i;
-    return SPEECHES + (f->metric ? (size_t)(f->metric - tp_metrics) : 0);
+    return LEADS + (f->metric ? (size_t)(f->metric - tp_metrics) : 0);
 }
 
 static enum tp_family own_family(const struct tp_finding *f)
@@ -163,41 +145,14 @@ void tp_gate_group(struct tp_gate *g, struct tp_moved *moved, struct tp_cause *c
 
 /* ---- words ---- */
 
-/* Who answers the calls of the source: the system for host memory, a driver for a device. */
-static const char *callee(const struct tp_finding *f)
-{
-    bool host = !f->cell || !strncmp(f->cell->source, "host", 4);
-    if (strncmp(f->metric->name, "source_calls", 12))
-        return "";
-    return host ? " system" : " driver";
-}
-
-/* Whether a row of `speeches` words the change; otherwise the figure is shown by name. */
-static bool has_speech(const struct tp_cause *c)
-{
-    struct tp_text change = tp_finding_plain_change(c->lead);
-    bool sign = (change.s[0] == '+' || change.s[0] == '-') && change.s[1];
-    return c->family != TP_FAMILY_OPTION && c->family != TP_FAMILY_INSTABILITY && sign &&
-           !c->lead->device && rank_of(c->lead) < SPEECHES;
-}
-
 struct tp_gate_line tp_cause_text(const struct tp_cause *c)
 {
     const struct tp_finding *f = c->lead;
     struct tp_text change = tp_finding_plain_change(f);
     struct tp_gate_line line = {""};
-    bool worse = f->verdict == TP_REGRESSION;
-    if (has_speech(c)) {
-        const struct speech *s = &speeches[rank_of(f)];
-        const struct cause_words *w = worse ? &s->worse : &s->better;
-        bool one = w->one && !strcmp(change.s + 1, "1");
-        tp_gate_add(&line, "%s %s %s%s", w->before, change.s + 1, one ? w->one : w->behind,
-                    callee(f));
-    } else {
-        tp_gate_add(&line, "%s", tp_finding_name(f).s);
-        if (change.s[0] && c->family != TP_FAMILY_INSTABILITY)
-            tp_gate_add(&line, " %s", change.s);
-    }
+    tp_gate_add(&line, "%s", tp_finding_name(f).s);
+    if (change.s[0] && c->family != TP_FAMILY_INSTABILITY)
+        tp_gate_add(&line, " %s", change.s);
     if (tp_finding_is_paired(f))
         tp_gate_add(&line, " (paired)");
     return line;
@@ -205,14 +160,8 @@ struct tp_gate_line tp_cause_text(const struct tp_cause *c)
 
 struct tp_gate_line tp_cause_values(const struct tp_cause *c)
 {
-    const struct tp_finding *f = c->lead;
-    struct tp_gate_line line = {""};
-    if (c->family == TP_FAMILY_INSTABILITY)
-        return tp_finding_note(f);
-    if (has_speech(c))
-        tp_gate_add(&line, "%s ", tp_finding_name(f).s);
-    tp_gate_add(&line, "%s", tp_finding_values(f).s);
-    return line;
+    return c->family == TP_FAMILY_INSTABILITY ? tp_finding_note(c->lead)
+                                              : tp_finding_values(c->lead);
 }
 
 struct tp_gate_line tp_cause_rule(const struct tp_cause *c)
@@ -238,19 +187,19 @@ struct tp_gate_line tp_cause_folded(const struct tp_cause *c)
                     noted ? "" : tp_finding_change(f).s);
     }
     if (c->count > FOLDED + 1)
-        tp_gate_add(&line, " and %s more", tp_count(c->count - FOLDED - 1).s);
+        tp_gate_add(&line, ", %s more", tp_count(c->count - FOLDED - 1).s);
     return line;
 }
 
 struct tp_gate_line tp_cause_sentence(const struct tp_gate *g, const struct tp_cause *c)
 {
     struct tp_gate_line line = tp_gate_cell_text(g, c->lead->cell);
-    tp_gate_add(&line, "%s %s%s ", has_speech(c) ? "" : ":", tp_cause_text(c).s,
+    tp_gate_add(&line, ": %s%s ", tp_cause_text(c).s,
                 c->family == TP_FAMILY_INSTABILITY ? "" : ":");
     tp_gate_add(&line, "%s", tp_cause_values(c).s);
     if (tp_cause_rule(c).s[0])
         tp_gate_add(&line, ", %s", tp_cause_rule(c).s);
     if (c->count > 1)
-        tp_gate_add(&line, "; with it %s", tp_cause_folded(c).s);
+        tp_gate_add(&line, "; also %s", tp_cause_folded(c).s);
     return line;
 }

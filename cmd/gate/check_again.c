@@ -17,7 +17,7 @@ static bool is_asked(const struct tp_check *k, enum tp_class metric_class)
     return metric_class == TP_CLASS_NOISY || tp_check_requires(k, metric_class);
 }
 
-/* Fails if a class that was asked for cannot be checked: it could not raise a false alarm, and the
+/* Fails if a class that was selected cannot be checked: it could not raise a false alarm, and the
  * tally would look better than it is. */
 static int check_once(struct tp_check *k, uint64_t seed, struct tp_err *err)
 {

@@ -103,7 +103,7 @@ void tp_check_base_build(const char *base, const char *now, char *text, size_t s
     for (size_t i = 1; i + start <= b && i + start <= n && base[b - i] == now[n - i]; i++)
         if (base[b - i] == ',')
             end = i;
-    snprintf(text, size, "the base is built otherwise: %.*s, not %.*s",
+    snprintf(text, size, "the base has another build: %.*s, not %.*s",
              (int)(b - start - end > 150 ? 150 : b - start - end), base + start,
              (int)(n - start - end > 150 ? 150 : n - start - end), now + start);
 }

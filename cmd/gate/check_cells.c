@@ -263,8 +263,8 @@ static int check_path(const struct tp_check *k, const char *path, struct tp_err 
     if (!is_there(path))
         return fail_missing(k, path, err);
     return is_file(path) ? TP_OK
-                         : tp_fail(err, TP_EINPUT, "the trace '%s' of %s is no regular file", path,
-                                   k->baseline.file);
+                         : tp_fail(err, TP_EINPUT, "the trace '%s' of %s is not a regular file",
+                                   path, k->baseline.file);
 }
 
 static int skip_cell(struct tp_check *k, const struct tp_baseline_cell *c, const char *why)
@@ -364,7 +364,7 @@ static int fail_unused(const struct tp_check *k, const char *what, const char *n
 {
     char command[2 * TP_ERR_TEXT];
     int status = tp_fail(err, TP_EUSAGE, "%s has no cell of the %s '%s'%s", k->baseline.file, what,
-                         name, narrowed ? " that was asked for" : "");
+                         name, narrowed ? " that was selected" : "");
     if (lacks_a_trace(k))
         return hint_trace(status, err);
     tp_check_update_command(k, trace, strategy, command, sizeof command);
@@ -394,7 +394,7 @@ static int check_used(const struct tp_check *k, struct wanted *list, struct tp_e
     }
     if (k->gate.cell_count || k->missing)
         return TP_OK;
-    return tp_fail(err, TP_EUSAGE, "%s has no cell that was asked for", k->baseline.file);
+    return tp_fail(err, TP_EUSAGE, "%s has no selected cell", k->baseline.file);
 }
 
 static int select_held(struct tp_check *k, struct tp_err *err)
@@ -498,11 +498,12 @@ static int define_trace(struct tp_check *k, const char *path, struct tp_err *err
     struct tp_gate_cell cell = {0};
     if (k->o->update && !strcmp(path, "-"))
         return tp_fail(err, TP_EUSAGE,
-                       "a baseline cannot name standard input: it is gone after this");
+                       "a baseline cannot name standard input: it can be read only once");
     if (k->o->update && is_there(path) && !is_file(path))
-        return tp_fail(err, TP_EUSAGE,
-                       "a baseline cannot name '%s': it is no regular file, and gone after this",
-                       path);
+        return tp_fail(
+            err, TP_EUSAGE,
+            "a baseline cannot name '%s': it is not a regular file and can be read only once",
+            path);
     int status = tp_check_prepare(k, path, &cell.prepared, err);
     for (size_t s = 0; !status && s < k->o->strategies.count; s++)
         status = define_given(k, k->o->strategies.items[s], cell, err);

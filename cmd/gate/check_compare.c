@@ -197,7 +197,7 @@ static int add_inexact(const struct tp_baseline_cell *held, const struct tp_gate
                            .base = v->value,
                            .now = NAN,
                            .change = NAN};
-    snprintf(f.note, sizeof f.note, "memory is no longer exact here; the baseline holds %zu values",
+    snprintf(f.note, sizeof f.note, "memory is not exact here; the baseline has %zu values",
              held->value_count);
     return tp_findings_add(out, &f, NULL);
 }

@@ -93,7 +93,7 @@ static int find_base(const struct tp_check *k, struct counting *d, size_t cell,
     if (live)
         tp_check_gap_base(&d->gaps, cell, &why);
     else if (!held || !held->fingerprint)
-        tp_check_gap(&d->gaps, cell, "the baseline holds none");
+        tp_check_gap(&d->gaps, cell, "the baseline has none");
     else
         tp_check_gap(&d->gaps, cell,
                      "the baseline's are of another build, compiler, libc or counter");

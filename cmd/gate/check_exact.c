@@ -124,12 +124,12 @@ static int check_answer(const struct tp_check *k, const struct tp_gate_cell *c,
     const struct tp_prepared *t = &k->traces[c->prepared];
     if (strcmp(r->hash, t->hash))
         return tp_fail(err, TP_EINPUT,
-                       "%.120s: the tapool that was measured reads another program: %s with %s, "
+                       "%.120s: the measured tapool reads another program: %s with %s, "
                        "not %s with %s events",
                        c->path, r->hash, tp_stored_events(r).s, t->hash, tp_count(t->events).s);
-    return r->usage ? TP_OK
-                    : tp_fail(err, TP_EIO, "%.120s: the tapool that was measured gave no memory",
-                              c->path);
+    return r->usage
+               ? TP_OK
+               : tp_fail(err, TP_EIO, "%.120s: the measured tapool reported no memory", c->path);
 }
 
 /* Whether the checks of --verify are cheap enough. On the host they write to every block, at least
@@ -235,7 +235,7 @@ static void describe(const struct tp_check *k, const struct gaps *gaps,
     if (metric_class->checked) {
         tp_check_gaps_describe(k, &gaps->unheld, metric_class);
         if (gaps->unheld.cells)
-            snprintf(metric_class->how, sizeof metric_class->how, "--update takes them in");
+            snprintf(metric_class->how, sizeof metric_class->how, "--update adds them");
         return;
     }
     if (gaps->varies)
@@ -243,7 +243,7 @@ static void describe(const struct tp_check *k, const struct gaps *gaps,
                  "the memory of '%.60s' varies by itself: a real allocator or device", gaps->who);
     else
         snprintf(metric_class->reason, sizeof metric_class->reason,
-                 "the baseline holds no value of it");
+                 "the baseline has no value for it");
 }
 
 int tp_check_exact(struct tp_check *k, struct tp_err *err)

@@ -202,7 +202,7 @@ static int check_library(struct tp_check *k, struct tp_err *err)
                  "vs %.90s, resident in %u pairs", k->o->base_lib, l.pairs);
     else
         snprintf(metric_class->reason, sizeof metric_class->reason,
-                 "the kernel tells neither resident nor mapped memory here");
+                 "the kernel reports neither resident nor mapped memory here");
     return status;
 }
 

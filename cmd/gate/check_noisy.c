@@ -196,7 +196,7 @@ static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *er
     tp_check_gaps_describe(k, &n->gaps, metric_class);
     if (!metric_class->checked && n->tests.count) {
         snprintf(metric_class->reason, sizeof metric_class->reason,
-                 "what was timed is mostly tapool's own share in every %s",
+                 "replay overhead is most of the measured time in every %s",
                  n->gaps.cells ? "cell that the base can replay" : "cell");
         snprintf(metric_class->how, sizeof metric_class->how, "instructions decide there");
         metric_class->unknown_only = false;
@@ -210,12 +210,11 @@ int tp_check_enough(const struct tp_check *k, struct tp_err *err)
     size_t tests = k->gate.cell_count * tp_check_tests_max(tp_check_by_threads(k->o));
     unsigned needed = tp_check_pairs_needed(tests, k->gate.alpha);
     if (!needed || k->gate.pairs < needed) {
-        int status = tp_fail(err, TP_EUSAGE,
-                             "%u pairs cannot show anything at alpha %g over up to %zu tests",
+        int status = tp_fail(err, TP_EUSAGE, "%u pairs are too few at alpha %g and up to %zu tests",
                              k->gate.pairs, k->gate.alpha, tests);
         return needed ? tp_hint(err, status, "at least --pairs %u are needed", needed)
                       : tp_hint(err, status,
-                                "no number of pairs up to %d can: fewer cells, or a "
+                                "even %d pairs are too few: use fewer cells or a "
                                 "larger --alpha",
                                 TP_ROUNDS_MAX);
     }

@@ -41,7 +41,7 @@ static void describe_undecided(struct tp_check *k)
         return;
     if (noisy->checked)
         tp_append(noisy->reason, sizeof noisy->reason,
-                  "%swhat was timed is mostly tapool's own share in %s",
+                  "%sreplay overhead is most of the measured time in %s",
                   noisy->reason[0] ? "; " : "", tp_plural(cells, "cell").s);
     snprintf(noisy->how, sizeof noisy->how, "instructions would decide there, but are missing");
     noisy->unknown_only = false;
@@ -239,7 +239,7 @@ static int decide(struct tp_check *k, struct tp_err *err)
             tp_hint(err,
                     tp_fail(err, TP_EFOUND, "%zu of %zu cells of the baseline were not run: %s",
                             k->missing, k->baseline.count, k->missing_why),
-                    "--allow-missing checks the others alone");
+                    "--allow-missing checks only the others");
     if (!status && !any)
         status = tp_fail(err, TP_EFOUND, "nothing was checked: %.300s",
                          k->gate.cell_count ? k->gate.classes[0].reason : k->missing_why);

@@ -110,7 +110,7 @@ static void print_instructions(const struct tp_check *k, struct tp_page *page)
         tp_page_more(page, TEXT, "%s by %s%s", tp_plural(k->gate.cell_count, "count").s,
                      counting.version,
                      counting.counter == TP_COUNTER_CALLGRIND
-                         ? ", each some 50 times as long as one replay; not in the time below"
+                         ? ", each about 50x as long as one replay; not included in the time below"
                          : "");
 }
 
@@ -119,7 +119,7 @@ static void print_detectable(const struct tp_check *k, const struct plan *p, str
     double sharp = sharpness(k, p);
     row(page, "minimum detectable");
     if (isnan(p->spread)) {
-        tp_page_more(page, TEXT, "not known: no cell's time can be seen here");
+        tp_page_more(page, TEXT, "not known: no cell is long enough to measure");
         return;
     }
     const char *source = "from the baseline";
@@ -132,7 +132,7 @@ static void print_detectable(const struct tp_check *k, const struct plan *p, str
     else
         tp_page_more(page, TEXT, "slowdown not known: times vary too much here");
     if (p->unseen)
-        tp_page_more(page, TEXT, "; not in %s, whose time cannot be seen",
+        tp_page_more(page, TEXT, "; not in %s, too short to measure",
                      tp_plural(p->unseen, "cell").s);
 }
 

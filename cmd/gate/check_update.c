@@ -297,7 +297,7 @@ static int take_tolerances(struct update *u, struct tp_err *err)
                 tp_fail(err, TP_EUSAGE, "'%s' has no tolerance: %s", name, tp_tolerance_refused(m)),
                 "%s", tp_tolerance_instead(m));
         if (!equals || !tp_tolerance_parse(m, equals + 1, &u->given[m - tp_metrics]))
-            return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' is no METRIC=VALUE", list->items[i]),
+            return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' is not METRIC=VALUE", list->items[i]),
                            "as in --tolerance peak_reserved=64KiB or --tolerance overhead=2%%; a "
                            "share is below 100%%");
     }
@@ -396,7 +396,7 @@ static void say_stale(struct update *u, const struct tp_baseline_cell *c)
         if (strcmp(now->trace, c->trace) || !strcmp(u->k->traces[now->prepared].hash, c->hash))
             continue;
         tp_check_update_command(u->k, NULL, c->strategy, command, sizeof command);
-        tp_page_row(u->page, 0, "stale", HEAD, "%.80s, %.80s: holds another program: %s", c->trace,
+        tp_page_row(u->page, 0, "stale", HEAD, "%.80s, %.80s: has another program: %s", c->trace,
                     c->strategy, command);
         return;
     }

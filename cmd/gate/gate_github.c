@@ -29,8 +29,7 @@ static void annotate(struct annotations *a, const char *title, const char *text)
     if (a->done >= ANNOTATIONS)
         return;
     if (++a->done == ANNOTATIONS && a->all > ANNOTATIONS) {
-        tp_gate_add(&rest, "and %s more; the step summary and --export-json FILE have them",
-                    tp_count(more).s);
+        tp_gate_add(&rest, "%s more: see the step summary or --export-json FILE", tp_count(more).s);
         text = rest.s;
         title = "tapool check";
     }

@@ -45,7 +45,7 @@ static struct tp_text seed_of(const struct tp_gate *g)
 static void write_again(const struct tp_gate *g, FILE *out)
 {
     if (g->again[0])
-        tp_put(out, TP_TO_XML, "\nagain: %s", g->again);
+        tp_put(out, TP_TO_XML, "\nrerun: %s", g->again);
 }
 
 /* ---- classes ---- */

@@ -120,7 +120,7 @@ static void put_head(struct document *d)
     add_head(d->gate, &d->part);
     put_part(d);
     if (d->gate->again[0]) /* as code, so that no part of the command is taken for markup */
-        tp_str_put(&d->part, TP_TO_CODE, "Again: %s\n\n", d->gate->again);
+        tp_str_put(&d->part, TP_TO_CODE, "Rerun: %s\n\n", d->gate->again);
     put_part(d);
     if (d->gate->page)
         tp_str_put(&d->part, TP_TO_CODE, "With charts: %s\n\n", base_name(d->gate->page));
@@ -181,7 +181,7 @@ void tp_gate_values(const struct tp_gate *g, const size_t *place, struct tp_tabl
         {.head = {"base -> now"}, .left = true, .to = TP_TO_MARKDOWN},
         {.head = {"change"}},
         {.head = {"allowed"}},
-        {.head = {"95% interval"}, .left = true},
+        {.head = {"95% CI"}, .left = true},
         {.head = {"p raw"}},
         {.head = {"p adjusted"}},
         {.head = {"pairs"}},
@@ -241,7 +241,7 @@ static void put_changes(struct document *d)
     static const struct tp_column columns[] = {
         {.left = true},
         {.head = {"trace, strategy"}, .left = true, .to = TP_TO_CODE_CELL},
-        {.head = {"what changed"}, .left = true, .to = TP_TO_MARKDOWN},
+        {.head = {"change"}, .left = true, .to = TP_TO_MARKDOWN},
         {.head = {"base -> now"}, .left = true, .to = TP_TO_MARKDOWN},
         {.head = {"change"}},
         {.head = {"allowed"}},

@@ -55,16 +55,15 @@ static int choose_findings(void *of, size_t most, struct tp_err *err)
 static const char *meaning_of(const struct tp_gate *g)
 {
     if (g->counts[TP_REGRESSION])
-        return "Something got worse than it may.";
+        return "Regression found.";
     if (tp_gate_is_aborted(g))
-        return "The check did not get to its end: this is what it had found until then.";
+        return "The check stopped early: partial results.";
     if (g->exit_code == 5)
-        return "The times varied so much that a slowdown cannot be excluded.";
+        return "Times were too noisy to exclude a slowdown.";
     if (g->exit_code)
-        return "Nothing got worse, but not all was checked that had to be.";
-    return g->told[TP_INCONCLUSIVE]
-               ? "Nothing is known to have got worse; not every time could tell."
-               : "Nothing that was checked got worse.";
+        return "No regression found, but a required check did not run.";
+    return g->told[TP_INCONCLUSIVE] ? "No regression found; some times were too noisy to decide."
+                                    : "No regression found.";
 }
 
 /* A line for each cell that failed. */
@@ -138,9 +137,9 @@ static int write_commands(const void *of, FILE *out, struct tp_err *err)
 {
     (void)err;
     const struct tp_gate *g = ((const struct gate_page *)of)->gate;
-    put_command("To see it again:", g->again, out);
+    put_command("To reproduce:", g->again, out);
     if (can_update(g))
-        put_command("Where the change is meant, take it into the baseline, with the reason after "
+        put_command("If the change is intended, update the baseline, with the reason after "
                     "--reason, and commit that:",
                     g->update, out);
     return TP_OK;
@@ -237,25 +236,19 @@ static int write_data(const void *of, FILE *out, struct tp_err *err)
 
 static const struct tp_html_section sections[] = {
     {.id = "answer",
-     .title = "The verdict",
+     .title = "Verdict",
      .pick = print_verdict,
      .print = print_meaning,
      .write = write_failures},
-    {.id = "causes", .title = "What changed", .print = print_causes, .there = has_causes},
-    {.id = "commands", .title = "What to do", .write = write_commands, .there = has_commands},
-    {.id = "classes", .title = "What was checked, and what was not", .print = print_checked},
+    {.id = "causes", .title = "Changes", .print = print_causes, .there = has_causes},
+    {.id = "commands", .title = "Next steps", .write = write_commands, .there = has_commands},
+    {.id = "classes", .title = "Checked and not checked", .print = print_checked},
     {.id = "times",
-     .title = "Times, new against old",
-     .view = "The change of each time with its 95% interval, and what is allowed",
+     .title = "Times, new vs old",
+     .view = "Change of each time with its 95% CI and its tolerance",
      .there = has_times},
-    {.id = "findings",
-     .title = "All that was compared",
-     .write = write_findings,
-     .there = has_findings},
-    {.id = "origin",
-     .title = "Where it was measured",
-     .print = print_machine,
-     .write = write_command},
+    {.id = "findings", .title = "All comparisons", .write = write_findings, .there = has_findings},
+    {.id = "origin", .title = "Machine", .print = print_machine, .write = write_command},
 };
 
 static int write_html(const void *of, FILE *out, struct tp_err *err)

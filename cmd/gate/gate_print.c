@@ -6,7 +6,7 @@
  *
  *     REGRESSION  web.tpt, arena                                              what changed, a
  *       holds 4.9% more memory   peak_reserved 131.4 -> 137.9 MiB, allowed: 0  cause a line, and
- *         with it: end_reserved +4.9%, overhead +4.8%                         what moved with it;
+ *         also: end_reserved +4.9%, overhead +4.8%                         what moved with it;
  *                                                                             with -v all of it
  *
  *     FAIL: 2 regressions, ...                           3 min 02 s, exit 1   the verdict, and what
@@ -147,7 +147,7 @@ static void print_cause(const struct tp_gate *g, const struct tp_cause *c,
         for (size_t i = 0; i < c->count; i++)
             print_finding(c->figures[i].finding, columns.names + FOLD - LABEL, page);
     } else if (c->count > 1) {
-        tp_page_dim(page, FOLD, "with it: %s", tp_cause_folded(c).s);
+        tp_page_dim(page, FOLD, "also: %s", tp_cause_folded(c).s);
     }
 }
 
@@ -169,8 +169,7 @@ static void print_causes(const struct tp_gate *g, enum tp_verdict verdict,
         print_cause(g, c, columns, page);
     }
     if (all > shown)
-        tp_page_put(page, LABEL, "and %s more: --export-json FILE has them all",
-                    tp_count(all - shown).s);
+        tp_page_put(page, LABEL, "%s more: see --export-json FILE", tp_count(all - shown).s);
 }
 
 /* ---- the verdict ---- */
@@ -220,8 +219,8 @@ static void print_tails(const struct tp_gate *g, size_t tails, struct tp_page *p
 {
     if (!tails || g->verbose)
         return;
-    tp_page_dim(page, LABEL, "%s percentile%s too much here to tell: -v names %s",
-                tp_count(tails).s, tails == 1 ? " varies" : "s vary", tails == 1 ? "it" : "them");
+    tp_page_dim(page, LABEL, "%s percentile%s too much to compare: -v names %s", tp_count(tails).s,
+                tails == 1 ? " varies" : "s vary", tails == 1 ? "it" : "them");
 }
 
 static void print_inconclusive(const struct tp_gate *g, struct tp_page *page)
@@ -251,7 +250,7 @@ static void print_insensitive(const struct tp_gate *g, struct tp_page *page)
 {
     if (!g->counts[TP_INSENSITIVE])
         return;
-    tp_page_dim(page, LABEL, "insensitive: mostly tapool's own share; instructions %sdecide there",
+    tp_page_dim(page, LABEL, "insensitive: mostly replay overhead; instructions %sdecide there",
                 g->classes[TP_CLASS_INSTRUCTIONS].checked ? "" : "would ");
 }
 
@@ -262,7 +261,7 @@ static void print_again(const struct tp_gate *g, struct tp_page *page)
     tp_clean_text(g->again, again, sizeof again);
     if (!again[0])
         return;
-    tp_page_at(page, LABEL, "again:  ");
+    tp_page_at(page, LABEL, "rerun:  ");
     tp_page_unbroken(page, again);
     tp_page_line(page);
 }

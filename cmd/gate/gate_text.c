@@ -288,9 +288,8 @@ struct tp_gate_line tp_finding_evidence(const struct tp_gate *g, const struct tp
         add_rule(&line, f);
         return line;
     }
-    tp_gate_add(&line, "medians %s; paired estimate %s, 95%% interval %s%%; ",
-                tp_finding_values(f).s, signed_percent(d->estimate - 1).s,
-                tp_finding_interval(f).s);
+    tp_gate_add(&line, "medians %s; paired estimate %s, 95%% CI %s%%; ", tp_finding_values(f).s,
+                signed_percent(d->estimate - 1).s, tp_finding_interval(f).s);
     tp_gate_add(&line, "p %.3g raw, %.3g adjusted; n = %s", tp_finding_p(f, false),
                 tp_finding_p(f, true), tp_finding_pairs(f).s);
     tp_gate_add(&line, "; threshold %s and an adjusted p below %g", tp_finding_allowed(f).s,
@@ -354,8 +353,7 @@ struct tp_gate_line tp_gate_unmet(const struct tp_gate *g)
     struct tp_gate_line line = {""};
     size_t missing = g->cells_total > g->cell_count ? g->cells_total - g->cell_count : 0;
     if (g->exit_code == 5 && !tp_gate_is_sharp(g))
-        tp_gate_add(&line, "--require-sensitivity asks for %s%%: %s",
-                    tp_digits(100 * g->sensitivity).s,
+        tp_gate_add(&line, "--require-sensitivity %s%%: %s", tp_digits(100 * g->sensitivity).s,
                     g->sharpness.cells ? "times vary too much to detect so small a slowdown"
                                        : "no times were compared");
     if (tp_gate_is_aborted(g) && g->error[0])
@@ -366,16 +364,14 @@ struct tp_gate_line tp_gate_unmet(const struct tp_gate *g)
         return line;
     for (int c = 0; c < TP_CLASS_REPORT; c++)
         if (tp_class_unmet(g, (enum tp_class)c))
-            tp_gate_add(
-                &line, "%s%s",
-                line.s[0] ? ", " : "--require asks for what was not checked: ", tp_class_words[c]);
+            tp_gate_add(&line, "%s%s",
+                        line.s[0] ? ", " : "required but not checked: ", tp_class_words[c]);
     if (tp_cells_unmet(g))
-        tp_gate_add(&line, "%s%s",
-                    line.s[0] ? ", " : "--require asks for what was not checked: ", "all cells");
+        tp_gate_add(&line, "%s%s", line.s[0] ? ", " : "required but not checked: ", "all cells");
     if (!line.s[0] && !anything_checked(g))
         tp_gate_add(&line, "nothing was checked");
     if (!line.s[0] && !g->counts[TP_REGRESSION] && missing)
-        tp_gate_add(&line, "%s of the baseline not run: --allow-missing lets that pass",
+        tp_gate_add(&line, "%s of the baseline not run: --allow-missing permits that",
                     tp_plural(missing, "cell").s);
     return line;
 }

@@ -156,7 +156,7 @@ static void print_sources(FILE *out)
 static void print_profiles(FILE *out)
 {
     tp_man_section(out, "PROFILES");
-    tp_man_text(out, "What 'tapool gen' makes up. 'tapool gen NAME' describes one.");
+    tp_man_text(out, "Profiles of 'tapool gen'. 'tapool gen NAME' describes one.");
     for (size_t i = 0; tp_profiles[i]; i++) {
         struct tp_str options = {0};
         for (const struct tp_opt *row = tp_profiles[i]->options; row && row->name; row++)
@@ -171,7 +171,7 @@ static void print_profiles(FILE *out)
 static void print_formats(FILE *out)
 {
     tp_man_section(out, "FORMATS");
-    tp_man_text(out, "What is read; .tpt, .json and .jsonl are tapool's own and described in "
+    tp_man_text(out, "Formats tapool reads; .tpt, .json and .jsonl are its own and described in "
                      "tapool-trace(5).");
     for (size_t i = 0; tp_formats[i]; i++) {
         tp_man_entry(out, tp_formats[i]->name, NULL);
@@ -210,7 +210,7 @@ static void print_files(FILE *out)
 {
     static const struct tp_fact files[] = {
         {TP_CONFIG_NAME, "defaults of options, in the current folder or the nearest one above it"},
-        {"tapool-baseline.json", "what 'tapool check' compares with, found in the same way"},
+        {"tapool-baseline.json", "baseline of 'tapool check', found in the same way"},
         {"PREFIX/share/tapool/samples", "the shipped traces, sample:NAME"},
         {"PREFIX/share/tapool/*.schema.json", "the JSON Schemas of what is printed with --json"},
         {"libcuda.so.1", "the CUDA driver, loaded where the source cuda is used"},
@@ -230,7 +230,7 @@ static void print_examples(FILE *out)
         {"tapool replay sample:sqlite", "the usual strategies on a shipped trace, one table"},
         {"tapool replay my.json -s arena -v", "one strategy, in every detail"},
         {"tapool replay snapshot.pickle --capacity 8GiB", "would it have fitted, and with which?"},
-        {"tapool info snapshot.pickle", "what is in a trace"},
+        {"tapool info snapshot.pickle", "describe a trace"},
         {"tapool convert rmm.csv -o rmm.tpt", "small and quick to replay"},
         {"tapool gen web-server --threads 4 -o web.tpt", "a synthetic trace"},
         {"tapool compare sample:web -s system -s arena", "which is better, measured in turn"},

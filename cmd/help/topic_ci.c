@@ -63,7 +63,7 @@ static const char results_text[] =
     "      and counts only). --require latency (memory, instructions) turns this into\n"
     "      exit 1.\n"
     "  not in: CELL (REASON)   The class was tested in other cells only. A base build\n"
-    "      that lacks a new strategy is no error: its cell is listed here, and\n"
+    "      that lacks a new strategy is allowed: its cell is listed here, and\n"
     "      --require ignores it. A baseline without values for a cell does not meet\n"
     "      --require.\n"
     "  inconclusive   Noise hides a slowdown of twice the effect (10%), or only the\n"

@@ -58,7 +58,7 @@ static const char process_text[] =
     "                  clock (jemalloc, mimalloc).\n"
     "                  Mappings made at startup are left out. A library that starts\n"
     "                  with a large arena (jemalloc, mimalloc, tbbmalloc) shows 0 for\n"
-    "                  a trace that fits in it; resident tells such libraries apart.\n"
+    "                  a trace smaller than it; resident tells such libraries apart.\n"
     "\n"
     "All other figures of a real allocator are its own statistics. Do not compare\n"
     "them to the byte.\n";

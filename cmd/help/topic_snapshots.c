@@ -90,7 +90,7 @@ static const char cuda_text[] =
     "                 TAPOOL_CUPTI=FILE names another\n";
 
 static const struct tp_topic_section sections[] = {
-    {"events", "what each recorded event means", "stacks stack metadata empty_cache",
+    {"events", "meaning of each recorded event", "stacks stack metadata empty_cache",
      .texts = {events_text}},
     {"devices", "several GPUs, pinned memory, settings, releases",
      "expandable_segments expandable-segments npu hip xpu", .texts = {devices_text}},

@@ -99,7 +99,7 @@ static void say_lifetimes(const struct tp_info_report *r, struct lines *l)
         say(l, "half of %s freed within %s%s", tp_count(h->count).s,
             tp_plural(tp_hist_quantile(h, 0.5), "event").s, half);
         say(l, "90%% within %s%s", tp_count(tp_hist_quantile(h, 0.9)).s, most);
-        say(l, "temporary, gone within %d events: %s of the blocks, %s of the bytes",
+        say(l, "temporary, freed within %d events: %s of the blocks, %s of the bytes",
             TP_INFO_TEMPORARY,
             tp_percent(share(info->temporary.objects, info->allocated.objects)).s,
             tp_percent(share(info->temporary.bytes, info->allocated.bytes)).s);
@@ -115,7 +115,7 @@ static const char *advice(const struct tp_info *info)
         return "";
     double uses = (double)info->requests / (double)info->distinct;
     if (info->distinct_capped || info->distinct > 4096 || uses < 4)
-        return ": exact-size caching would seldom find one again; size classes suit better";
+        return ": exact-size caching rarely hits; size classes suit better";
     if (info->distinct <= 256 && uses >= 16)
         return ": exact-size caching will work well";
     return ": exact-size caching will work for the common ones";

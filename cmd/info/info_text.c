@@ -204,7 +204,7 @@ static void print_recorded_oom(const struct tp_captured_device *d, const char *o
     if (!d->ooms)
         return;
     tp_page_at(page, NAME, "ran out");
-    tp_page_at(page, NOTE, "%s%s; first at event %s, asked for %s", of,
+    tp_page_at(page, NOTE, "%s%s; first at event %s, requested %s", of,
                tp_plural(d->ooms, "time").s, tp_count(d->oom_event).s,
                tp_bytes(d->oom_size, page->exact).s);
     if (d->oom_free != UINT64_MAX)
@@ -244,20 +244,19 @@ static void print_recorded_end(const struct tp_info_report *r, struct tp_page *p
     for (uint32_t i = 0; rec->has_end && i < rec->count && i < DEVICES_SHOWN; i++) {
         const struct tp_recorded_device *d = &rec->devices[i];
         if (!d->end_free) {
-            tp_page_put(page, NOTE, "%snothing is idle in %s's segments", of_device(r, i).s,
+            tp_page_put(page, NOTE, "%sno free memory in %s's segments", of_device(r, i).s,
                         rec->by);
             continue;
         }
-        tp_page_at(page, NOTE, "%s%s idle in %s of %s's segments, the largest %s",
-                   of_device(r, i).s, tp_bytes(d->end_free, page->exact).s,
-                   tp_plural(d->end_pieces, "piece").s, rec->by,
-                   tp_bytes(d->end_largest, page->exact).s);
+        tp_page_at(page, NOTE, "%s%s free in %s of %s's segments, largest %s", of_device(r, i).s,
+                   tp_bytes(d->end_free, page->exact).s, tp_plural(d->end_pieces, "block").s,
+                   rec->by, tp_bytes(d->end_largest, page->exact).s);
         const struct tp_text bytes = tp_bytes(d->end_returnable, page->exact);
         const char *back = d->end_returnable ? bytes.s : "nothing";
         if (strcmp(rec->by, "PyTorch") == 0)
-            tp_page_more(page, NOTE, "; empty_cache() would give back %s", back);
+            tp_page_more(page, NOTE, "; empty_cache() would return %s", back);
         else
-            tp_page_more(page, NOTE, "; %s is in segments that are idle as a whole", back);
+            tp_page_more(page, NOTE, "; %s in unused segments", back);
         tp_page_line(page);
     }
 }
@@ -272,23 +271,22 @@ static void print_missing(const struct tp_info_report *r, struct tp_page *page)
         return;
     if (r->trace->meta.unknown) { /* what the format does not record */
         if (r->trace->meta.unknown[0])
-            row(page, "not in it", "%s%s", r->trace->meta.unknown,
-                is_device(r) && strstr(r->trace->meta.unknown, "size of the GPU")
-                    ? " (--capacity, to ask about out of memory)"
+            row(page, "not recorded", "%s%s", r->trace->meta.unknown,
+                is_device(r) && strstr(r->trace->meta.unknown, "GPU size")
+                    ? " (replay --capacity, to find OOMs)"
                     : "");
         return;
     }
-    snprintf(align, sizeof align, "alignments other than the usual %u bytes",
-             1u << info->usual_align_log2);
+    snprintf(align, sizeof align, "alignment above %u bytes", 1u << info->usual_align_log2);
     add_word(&s, !f->time_known && !f->duration_ns, "times");
     add_word(&s, !f->time_known && f->duration_ns, "the times of some events");
-    add_word(&s, f->recorded_threads == 1, "a second thread");
-    add_word(&s, is_device(r) && f->streams < 2, "a second stream");
+    add_word(&s, f->recorded_threads == 1, "threads");
+    add_word(&s, is_device(r) && f->streams < 2, "streams");
     add_word(&s, !info->aligned && info->requests, align);
     add_word(&s, !tp_captured_ops(r->captured, f, TP_FREE) && !f->ops[TP_RESET], "frees");
-    add_word(&s, is_device(r), "the size of the device (replay --capacity SIZE)");
+    add_word(&s, is_device(r), "device size (replay --capacity SIZE)");
     if (s.length)
-        row(page, "not in it", "%s", text);
+        row(page, "not recorded", "%s", text);
 }
 
 /* What lowering did about each kind of dirty input, with its words in lower.h. */
@@ -297,7 +295,7 @@ static const char *const repair_texts[TP_REPAIR_COUNT] = {
     [TP_REPAIR_DOUBLE_ALLOC] = "of a block that is live: the old one is freed first",
     [TP_REPAIR_REALLOC_UNKNOWN] = "of a block that is not live: an alloc",
     [TP_REPAIR_REALLOC_ZERO] = "to 0 bytes: a free",
-    [TP_REPAIR_TIME_BACKWARDS] = "time stands still there",
+    [TP_REPAIR_TIME_BACKWARDS] = "time does not advance there",
     [TP_REPAIR_INVERTED] = "a free that stands behind the alloc that needed it: put before",
     [TP_REPAIR_TRUNCATED] = "the file ends in the middle of an event: left out",
 };
@@ -307,7 +305,7 @@ static void print_repairs(const struct tp_info_report *r, struct tp_page *page)
     for (int i = 0; i < TP_REPAIR_COUNT; i++) {
         const char *text = repair_texts[i];
         if (i == TP_REPAIR_ZERO_SIZE)
-            text = is_device(r) ? "0 bytes asked for: left out" : "0 bytes asked for: counted as 1";
+            text = is_device(r) ? "0 bytes requested: left out" : "0 bytes requested: counted as 1";
         if (r->trace->repairs[i])
             row(page, "repaired", "%s %s (%s)", tp_count(r->trace->repairs[i]).s,
                 tp_repair_names[i], text);
@@ -320,7 +318,7 @@ static void print_dropped(uint64_t objects, struct tp_page *page)
     tp_page_line(page);
     tp_page_put(page, 0, "Began mid-run");
     tp_page_put(page, NAME,
-                "%s that %s live before event 1 %s left out, with all that becomes of %s "
+                "%s that %s live before event 1 %s left out, with all later events of %s "
                 "(--initial-heap=drop).",
                 tp_plural(objects, "block").s, objects == 1 ? "was" : "were",
                 objects == 1 ? "is" : "are", objects == 1 ? "it" : "them");
@@ -360,7 +358,7 @@ static void print_before(const struct tp_info_report *r, struct tp_page *page)
                     : "Their order is unknown: replay places them first, by address "
                       "(--initial-heap=drop leaves them out). They count");
     if (info->device_count == 1 && info->devices[0].peak_new)
-        tp_page_put(page, NAME, "What was allocated since then peaks at %s by itself.",
+        tp_page_put(page, NAME, "Blocks allocated since then peak at %s.",
                     tp_bytes(info->devices[0].peak_new, page->exact).s);
     if (how_to_get_all(r->trace))
         tp_page_put(page, NAME, "To get everything: %s.", how_to_get_all(r->trace));

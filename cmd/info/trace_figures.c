@@ -57,7 +57,7 @@ const struct tp_trace_figure tp_trace_figures[] = {
     COUNT("peak_blocks", "most blocks at a time", at_once, 0),
     COUNT("left_blocks", "blocks at the end", in_facts, FACTS(live_at_end)),
     BYTES("left", "bytes at the end", in_facts, FACTS(live_at_end_bytes)),
-    COUNT("temporary", "gone within 64 events", in_info, INFO(temporary.objects)),
+    COUNT("temporary", "freed within 64 events", in_info, INFO(temporary.objects)),
     COUNT("remote_frees", "freed by other threads", in_info, INFO(remote_frees)),
     COUNT("threads", "threads", in_facts, FACTS(recorded_threads)),
     COUNT("sizes", "distinct sizes", in_info, INFO(distinct)),

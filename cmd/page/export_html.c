@@ -230,7 +230,7 @@ static int write_run(struct tp_json *j, cJSON *page, const struct tp_result *r, 
     int rc = TP_OK;
     for (uint32_t d = 0; rc == TP_OK && of; of = of->next, d++) {
         tp_curve_data(j, of, "curve", r->facts, &r->run->devices[d].curve, room->points,
-                      tp_source_calls_followed(r, d));
+                      tp_driver_calls_followed(r, d));
         if (!d && r->run->resident.course.count)
             tp_course_data(j, of, r->facts, &r->run->resident.course, room->points);
         if (first)
@@ -384,7 +384,7 @@ static size_t count_traces(const struct tp_report *r)
     return traces;
 }
 
-/* Shows the first `most` results of a trace, and what is picked of all. */
+/* Shows the first `most` results of a trace, and the pick of all. */
 static void show_trace(struct html_export *e, size_t first, size_t count, size_t most)
 {
     const struct tp_result *results = &e->page.all->results[first];

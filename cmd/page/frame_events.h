@@ -1,5 +1,5 @@
 /* Frames of the heap between the replay that takes them and the writers that draw them: their
- * memory, what they show, and where in the recorded program that was asked for. */
+ * memory, what they show, and where in the recorded program that was selected. */
 #ifndef TP_FRAME_EVENTS_H
 #define TP_FRAME_EVENTS_H
 

@@ -130,20 +130,20 @@ static int write_figures(const void *of, FILE *out, struct tp_err *err)
 }
 
 static const struct tp_html_section one_sections[] = {
-    {.id = "contents", .title = "What is in it", .print = print_contents},
+    {.id = "contents", .title = "Contents", .print = print_contents},
     {.id = "memory",
      .title = "Memory over time",
-     .view = "Memory over time: what the program requested",
+     .view = "Memory over time: requested",
      .print = print_live,
      .write = write_memory,
      .there = has_events},
     {.id = "sites",
-     .title = "Who holds the memory",
-     .view = "Who holds the memory, as areas: the larger one is, the more it holds",
+     .title = "Live memory by allocation site",
+     .view = "Live memory by allocation site, as areas in proportion",
      .print = print_sites,
      .there = has_sites},
     TP_TRACE_SECTION(print_objects, has_events),
-    {.id = "settings", .title = "Every figure", .write = write_figures},
+    {.id = "settings", .title = "All figures", .write = write_figures},
 };
 
 static int write_asked(struct tp_json *j, cJSON *page, const struct tp_trace *t, struct tp_err *err)
@@ -295,14 +295,14 @@ static int write_pair_figures(const void *of, FILE *out, struct tp_err *err)
 }
 
 static const struct tp_html_section pair_sections[] = {
-    {.id = "answer", .title = "What differs", .pick = print_checks, .print = print_differences},
+    {.id = "answer", .title = "Differences", .pick = print_checks, .print = print_differences},
     {.id = "memory",
      .title = "Memory over time",
-     .view = "Memory over time: what the program requested in each of the two traces",
+     .view = "Memory over time: requested in each of the two traces",
      .lead = "Each over its own events. Where the other one has more, a line goes on at its last "
              "height.",
      .write = write_both},
-    {.id = "settings", .title = "Every figure", .write = write_pair_figures},
+    {.id = "settings", .title = "All figures", .write = write_pair_figures},
 };
 
 static int pair_data(const void *of, FILE *out, struct tp_err *err)

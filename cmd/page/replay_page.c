@@ -25,14 +25,14 @@ enum { REQUESTED, ROUNDING, CACHED, IDLE, DEAD, INTERNAL, PAGE_REST, UNKNOWN, PA
 static const struct {
     const char *css_class, *name; /* the class gives its colour and pattern */
 } parts[PARTS] = {
-    [REQUESTED] = {"live", "requested by the program"},
+    [REQUESTED] = {"live", "requested"},
     [ROUNDING] = {"rounding", "rounding"},
     [CACHED] = {"cached", "cached"},
-    [IDLE] = {"idle", "idle"},
+    [IDLE] = {"idle", "free"},
     [DEAD] = {"dead", "dead"},
     [INTERNAL] = {"internal", "internal"},
     [PAGE_REST] = {"rest", "rest of pages"},
-    [UNKNOWN] = {"idle", "not handed out"},
+    [UNKNOWN] = {"idle", "not allocated"},
 };
 
 /* One bar: a result on a device. */
@@ -77,7 +77,7 @@ struct page_part {
 
 /* ---- sections ---- */
 
-bool tp_source_calls_followed(const struct tp_result *r, uint32_t device)
+bool tp_driver_calls_followed(const struct tp_result *r, uint32_t device)
 {
     const struct tp_device_run *d = &r->run->devices[device];
     return d->curve.count && d->gets != TP_NONE && d->puts != TP_NONE;
@@ -163,9 +163,9 @@ static void fill_bars(const struct where_bar *bars, size_t count, const bool *th
     for (int k = 0; k < PARTS; k++)
         if (there[k])
             columns[used++].name = parts[k].name;
-    columns[used++].name = "= reserved then";
-    columns[used++].name = "pieces";
-    columns[used++].name = "largest piece";
+    columns[used++].name = "= reserved";
+    columns[used++].name = "free blocks";
+    columns[used++].name = "largest";
     tp_table_columns(t, columns, used);
     for (size_t i = 0; i < count; i++) {
         const struct where_bar *b = &bars[i];
@@ -288,7 +288,7 @@ static bool has_calls(const void *of)
     bool any = false;
     for (size_t i = 0; i < p->count; i++)
         for (uint32_t d = 0; d < p->results[i].run->device_count; d++)
-            any |= tp_source_calls_followed(&p->results[i], d);
+            any |= tp_driver_calls_followed(&p->results[i], d);
     return any;
 }
 
@@ -353,54 +353,49 @@ static void print_trace(const void *of, struct tp_page *page)
 
 static const struct tp_html_section sections[] = {
     {.id = "answer",
-     .title = "Which strategy",
+     .title = "Strategies",
      .pick = print_pick,
      .print = print_answer,
      .write = write_left},
     {.id = "where",
-     .title = "Where the memory went",
+     .title = "Reserved memory at the trace peak",
      .lead =
-         "What each strategy had reserved when the program needed most. Idle memory could serve "
-         "another request only as far as one of its pieces is large enough.",
+         "Memory of each strategy at the event with the most requested bytes. Free memory serves a "
+         "request only if one free block is large enough.",
      .write = write_where,
      .there = has_where},
     {.id = "memory",
      .title = "Memory over time",
-     .view = "Memory over time: what the program requested, and what each strategy reserved",
+     .view = "Memory over time: requested, and reserved by each strategy",
      .write = write_memory},
     {.id = "heap",
-     .title = "The map of the heap",
-     .view = "What a strategy held at a moment: each range a row, its blocks and its idle holes",
+     .title = "Heap map",
+     .view = "Heap of a strategy at a moment: one range per row, with live and free blocks",
      .there = has_frames},
     {.id = "sites",
-     .title = "Who holds the memory",
-     .view = "Who holds the memory, as areas: the larger one is, the more it holds",
+     .title = "Live memory by allocation site",
+     .view = "Live memory by allocation site, as areas in proportion",
      .print = print_sites,
      .there = has_sites},
     {.id = "fragmentation",
      .title = "Fragmentation over time",
-     .view =
-         "Fragmentation over time: the share of what each strategy reserved that the program had "
-         "not requested",
-     .lead = "The share of the memory of a strategy that the program has not requested: it is free "
-             "(unused_reserved), or blocks are larger than what was requested "
+     .view = "Fragmentation over time: share of reserved memory that is not requested",
+     .lead = "Share of reserved memory that is not requested: free (unused_reserved), or rounding "
              "(internal_fragmentation).",
      .there = has_curves},
     {.id = "calls",
-     .title = "Source calls over time",
+     .title = "Driver calls over time",
      .view =
-         "Source calls over time: how often each strategy had asked the system or the driver for "
-         "memory, and given some back",
+         "Driver calls over time: calls to the driver, or the system, to allocate and free memory",
      .lead =
-         "How often a strategy called the system or the driver from the first event on. Each such "
-         "call is slow; a strategy that keeps its memory makes few.",
+         "Calls of a strategy to the driver (GPU) or the system (host), from the first event on.",
      .there = has_calls},
     {.id = "latency",
-     .title = "How long calls took",
-     .view = "Cumulative distributions of the latencies of each strategy, on logarithmic axes",
+     .title = "Latency",
+     .view = "Cumulative latency distribution of each strategy, logarithmic axes",
      .there = has_latencies},
     TP_TRACE_SECTION(print_trace, NULL),
-    {.id = "settings", .title = "Every setting and figure", .write = write_settings},
+    {.id = "settings", .title = "All settings and figures", .write = write_settings},
 };
 
 static void print_head(const void *of, struct tp_page *page)

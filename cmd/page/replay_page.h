@@ -18,6 +18,6 @@ int tp_replay_articles(const void *of, FILE *out, struct tp_err *err);
 
 /* Whether the calls of a result to its source are known over time on a device: not those of a real
  * allocator, nor of a driver's pool. */
-bool tp_source_calls_followed(const struct tp_result *r, uint32_t device);
+bool tp_driver_calls_followed(const struct tp_result *r, uint32_t device);
 
 #endif

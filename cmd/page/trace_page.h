@@ -12,7 +12,7 @@
  * the data that tp_info_parts writes. */
 #define TP_TRACE_SECTION(printer, is_there)                                                        \
     {                                                                                              \
-        .id = "trace", .title = "The trace",                                                       \
+        .id = "trace", .title = "Trace",                                                           \
         .view = "Sizes, lifetimes, operations, threads, streams, devices and phases, as bars",     \
         .print = printer, .there = is_there                                                        \
     }

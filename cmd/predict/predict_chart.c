@@ -52,11 +52,10 @@ static void add_capacity(struct tp_predict_chart *c)
         return;
     struct tp_text capacity = tp_bytes(f->capacity, false);
     if (f->fits && f->fails)
-        tp_str_add(&c->texts[FIT],
-                   "The largest value that fits in %s: %s. First out of memory: %s.", capacity.s,
-                   tp_count(f->fits).s, tp_count(f->fails).s);
+        tp_str_add(&c->texts[FIT], "Largest value within %s: %s. First out of memory: %s.",
+                   capacity.s, tp_count(f->fits).s, tp_count(f->fails).s);
     else
-        tp_str_add(&c->texts[FIT], f->fits ? "All values fit in %s." : "No value fits in %s.",
+        tp_str_add(&c->texts[FIT], f->fits ? "All values are within %s." : "No value is within %s.",
                    capacity.s);
     if (f->capacity / 3 * 2 > tp_chart_top(&c->chart))
         return;

@@ -73,17 +73,17 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 /* ---- the page ---- */
 
 static const struct tp_html_section sections[] = {
-    {.id = "answer", .title = "How much memory", .pick = print_memory, .print = print_checks},
+    {.id = "answer", .title = "Memory", .pick = print_memory, .print = print_checks},
     {.id = "curve", .title = "Memory by value", .print = print_points, .write = write_chart},
-    {.id = "sites", .title = "Who needs it", .print = print_sites, .there = has_sites},
-    {.id = "settings", .title = "Every figure", .write = write_settings},
+    {.id = "sites", .title = "Allocation sites", .print = print_sites, .there = has_sites},
+    {.id = "settings", .title = "All figures", .write = write_settings},
 };
 
 static void print_head(const void *of, struct tp_page *page)
 {
     struct tp_str from = {0};
     tp_predict_sources(page_of(of)->report->asking, &from);
-    tp_page_put(page, 0, "Predicted from %s: nothing was run there.", tp_str_text(&from));
+    tp_page_put(page, 0, "Predicted from %s, not measured.", tp_str_text(&from));
     tp_str_drop(&from);
 }
 
@@ -93,7 +93,7 @@ static void add_title(const struct tp_predict_asking *q, struct tp_str *out)
         tp_str_add(out, "Memory at ");
         tp_predict_target(q, out);
     } else
-        tp_str_add(out, "What fits in %s", tp_bytes(q->capacity, false).s);
+        tp_str_add(out, "Largest value within %s", tp_bytes(q->capacity, false).s);
 }
 
 static int write_data(const void *of, FILE *out, struct tp_err *err)

@@ -77,7 +77,7 @@ static void print_laws(const struct tp_predict_report *r, struct tp_page *page)
         tp_str_item(&laws, ", ", "%s %s", tp_count(p->kinds[TP_LAW_NONE]).s, names[TP_LAW_NONE]);
     row(page, "aligned", "%s of %s requests, by %s", tp_count(p->aligned).s,
         tp_count(base_of(r)->count).s,
-        base_of(r)->placed ? "call stack" : "order alone: the recordings have no call stacks");
+        base_of(r)->placed ? "call stack" : "order only: the recordings have no call stacks");
     if (p->narrowed)
         tp_str_item(&laws, "; ", "%s only for the nearest recordings", tp_count(p->narrowed).s);
     row(page, "laws", "%s", tp_str_text(&laws));
@@ -433,10 +433,10 @@ void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *pag
     if (!f->capacity)
         return;
     if (!f->fails)
-        row(page, "max that fits", "every value up to %s fits in %s", tp_count(TP_LAW_N_MOST).s,
+        row(page, "max that fits", "every value up to %s is within %s", tp_count(TP_LAW_N_MOST).s,
             capacity.s);
     else if (!f->fits)
-        row(page, "max that fits", "none: %s does not fit in %s", tp_count(f->fails).s, capacity.s);
+        row(page, "max that fits", "none: %s exceeds %s", tp_count(f->fails).s, capacity.s);
     else
         row(page, "max that fits", "%s in %s (multiples of %s%s)", tp_count(f->fits).s, capacity.s,
             tp_count(f->step).s,
@@ -520,7 +520,7 @@ static const char *how_it_helps(const struct tp_predict_report *r, bool above)
     const struct tp_predict_asking *q = r->asking;
     const struct tp_program *of = q->recordings[0]->trace.program;
     if (tables_decide(r->totals))
-        return "a value that is no power of 2 apart shows tables that double";
+        return "a value that is not a power of 2 apart shows tables that double";
     if (q->target.count > 1)
         return "more values of each setting tell more laws";
     if (tp_program_facts(of)->kind == TP_KIND_HOST)
@@ -641,7 +641,7 @@ static void print_redone(const struct tp_predict_report *r, struct tp_page *page
 {
     const struct tp_predict_redone *d = &r->answer->redone;
     tp_page_put(page, 0,
-                "No prediction: the recordings do not keep the same memory. %s needed %s; with "
+                "No prediction: the recordings keep different memory. %s needed %s; with "
                 "its sizes in the order of %s it would have needed %s.",
                 r->asking->recordings[d->recording]->trace.file, tp_bytes(d->was, page->exact).s,
                 base_of(r)->trace.file, tp_bytes(d->redone, page->exact).s);
@@ -653,7 +653,7 @@ static void print_contradicted(const struct tp_predict_report *r, struct tp_page
     if (a->sound || a->why != TP_PREDICT_CROSS)
         return;
     const struct tp_predict_check *c = &a->checks[a->prediction.base];
-    tp_page_put(page, 0, "From the others, %s would have needed %s; it needed %s.",
+    tp_page_put(page, 0, "Self-test: %s predicted from the others %s, recorded %s.",
                 base_of(r)->trace.file, tp_bytes(c->predicted, page->exact).s,
                 tp_bytes(c->was, page->exact).s);
 }

@@ -19,8 +19,8 @@ static int no_memory(struct tp_err *err)
 static int bad_value(const char *text, struct tp_err *err)
 {
     return tp_hint(err,
-                   tp_fail(err, TP_EUSAGE, "'%.63s' is no value of a setting from 1 to %llu", text,
-                           (unsigned long long)TP_LAW_N_MOST),
+                   tp_fail(err, TP_EUSAGE, "'%.63s' is not a value of a setting from 1 to %llu",
+                           text, (unsigned long long)TP_LAW_N_MOST),
                    "tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --at 32");
 }
 

@@ -248,8 +248,7 @@ static const char *why_no_event(const struct tp_recording_head *head)
 {
     if (head->memory == TP_REC_OF_HOST)
         return "allocated nothing by malloc";
-    return atomic_load(&head->injected) ? "asked for no memory of a GPU"
-                                        : "did not initialise CUDA";
+    return atomic_load(&head->injected) ? "made no GPU allocation" : "did not initialise CUDA";
 }
 
 /* Why there is nothing, as an error. It is one for the caller where tapool could not do what it was

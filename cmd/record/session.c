@@ -41,7 +41,7 @@ struct tp_witness_told {
 struct tp_witness {
     pid_t pid; /* 0: there is none, and every signal of a process is taken for tapool's own */
     int told;  /* end of a pipe */
-    struct tp_witness_told last; /* that was asked for */
+    struct tp_witness_told last; /* that was selected */
 };
 
 #define WAIT_MS     20

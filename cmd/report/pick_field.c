@@ -25,7 +25,7 @@ struct tp_text tp_pick_bytes(const struct tp_pick_field *f, double value)
 const char *tp_pick_need_name(const struct tp_pick_field *f)
 {
     if (f->fits)
-        return "fits in";
+        return "min capacity";
     return f->q->resident ? "total resident" : "peak reserved";
 }
 

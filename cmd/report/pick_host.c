@@ -91,7 +91,7 @@ static void say_worth(const struct tp_pick_field *f, size_t fastest, char *text)
     size_t had = f->q->had;
     bool known = had < f->count && !isnan(ns_of(f, had));
     if (had == fastest)
-        tp_pick_say(text, "; the malloc that the program had");
+        tp_pick_say(text, "; the malloc that was recorded");
     else if (!isnan(f->q->share))
         tp_pick_say(
             text, "; saves up to %s of the program's CPU time, " TP_VALIDATED_SAVED,
@@ -155,8 +155,7 @@ static void answer_smallest(const struct tp_pick_field *f, size_t smallest, stru
     tp_pick_say(out->head, "Smallest: %s", tp_pick_choice(f, smallest)->label);
     tp_pick_say(out->reason, " (");
     say_memory(f, smallest, smallest, out->reason);
-    tp_pick_say(out->reason,
-                "). Fastest: not known, cold times beside steady ones; more --min-time");
+    tp_pick_say(out->reason, "). Fastest: not known, some times are cold; raise --min-time");
 }
 
 void tp_pick_on_host(struct tp_pick_field *f, struct tp_pick *out)
@@ -177,7 +176,7 @@ void tp_pick_on_host(struct tp_pick_field *f, struct tp_pick *out)
     if (!found)
         answer_both(f, smallest, fastest, out);
     else if (left > TP_PICK_TIED || left == all)
-        tp_pick_say(out->head, "Pick: no difference that matters here");
+        tp_pick_say(out->head, "Pick: no relevant difference");
     else
         answer_one(f, smallest, fastest, out);
 }

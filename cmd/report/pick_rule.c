@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-#define TIME_NAME  "ns per call" /* column by which speed is judged */
-#define FAR        2.0           /* a strategy that held this factor more saved calls unfairly */
-#define MANY_CALLS 0.001         /* a smaller difference in calls per operation costs nothing */
-#define LESS       0.99          /* memory below this share of the pick's is worth a sentence */
+#define TIME_NAME  "ns/op" /* column by which speed is judged */
+#define FAR        2.0     /* a strategy that held this factor more saved calls unfairly */
+#define MANY_CALLS 0.001   /* a smaller difference in calls per operation costs nothing */
+#define LESS       0.99    /* memory below this share of the pick's is worth a sentence */
 
 enum { INDENT = 6 };
 
@@ -133,7 +133,7 @@ static const struct step {
 } steps[STEPS] = {
     [SERVING] =
         {not_serving, false, NULL,
-         "strategies with failed allocations are out, yardsticks (direct, recorded), and those "
+         "excluded: strategies with failed allocations, references (direct, recorded), and those "
          "that do not report their memory"},
     [SAFE] =
         {unsafe, true, NULL,
@@ -150,14 +150,14 @@ static const struct step {
                  "where the warning small-trace is about one of the rest, nothing is picked"},
     [SMALL] =
         {large, false, tp_pick_need,
-         "those within 5% of the least 'fits in' stay (where that is not known of all, of the "
+         "those within 5% of the lowest min capacity stay (where that is not known of all, of the "
          "least peak); one that held over twice what another of these did is out"},
     [FEW_CALLS] =
         {calling, false, calls_of,
          "where no call to the source is in the times (virtual), those with the fewest "
          "stay: a difference counts from 5% and from one in 1,000 of the program's own "
          "calls on. Where the trace is one period of a loop (about as much is live at its "
-         "end as before it), the calls of the next pass count, not the first's"},
+         "end as before it), the warm calls count, not the first's"},
     [FAST] = {slow, false, time_of,
               "where times are real, those stay that nobody is faster than by 5% and beyond doubt: "
               "the intervals do not meet; in compare, a test shows it"},
@@ -188,9 +188,9 @@ static void say_memory(const struct tp_pick_field *f, size_t pick, size_t rival,
 {
     double change = tp_pick_need(f, pick) / tp_pick_need(f, rival) - 1;
     if (tp_pick_need(f, pick) == tp_pick_need(f, rival))
-        tp_pick_say(text, ", the same memory by '%s'", tp_pick_need_name(f));
+        tp_pick_say(text, ", same %s", tp_pick_need_name(f));
     else
-        tp_pick_say(text, ", memory %s by '%s'", tp_change(change).s, tp_pick_need_name(f));
+        tp_pick_say(text, ", %s %s", tp_pick_need_name(f), tp_change(change).s);
 }
 
 static void say_less(const struct tp_pick_field *f, size_t pick, size_t rival, char *text)
@@ -198,14 +198,14 @@ static void say_less(const struct tp_pick_field *f, size_t pick, size_t rival, c
     bool fits = f->fits && tp_pick_need(f, rival) > TP_PICK_CLOSE * tp_pick_need(f, pick);
     figure_fn *figure = fits ? tp_pick_need : peak_of;
     double change;
-    tp_pick_say(text, "%s %s where %s %s %s (%s)", fits ? "fits in" : "held",
-                tp_pick_bytes(f, figure(f, pick)).s, tp_pick_choice(f, rival)->label,
-                fits ? "needs" : "held", tp_pick_bytes(f, figure(f, rival)).s,
+    tp_pick_say(text, "%s %s vs %s of %s (%s)", fits ? "min capacity" : "peak reserved",
+                tp_pick_bytes(f, figure(f, pick)).s, tp_pick_bytes(f, figure(f, rival)).s,
+                tp_pick_choice(f, rival)->label,
                 tp_change(figure(f, pick) / figure(f, rival) - 1).s);
     if (tp_pick_is_faster(f, pick, rival, &change))
         tp_pick_say(text, ", %s %s", TIME_NAME, tp_change(change).s);
     else if (tp_pick_is_faster(f, rival, pick, &change))
-        tp_pick_say(text, ", though %s %s", TIME_NAME, tp_change(1 / (1 + change) - 1).s);
+        tp_pick_say(text, ", but %s %s", TIME_NAME, tp_change(1 / (1 + change) - 1).s);
 }
 
 /* Compares the calls of pick and rival. The calls were counted with unlimited memory, so the text
@@ -214,12 +214,12 @@ static void say_calls(const struct tp_pick_field *f, size_t pick, size_t rival, 
 {
     const char *callee = f->q->callee;
     double peak = peak_of(f, pick), calls = calls_of(f, pick);
-    tp_pick_say(text, "%s %s call%s%s", calls > 0 ? tp_count((uint64_t)calls).s : "no", callee,
-                calls == 1 ? "" : "s", f->q->loop ? " a pass once warm" : "");
+    tp_pick_say(text, "%s %s%s call%s", calls > 0 ? tp_count((uint64_t)calls).s : "no",
+                f->q->loop ? "warm " : "", callee, calls == 1 ? "" : "s");
     if (peak > TP_PICK_CLOSE * tp_pick_need(f, pick))
-        tp_pick_say(text, " (holding up to %s)", tp_pick_bytes(f, peak).s);
-    tp_pick_say(text, " where %s needs %s", tp_pick_choice(f, rival)->label,
-                tp_count((uint64_t)calls_of(f, rival)).s);
+        tp_pick_say(text, " (peak reserved %s)", tp_pick_bytes(f, peak).s);
+    tp_pick_say(text, " vs %s of %s", tp_count((uint64_t)calls_of(f, rival)).s,
+                tp_pick_choice(f, rival)->label);
     say_memory(f, pick, rival, text);
 }
 
@@ -227,7 +227,7 @@ static void say_time(const struct tp_pick_field *f, size_t pick, size_t rival, c
 {
     double change;
     tp_pick_is_faster(f, pick, rival, &change);
-    tp_pick_say(text, "%s %s against %s", TIME_NAME, tp_change(change).s,
+    tp_pick_say(text, "%s %s vs %s", TIME_NAME, tp_change(change).s,
                 tp_pick_choice(f, rival)->label);
     say_memory(f, pick, rival, text);
 }
@@ -317,8 +317,8 @@ static struct pick_out count_out(const struct tp_pick_field *f)
     return n;
 }
 
-/* Says what the picked strategies have and all others lack, yardsticks aside: ": the only strategy
- * here that serves every allocation and heeds the streams". `left` is the number of picked
+/* Says what the picked strategies have and all others lack, references excluded: ": the only
+ * strategy here that serves every allocation and respects streams". `left` is the number of picked
  * strategies. */
 static void say_only(const struct tp_pick_field *f, size_t left, char *text)
 {
@@ -326,9 +326,9 @@ static void say_only(const struct tp_pick_field *f, size_t left, char *text)
         int step;
         const char *verb, *rest;
     } lacks[] = {{SERVING, "report", " memory"},
-                 {SAFE, "heed", " the streams"},
+                 {SAFE, "respect", " streams"},
                  {PACKED, "begin", " packed"},
-                 {SINGLE, "hand", " out again what is freed singly"}};
+                 {SINGLE, "reuse", " single freed blocks"}};
     enum { LACKS = sizeof lacks / sizeof *lacks };
     const char *s = left == 1 ? "s" : "";
     const struct pick_out n = count_out(f);
@@ -337,9 +337,9 @@ static void say_only(const struct tp_pick_field *f, size_t left, char *text)
     for (size_t i = 0; i < LACKS; i++)
         parts += n.at[lacks[i].step] > 0;
     if (left > 1)
-        tp_pick_say(text, ": no difference that matters between them%s", parts ? "; " : "");
+        tp_pick_say(text, ": no relevant difference between them%s", parts ? "; " : "");
     else if (!parts)
-        tp_pick_say(text, ": the others here are yardsticks");
+        tp_pick_say(text, ": the others here are references");
     else
         tp_pick_say(text, ": ");
     if (!parts)
@@ -362,14 +362,14 @@ static void say_only(const struct tp_pick_field *f, size_t left, char *text)
             tp_pick_say(text, "%s%s%s", lacks[i].verb, s, lacks[i].rest);
         }
     if (n.yardsticks) /* a yardstick has these properties too */
-        tp_pick_say(text, ", yardsticks aside");
+        tp_pick_say(text, ", references excluded");
 }
 
-/* Says why nothing is picked: ", every strategy here failed or is a yardstick". */
+/* Says why nothing is picked: ", every strategy here failed or is a reference". */
 static void say_none(const struct tp_pick_field *f, char *text)
 {
     bool lacks[3] = {false};
-    static const char *const words[3] = {"failed", "is a yardstick", "does not report its memory"};
+    static const char *const words[3] = {"failed", "is a reference", "does not report its memory"};
     size_t left = 0, said = 0;
     for (size_t i = 0; i < f->count; i++) {
         const struct tp_choice *c = tp_pick_choice(f, i);
@@ -405,8 +405,8 @@ static void say_quicker(const struct tp_pick_field *f, size_t pick, char *text)
         }
     if (quick == f->count)
         return;
-    tp_pick_say(text, "If time is what you lack: %s, %s %s", tp_pick_choice(f, quick)->label,
-                TIME_NAME, tp_change(best).s);
+    tp_pick_say(text, "Fastest: %s, %s %s", tp_pick_choice(f, quick)->label, TIME_NAME,
+                tp_change(best).s);
     say_memory(f, quick, pick, text);
 }
 
@@ -418,12 +418,12 @@ static void say_smaller(const struct tp_pick_field *f, size_t pick, char *text)
         need = may_be_picked(f, i) ? fmin(need, tp_pick_need(f, i)) : need;
     if (need > LESS * tp_pick_need(f, pick))
         return;
-    tp_pick_say(text, "If memory is what you lack: ");
+    tp_pick_say(text, "Smallest: ");
     for (size_t i = 0; i < f->count; i++)
         if (may_be_picked(f, i) && tp_pick_need(f, i) == need)
             tp_pick_say(text, "%s%s", found++ ? " or " : "", tp_pick_choice(f, i)->label);
-    tp_pick_say(text, ", %s against %s by '%s' (%s)", tp_pick_bytes(f, need).s,
-                tp_pick_bytes(f, tp_pick_need(f, pick)).s, tp_pick_need_name(f),
+    tp_pick_say(text, ", %s %s vs %s (%s)", tp_pick_need_name(f), tp_pick_bytes(f, need).s,
+                tp_pick_bytes(f, tp_pick_need(f, pick)).s,
                 tp_change(need / tp_pick_need(f, pick) - 1).s);
 }
 
@@ -442,7 +442,7 @@ static void answer(struct tp_pick_field *f, size_t eligible, struct tp_pick *out
 {
     size_t left = tp_pick_count_in(f);
     if (left > TP_PICK_TIED || (left == eligible && left > 1 && !is_limited_choice(f))) {
-        tp_pick_say(out->head, "Pick: no difference that matters here");
+        tp_pick_say(out->head, "Pick: no relevant difference");
         return;
     }
     tp_pick_fill(f, out);

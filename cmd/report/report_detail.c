@@ -44,7 +44,7 @@ static void note_idle(const struct tp_result *r, const struct tp_device_run *d, 
         return;
     }
     if (at->pieces)
-        tp_str_add(&s, "%s, the largest %s", tp_plural(at->pieces, "piece").s,
+        tp_str_add(&s, "%s, largest %s", tp_plural(at->pieces, "block").s,
                    tp_bytes(at->largest, exact).s);
     if (at->dead)
         tp_str_item(&s, "; ", "%s of it dead until a reset", tp_bytes(at->dead, exact).s);
@@ -61,17 +61,17 @@ static void note_reserved(const struct tp_device_run *d, bool exact, char *note,
     tp_str_add(&s, "%s of requested", tp_times(times).s);
     bool also_peak = d->at_peak.reserved == d->peak_reserved;
     if (also_peak && d->peak_carved != TP_NONE)
-        tp_str_add(&s, "; %s of it was ever in use", tp_bytes(d->peak_carved, exact).s);
+        tp_str_add(&s, "; at most %s of it was in use", tp_bytes(d->peak_carved, exact).s);
 }
 
 static void print_own_peak(const struct tp_result *r, const struct tp_device_run *d,
                            struct tp_page *page)
 {
     struct tp_range peak = tp_device_reserved(r->run, d);
-    tp_page_at(page, TEXT, "its own peak: %s, at event %s", tp_range_text(&peak, page->exact).s,
+    tp_page_at(page, TEXT, "its peak: %s, at event %s", tp_range_text(&peak, page->exact).s,
                tp_count(d->peak_reserved_event).s);
     if (d->peak_carved != TP_NONE)
-        tp_page_more(page, TEXT, "; %s of it was ever in use",
+        tp_page_more(page, TEXT, "; at most %s of it was in use",
                      tp_bytes(d->peak_carved, page->exact).s);
     tp_page_line(page);
 }
@@ -80,13 +80,11 @@ static void print_when(const struct tp_result *r, const struct tp_device_run *d,
                        struct tp_page *page)
 {
     if (d->at_peak.requested == TP_NONE) {
-        tp_page_put(page, LABEL,
-                    "the replay stopped before the event at which the program needs most");
+        tp_page_put(page, LABEL, "the replay stopped before the trace peak");
         return;
     }
-    tp_page_put(page, LABEL, "when the program needed most: event %s of %s%s",
-                tp_count(d->at_peak.event).s, tp_count(r->facts->events).s,
-                tp_time_at(r->facts, d->at_peak.time_ns).s);
+    tp_page_put(page, LABEL, "at the trace peak: event %s of %s%s", tp_count(d->at_peak.event).s,
+                tp_count(r->facts->events).s, tp_time_at(r->facts, d->at_peak.time_ns).s);
     if (r->run->resident.threads > 1)
         tp_page_put(page, TEXT, "by one thread, except %s",
                     r->run->mapped.threads > 1 ? "resident and mapped memory" : "resident memory");
@@ -108,7 +106,7 @@ static void print_fits(const struct tp_device_run *d, struct tp_page *page)
 {
     if (d->min_capacity == TP_NONE || d->failed_allocations)
         return;
-    tp_page_put(page, TEXT, "fits in %s, the smallest device on which no allocation fails",
+    tp_page_put(page, TEXT, "min capacity %s: smallest device without OOM",
                 tp_bytes(d->min_capacity, page->exact).s);
 }
 
@@ -117,9 +115,9 @@ static void print_packing(const struct tp_result *r, uint16_t device, struct tp_
     if (!r->bounds)
         return;
     const struct tp_offline *best = &r->bounds[device];
-    tp_page_put(page, TEXT, "best packing %s%s: what a perfect allocator would need",
+    tp_page_put(page, TEXT, "best packing %s%s: smallest offline placement found",
                 tp_bytes(best->best, page->exact).s,
-                best->best == best->least ? ", the least possible" : "");
+                best->best == best->least ? ", equal to the lower bound" : "");
 }
 
 static void print_calls(const struct tp_result *r, const struct tp_device_run *d,
@@ -132,11 +130,10 @@ static void print_calls(const struct tp_result *r, const struct tp_device_run *d
     tp_page_at(page, TEXT, "%s to the %s%s", tp_plural(calls, "call").s, tp_result_callee(r),
                tp_result_is_device(r) ? " for memory" : "");
     if (known)
-        tp_page_more(page, TEXT, "; %s of allocations needed none",
+        tp_page_more(page, TEXT, "; hit rate %s",
                      tp_percent((double)d->reused / (double)d->allocations).s);
     if (d->next_calls != TP_NONE && d->next_calls != calls)
-        tp_page_more(page, TEXT, "; %s in the next pass on the same instance",
-                     d->next_calls ? tp_count(d->next_calls).s : "none");
+        tp_page_more(page, TEXT, "; warm: %s", d->next_calls ? tp_count(d->next_calls).s : "none");
     tp_page_line(page);
 }
 
@@ -175,15 +172,14 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     const struct tp_at_peak *at = &d->at_peak;
     struct tp_range own = tp_device_reserved(r->run, d);
     bool peak = at->reserved == own.low && at->reserved == own.high;
-    struct sum_line requested = {' ', at->requested, "requested by the program", ""};
+    struct sum_line requested = {' ', at->requested, "requested", ""};
     if (d->failed_allocations)
-        snprintf(requested.note, sizeof requested.note, "without what failed or was skipped");
+        snprintf(requested.note, sizeof requested.note, "without failed and skipped requests");
     struct sum_line rounding = {'+', at->allocated - at->requested, "rounding", ""};
-    struct sum_line idle = {'+', at->idle, "idle, not handed out", ""};
+    struct sum_line idle = {'+', at->idle, "free", ""};
     struct sum_line reserved = {'=', at->reserved, peak ? "reserved, also the peak" : "reserved",
                                 ""};
-    snprintf(rounding.note, sizeof rounding.note,
-             "%s of what was handed out (internal fragmentation)",
+    snprintf(rounding.note, sizeof rounding.note, "%s of allocated (internal fragmentation)",
              tp_percent(d->internal_fragmentation).s);
     note_idle(r, d, page->exact, idle.note, sizeof idle.note);
     note_reserved(d, page->exact, reserved.note, sizeof reserved.note);
@@ -209,7 +205,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
         print_sum_line(&rounding, page);
     if (at->reserved == TP_NONE) {
         if (tp_run_total_resident(r->run) == TP_NONE)
-            tp_page_put(page, TEXT, "what else it holds is not known");
+            tp_page_put(page, TEXT, "its other memory is not known");
         print_resident(r, page);
         return;
     }
@@ -268,7 +264,7 @@ static void print_threads(const struct tp_result *r, struct tp_page *page)
                     t.one_lock ? "; one lock around every call" : "");
     }
     tp_page_at(page, LABEL, "%s waited", tp_percent(t.waited).s);
-    tp_page_put(page, SPEED_NOTE, "for another thread's object; not in ns per call");
+    tp_page_put(page, SPEED_NOTE, "for another thread's object; not in ns/op");
     tp_page_at(page, LABEL, "%s blocked", tp_percent(t.blocked).s);
     tp_page_put(page, SPEED_NOTE, "calls without a core: in a lock, a page fault");
 }
@@ -283,7 +279,7 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
         tp_page_put(page, LABEL, "%s", none);
         return;
     }
-    tp_page_at(page, LABEL, "%s ns per call", tp_digits(s.ns).s);
+    tp_page_at(page, LABEL, "%s ns/op", tp_digits(s.ns).s);
     if (t->runs.count > 1) /* a single measurement has no interval */
         tp_page_at(page, page->column + 1, "[%s, %s]", tp_digits(s.low).s, tp_digits(s.high).s);
     if (r->run->flags & TP_RUN_REPLAYED_ONCE)
@@ -293,12 +289,12 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
         print_replays(t, page);
     tp_page_line(page);
     if (!(r->run->flags & TP_RUN_REPLAYED_ONCE)) {
-        tp_page_at(page, LABEL, "%s ns per call when cold", tp_digits(s.cold).s);
+        tp_page_at(page, LABEL, "%s ns/op cold", tp_digits(s.cold).s);
         tp_page_put(page, SPEED_NOTE, "the first replay%s",
                     tp_result_is_device(r) ? ", on a fresh instance" : ", page faults included");
     }
-    tp_page_at(page, LABEL, "%s ns per call taken off", tp_digits(s.engine).s);
-    tp_page_put(page, SPEED_NOTE, "tapool's own share, by a %s that does nothing",
+    tp_page_at(page, LABEL, "%s ns/op replay overhead", tp_digits(s.engine).s);
+    tp_page_put(page, SPEED_NOTE, "measured by a %s that does nothing; subtracted",
                 tp_result_is_foreign(r) ? "malloc" : "strategy");
     print_threads(r, page);
 }
@@ -376,7 +372,7 @@ static void print_legend(const struct tp_report *rep, const struct legend *legen
     struct tp_str s = TP_STR_IN(text);
     double step = rep->clock.step_ns;
     if (legend->below_step)
-        tp_str_add(&s, "<=%.0f: within one step of this clock, it cannot see finer.", step);
+        tp_str_add(&s, "<=%.0f: within one step of this clock.", step);
     if (legend->coarse)
         tp_str_item(&s, "  ", "~%.0f: +-%.0f ns.", 3 * step, step);
     if (legend->too_few)
@@ -445,7 +441,7 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
     tp_report_failed(initial, TP_NONE, failed - initial, TP_NONE, text, sizeof text);
     if (failed)
         tp_page_at(page, 0,
-                   "In short: %s ran out of memory, first %s%s: %s failed of a program that needs "
+                   "Summary: %s ran out of memory, first %s%s: %s failed; requested "
                    "%s.",
                    r->spec->label, first ? "at event " : "before the first event",
                    first ? tp_count(first).s : "", text,
@@ -454,20 +450,18 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
         double ns = tp_speed_of(r->run).ns;
         struct tp_text needed = tp_bytes(tp_run_trace_peak(r->run), page->exact);
         uint64_t resident = tp_run_total_resident(r->run);
-        tp_page_at(page, 0, "In short: %s", r->spec->label);
+        tp_page_at(page, 0, "Summary: %s", r->spec->label);
         if (!isnan(ns))
-            tp_page_more(page, 0, " took %s ns per call%s%s", tp_digits(ns).s, by_threads(r->run).s,
-                         held.high == TP_NONE && resident == TP_NONE ? "" : " and");
+            tp_page_more(page, 0, ", %s ns/op%s", tp_digits(ns).s, by_threads(r->run).s);
         /* where a strategy replayed, `held` is exact */
         if (resident != TP_NONE && (tp_result_is_foreign(r) || held.high == TP_NONE))
-            tp_page_more(page, 0, " had %s resident%s for a program that needed %s.",
+            tp_page_more(page, 0, ", %s resident%s for %s requested",
                          tp_bytes(resident, page->exact).s, by_so_many(r->run).s, needed.s);
         else if (held.high != TP_NONE)
-            tp_page_more(page, 0, " held %s for a program that needed %s.",
+            tp_page_more(page, 0, ", %s reserved for %s requested",
                          tp_range_text(&held, page->exact).s, needed.s);
         else
-            tp_page_more(page, 0, " for a program that needed %s; what it held is not known.",
-                         needed.s);
+            tp_page_more(page, 0, ", %s requested; its memory is not known", needed.s);
     }
     tp_page_line(page);
 }

@@ -69,13 +69,11 @@ void tp_device_pool(const struct tp_result *r, const struct tp_device_run *d, st
     const struct tp_range demand = {0, 0};
     struct tp_range reserved = tp_device_reserved(r->run, d), used = d->measured.pool_used;
     tp_page_put(page, LABEL,
-                "by the marks of the driver's pool: what is idle in it, and in which pieces, it "
-                "does not say");
-    print_mark(d->trace_peak_requested, "requested by the program when it needed most", &demand,
-               page);
-    print_mark(used.high, "used at most, as the pool counts it: what was requested of it", &used,
-               page);
-    print_mark(reserved.high, "reserved at most, the pool's high-water mark", &reserved, page);
+                "from the counters of the driver's pool, which do not report free memory or "
+                "blocks");
+    print_mark(d->trace_peak_requested, "requested at the trace peak", &demand, page);
+    print_mark(used.high, "peak used, as counted by the pool", &used, page);
+    print_mark(reserved.high, "peak reserved, as counted by the pool", &reserved, page);
 }
 
 /* ---- what the driver reports ---- */
@@ -86,7 +84,7 @@ static void print_calls(const struct tp_driver_counts *c, struct tp_page *page)
                tp_plural(c->calls, "call").s, tp_plural(c->syncs, "synchronisation").s,
                tp_plural(c->event_waits, "event wait").s);
     if (c->works)
-        tp_page_more(page, TEXT, "; beside them %s works on the streams", tp_count(c->works).s);
+        tp_page_more(page, TEXT, "; also %s works on the streams", tp_count(c->works).s);
     tp_page_line(page);
     if (c->busy_asked_ns)
         tp_page_put(page, TEXT, "the busiest stream was given %s of work and took %s",
@@ -175,6 +173,6 @@ void tp_device_verbose_run(const struct tp_device_run *d, struct tp_page *page)
          tp_count(m->driver.event_waits).s, tp_count(m->driver.works).s,
          tp_count(m->driver.held_back).s);
     if (m->driver.busy_asked_ns)
-        line(page, "  busiest stream", "asked for %s ns, took %s ns",
+        line(page, "  busiest stream", "requested %s ns, took %s ns",
              tp_count(m->driver.busy_asked_ns).s, tp_count(m->driver.busy_spent_ns).s);
 }

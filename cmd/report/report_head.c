@@ -79,9 +79,9 @@ void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, ui
     uint64_t size = c->devices ? c->devices[device].demand_size : 0;
     if (!place)
         return;
-    tp_page_more(page, ASKER_INDENT, "; the last to ask there: %s", place);
+    tp_page_more(page, ASKER_INDENT, "; last allocation there: %s", place);
     if (size && peak->bytes)
-        tp_page_more(page, ASKER_INDENT, ", for %s of it",
+        tp_page_more(page, ASKER_INDENT, " (%s of the peak)",
                      tp_percent((double)size / (double)peak->bytes).s);
 }
 
@@ -123,8 +123,7 @@ static void print_malloc(const struct tp_meta *m, int name, int column, struct t
         tp_page_more(page, column, "; takes %s to %s of the program's CPU time (%s)",
                      tp_percent(low).s, tp_percent(high).s, cpu.s);
     else if (m->cpu_low_ns)
-        tp_page_more(page, column, "; its share of the program's CPU time (%s) is not known",
-                     cpu.s);
+        tp_page_more(page, column, "; share of the program's CPU time (%s): not known", cpu.s);
     tp_page_line(page);
 }
 
@@ -250,8 +249,7 @@ static void print_failures(const struct tp_result *r, int note, struct tp_page *
     if (!all.ooms)
         return;
     tp_failures_text(all.ooms, all.replayed, text, sizeof text);
-    const char *also = all.replayed == 1 ? ", and counts in what the program needs"
-                                         : ", and count in what the program needs";
+    const char *also = all.replayed == 1 ? ", counted in requested" : ", counted in requested";
     tp_page_row(page, 0, "ran out", note, "%s when it was recorded%s%s%s",
                 tp_plural(all.ooms, "time").s, *text ? "; " : "", text, *text ? also : "");
 }
@@ -342,11 +340,11 @@ static void describe_virtual_gpu(const struct tp_result *r, bool exact, struct t
     add_wrappers(r->source, s);
     add_limit(r, several ? "; the simulated ones have " : "; the simulated one has ", exact, s);
     if (capacity != TP_NONE && capacity == tp_captured_capacity(r->captured))
-        tp_str_add(s, ", what the recorded program could have");
+        tp_str_add(s, ", memory limit of the recorded program");
     tp_str_add(s, ". Memory and call counts are exact for the simulated device%s, in ",
                several ? "s" : "");
     add_pages(r->source, exact, s);
-    tp_str_add(s, ". Times are the strategy's own work on this CPU; cudaMalloc is not in them");
+    tp_str_add(s, ". Times: CPU time of the strategy, without cudaMalloc");
 }
 
 static void describe_device(const struct tp_result *r, bool exact, struct tp_str *s)
@@ -362,7 +360,7 @@ static void describe_device(const struct tp_result *r, bool exact, struct tp_str
     tp_str_add(s, ". %s",
                driver->simulated
                    ? "A simulated driver, no GPU: times mean nothing. Kernels are not replayed"
-                   : "Times include the driver's calls as seen from the CPU; kernels are not "
+                   : "Times include driver calls as seen from the CPU; kernels are not "
                      "replayed");
     if (r->use->occupy == TP_OCCUPY_SPIN)
         tp_str_add(s, ", but each block is worked on (spin, recorded time x %g)", r->use->scale);
@@ -385,7 +383,7 @@ static void describe_source(const struct tp_result *r, bool exact, struct tp_str
         add_limit(r, ", limited to ", exact, s);
         if (nothing)
             tp_str_add(s,
-                       ": byte and call counts are exact, times are the strategy's own work only");
+                       ": byte and call counts are exact, times are the strategy's CPU time only");
     }
 }
 

@@ -25,7 +25,7 @@ static void print_first(const struct tp_result *r, const struct tp_device_run *d
         tp_page_more(page, column, ", %s", place);
     if (phase)
         tp_page_more(page, column, ", in phase '%s'", phase);
-    tp_page_more(page, column, ", asked for %s", tp_bytes(f->size, page->exact).s);
+    tp_page_more(page, column, ", requested %s", tp_bytes(f->size, page->exact).s);
     if (f->replaced)
         tp_page_more(page, column, " in place of %s", tp_bytes(f->replaced, page->exact).s);
     if (f->align > PLAIN_ALIGN)
@@ -52,15 +52,15 @@ static void print_free(const struct tp_first_failure *f, int column, struct tp_p
     const struct tp_at_peak *at = &f->at;
     if (usable_idle(at) == TP_NONE) /* a pool of the driver does not report it */
         return;
-    tp_page_at(page, column, "free then: %s", tp_bytes(usable_idle(at), page->exact).s);
+    tp_page_at(page, column, "free: %s", tp_bytes(usable_idle(at), page->exact).s);
     if (at->pieces != TP_NONE && at->pieces > 1)
-        tp_page_more(page, column, " in %s pieces (largest %s)", tp_count(at->pieces).s,
+        tp_page_more(page, column, " in %s blocks (largest %s)", tp_count(at->pieces).s,
                      tp_bytes(at->largest, page->exact).s);
     if (f->capacity != TP_NONE)
         tp_page_more(page, column, " + %s not yet reserved",
                      tp_bytes(not_reserved(f), page->exact).s);
     if (at->dead && at->dead != TP_NONE)
-        tp_page_more(page, column, "; %s more is dead until a reset",
+        tp_page_more(page, column, "; %s more are unusable until a reset",
                      tp_bytes(at->dead, page->exact).s);
     tp_page_line(page);
 }
@@ -71,11 +71,11 @@ static void print_device_free(const struct tp_result *r, const struct tp_device_
 {
     if (!tp_result_is_device(r) || d->measured.free_at_failure == TP_NONE)
         return;
-    tp_page_put(page, column, "the device had %s of %s free then, by cuMemGetInfo",
+    tp_page_put(page, column, "cuMemGetInfo: %s of %s free on the device",
                 tp_bytes(d->measured.free_at_failure, page->exact).s,
                 tp_bytes(d->measured.total, page->exact).s);
     if (d->measured.pool_unused_at_failure != TP_NONE)
-        tp_page_put(page, column, "of what the pool had reserved then, no block used %s",
+        tp_page_put(page, column, "reserved by the pool and not used by a block: %s",
                     tp_bytes(d->measured.pool_unused_at_failure, page->exact).s);
 }
 
@@ -87,37 +87,35 @@ static void print_class(const struct tp_result *r, const struct tp_first_failure
     uint64_t all = idle + not_reserved(f);
     switch ((enum tp_oom_class)f->oom_class) {
     case TP_OOM_DEMAND:
-        tp_page_at(page, column,
-                   "the program itself needs %s here, more than the %s there are: demand.",
+        tp_page_at(page, column, "OOM by demand: %s requested, %s on the device.",
                    tp_bytes(at->requested - f->replaced + f->size, page->exact).s,
                    tp_bytes(f->capacity, page->exact).s);
         break;
     case TP_OOM_FRAGMENTATION:
         if (r->run->flags & TP_RUN_POOL)
             tp_page_at(page, column,
-                       "the pool could not, though what the program asked for would fit: "
-                       "fragmentation.");
+                       "OOM by fragmentation: the requested bytes fit, the pool refused.");
         else if (all >= f->size)
-            tp_page_at(page, column, "%s in all, enough but not in one piece: fragmentation.",
+            tp_page_at(page, column, "OOM by fragmentation: %s free, but not in one block.",
                        tp_bytes(all, page->exact).s);
         else
             tp_page_at(page, column,
-                       "%s in all; what the program asked for would fit, what the strategy made of "
-                       "it does not: fragmentation.",
+                       "OOM by fragmentation: %s free; the requested bytes fit, the reserved bytes "
+                       "do not.",
                        tp_bytes(all, page->exact).s);
         break;
     case TP_OOM_STRATEGY:
         tp_page_at(page, column,
-                   "the strategy refused by its own rules (see its options), not the device.");
+                   "OOM by a limit of the strategy (see its options), not of the device.");
         break;
     case TP_OOM_GUARD:
         tp_page_at(page, column,
-                   "stopped by tapool at %s, over %d times what the program needs: --capacity SIZE "
-                   "sets another limit, --capacity 0 none.",
+                   "stopped by tapool at %s, over %dx the requested bytes: --capacity SIZE sets "
+                   "another limit, --capacity 0 none.",
                    tp_bytes(at->reserved, page->exact).s, TP_GUARD_TIMES);
         break;
     default:
-        tp_page_at(page, column, "the %s refused; how much it has is not known.",
+        tp_page_at(page, column, "OOM: the %s refused; its free memory is not known.",
                    tp_result_callee(r));
     }
 }
@@ -131,7 +129,7 @@ void tp_report_failure(const struct tp_result *r, const struct tp_device_run *d,
     print_device_free(r, d, column, page);
     print_class(r, &d->first_failure, column, page);
     if (d->min_capacity != TP_NONE)
-        tp_page_more(page, column, " Fits in %s.", tp_bytes(d->min_capacity, page->exact).s);
+        tp_page_more(page, column, " Min capacity %s.", tp_bytes(d->min_capacity, page->exact).s);
     tp_page_line(page);
 }
 

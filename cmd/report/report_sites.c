@@ -22,8 +22,8 @@ bool tp_sites_asked(const struct tp_sites_opts *o)
 
 static struct tp_text moment(const struct tp_sites *h)
 {
-    return h->at == TP_AT_PEAK ? tp_text_of("Held at the peak")
-                               : tp_text_of("Held at event %s", tp_count(h->at).s);
+    return h->at == TP_AT_PEAK ? tp_text_of("Live memory at the trace peak")
+                               : tp_text_of("Live memory at event %s", tp_count(h->at).s);
 }
 
 /* Whether a bracket here opens what is left out of a function's name: arguments, of a template or
@@ -155,15 +155,15 @@ static void add_rest(struct tp_table *t, const struct tp_sites *h, unsigned show
 void tp_sites_print(const struct tp_sites *h, struct tp_page *page)
 {
     static const char *const by[] = {
-        [TP_BY_PLACE] = "the code that asked for it",
-        [TP_BY_PHASE] = "the phase in which it was asked for",
-        [TP_BY_AGE] = "its age",
-        [TP_BY_SIZE] = "the size of its blocks",
-        [TP_BY_METADATA] = "what the program said of it (metadata)",
+        [TP_BY_PLACE] = "allocation site",
+        [TP_BY_PHASE] = "phase of the allocation",
+        [TP_BY_AGE] = "age",
+        [TP_BY_SIZE] = "block size",
+        [TP_BY_METADATA] = "metadata",
     };
     if (!h)
         return;
-    const struct tp_column columns[] = {{.name = "held", .left = true, .width = NOTE - NAME - 2},
+    const struct tp_column columns[] = {{.name = "live", .left = true, .width = NOTE - NAME - 2},
                                         {.name = "share", .width = PLACE - NOTE - 2},
                                         {.name = by[h->by], .left = true}};
     struct tp_table table = {0};

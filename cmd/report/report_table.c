@@ -43,15 +43,6 @@ enum {
     SEE_SPEEDUP = 256
 };
 
-/* Three decimals below 10, because strategies near 1 differ only there. */
-static void add_times(struct tp_table *t, double times)
-{
-    if (times < 10)
-        tp_table_add(t, "%.3f", times);
-    else
-        tp_table_add(t, "%s", tp_digits(times).s);
-}
-
 static void fill_name(const struct row *row, struct tp_table *t)
 {
     tp_table_add(t, "%s", tp_result_name(row->r).s);
@@ -93,7 +84,7 @@ static void fill_needed(const struct row *row, struct tp_table *t)
     if (tp_run_failed(run) || isnan(needed))
         tp_table_add(t, "-");
     else
-        add_times(t, needed);
+        tp_table_add(t, "%s", tp_times(needed).s);
 }
 
 static const char *no_time(const struct tp_result *r)
@@ -311,15 +302,15 @@ static const struct column
                  .fill = fill_peak,
                  .shown = tp_results_by_resident,
                  .marks = SEE_SPACE},
-    col_needed = {.column.head = {"times", "needed"}, .fill = fill_needed},
-    col_fits = {.column.head = {"fits", "in"}, .fill = fill_fits, .shown = any_fits},
-    col_time = {.column.head = {"ns per call", "±95%"},
-                .other = {"strategy time", "ns, ±95%"},
+    col_needed = {.column.head = {"", "overhead"}, .fill = fill_needed},
+    col_fits = {.column.head = {"min", "capacity"}, .fill = fill_fits, .shown = any_fits},
+    col_time = {.column.head = {"ns/op", "95% CI"},
+                .other = {"strategy ns/op", "95% CI"},
                 .is_other = on_virtual,
                 .fill = fill_time,
                 .shown = is_wide,
                 .marks = SEE_TIME | SEE_INTERVAL},
-    col_strategy_time = {.column.head = {"strategy", "time, ns"},
+    col_strategy_time = {.column.head = {"strategy", "ns/op"},
                          .fill = fill_strategy_time,
                          .shown = is_narrow,
                          .marks = SEE_TIME},
@@ -327,11 +318,11 @@ static const struct column
                .fill = fill_p99,
                .shown = shows_p99,
                .marks = SEE_P99},
-    col_wall = {.column.head = {"wall time", "ns, ±95%"},
+    col_wall = {.column.head = {"wall ns/op", "95% CI"},
                 .fill = fill_wall,
                 .shown = by_threads,
                 .marks = SEE_INTERVAL | SEE_WALL},
-    col_speedup = {.column.head = {"against", "1 thread"},
+    col_speedup = {.column.head = {"vs", "1 thread"},
                    .fill = fill_speedup,
                    .shown = by_threads,
                    .marks = SEE_SPEEDUP},
@@ -346,19 +337,19 @@ static const struct column
     col_calls = {.column.head = {"system", "calls"},
                  .other = {"driver", "calls"},
                  .fill = fill_calls},
-    col_next_calls = {.column.head = {"next", "pass"}, .fill = fill_next_calls, .shown = is_loop},
-    col_reuse = {.column.head = {"", "reuse"}, .fill = fill_reuse},
-    col_idle = {.column.head = {"idle at peak demand", "(largest piece)"},
+    col_next_calls = {.column.head = {"warm", "calls"}, .fill = fill_next_calls, .shown = is_loop},
+    col_reuse = {.column.head = {"", "hit rate"}, .fill = fill_reuse},
+    col_idle = {.column.head = {"free at peak", "(largest block)"},
                 .fill = fill_idle,
                 .shown = by_range,
                 .marks = SEE_IDLE},
     /* beside what is resident, without the largest piece */
-    col_idle_brief = {.column.head = {"idle at", "peak demand"},
+    col_idle_brief = {.column.head = {"free", "at peak"},
                       .fill = fill_idle_alone,
                       .shown = tp_results_by_resident,
                       .marks = SEE_IDLE},
     col_idle_alone = {
-        .column.head = {"idle at", "peak demand"}, .fill = fill_idle_alone, .marks = SEE_IDLE};
+        .column.head = {"free", "at peak"}, .fill = fill_idle_alone, .marks = SEE_IDLE};
 
 /* The columns, in three orders. Columns that do not fit are dropped from the right, so the least
  * important ones are last: memory details on a host, times on a virtual device, and the slowest
@@ -383,9 +374,9 @@ static void add_needed_row(const struct tp_result *r, const struct column *colum
     if (column == &col_peak || column == &col_resident || column == &col_total)
         tp_table_bytes(t, tp_run_trace_peak(r->run), exact);
     else if (column == &col_name)
-        tp_table_add(t, "needed by program");
+        tp_table_add(t, "requested");
     else
-        tp_table_add(t, column == &col_needed ? "1.000" : "-");
+        tp_table_add(t, column == &col_needed ? "1.00x" : "-");
 }
 
 /* Fills the row of the best packing, "-" in columns without such a value. */
@@ -396,7 +387,7 @@ static void add_packing_row(const struct tp_result *r, const struct column *colu
     if (column == &col_peak)
         tp_table_bytes(t, packed, exact);
     else if (column == &col_needed && needed)
-        add_times(t, (double)packed / (double)needed);
+        tp_table_add(t, "%s", tp_times((double)packed / (double)needed).s);
     else
         tp_table_add(t, "%s", column == &col_name ? "best packing" : "-");
 }
@@ -449,7 +440,7 @@ static void add_recorded_row(const struct tp_result *r, const struct column *col
     else if (column == &col_peak)
         tp_table_bytes(t, sum.peak, exact);
     else if (column == &col_needed && needed && !sum.ran_out)
-        add_times(t, (double)sum.peak / (double)needed);
+        tp_table_add(t, "%s", tp_times((double)sum.peak / (double)needed).s);
     else if (column == &col_idle)
         add_idle(t, sum.idle, exact);
     else if (column == &col_idle_alone)
@@ -523,7 +514,7 @@ static void print_demand(const struct tp_result *r, struct tp_page *page)
         return;
     }
     const char *phase = tp_captured_phase(r->captured, r->trace, 0);
-    tp_page_at(page, NOTE, "Peak: event %s of %s%s", tp_count(peak->event).s,
+    tp_page_at(page, NOTE, "Trace peak: event %s of %s%s", tp_count(peak->event).s,
                tp_count(r->facts->events).s, tp_time_at(r->facts, peak->time_ns).s);
     tp_peak_asker(r->captured, peak, 0, page);
     if (phase)
@@ -536,18 +527,18 @@ static void print_recorded_notes(const struct tp_result *r, bool idle, struct tp
 {
     struct recorded sum = recorded_of(r);
     tp_page_dim(page, NOTE, "The recorded row is from the file%s.",
-                idle ? "; its idle memory holds what was rounded up or not split off" : "");
+                idle ? "; its free memory includes rounding and blocks that were not split" : "");
     if (idle && sum.idle.bytes != TP_NONE && sum.idle.largest == TP_NONE)
-        tp_page_dim(page, NOTE, "Its largest piece is not known: %s.",
-                    r->trace->recorded.has_end ? "what the file says of addresses does not add up"
-                                               : "the file does not say where its segments lay");
+        tp_page_dim(page, NOTE, "Its largest free block is not known: %s.",
+                    r->trace->recorded.has_end ? "the addresses in the file contradict each other"
+                                               : "the file has no segment addresses");
     if (tp_result_unseen(r))
         tp_page_dim(page, NOTE,
-                    "It also holds what was live before the first event, which is not in the "
+                    "It includes blocks that were live before the first event and are not in the "
                     "trace.");
     if (sum.ran_out || sum.peak < tp_run_trace_peak(r->run))
-        tp_page_dim(page, NOTE, "It is less than the program needed: %s.",
-                    sum.ran_out ? "the recorded program ran out of memory there"
+        tp_page_dim(page, NOTE, "It is less than requested: %s.",
+                    sum.ran_out ? "the recorded program ran out of memory at the trace peak"
                                 : "the file's segments and its events disagree");
 }
 
@@ -564,8 +555,8 @@ static void print_device_notes(const struct tp_result *results, size_t count, st
     }
     if (pool)
         tp_page_dim(page, NOTE,
-                    "%s's peak is the high-water mark of the driver's pool, which tells neither "
-                    "what is idle in it nor what it reuses.",
+                    "%s's peak is the high-water mark of the driver's pool, which reports neither "
+                    "free memory nor reuse.",
                     pool->spec->label);
     if (ranges)
         tp_page_dim(page, NOTE, "A peak that differs between the passes is given as a range.");
@@ -678,15 +669,15 @@ static void print_time_notes(const struct tp_result *results, size_t count, unsi
         tp_page_dim(page, NOTE, "A time of '-' was %s.", tp_result_no_speed(untimed));
     if (flattered && see & (SEE_TIME | SEE_P99))
         tp_page_dim(page, NOTE,
-                    "(a) over half of the allocations go to the %s, whose cost is not simulated.",
+                    "(a) over half of the allocations call the %s, whose time is not simulated.",
                     tp_result_callee(flattered));
     if (once && see & SEE_INTERVAL)
         tp_page_dim(page, NOTE, "(b) one replay, longer than --min-time: cold%s.",
                     tp_result_is_device(results) ? "" : ", page faults included");
     if (drowned && see & SEE_TIME)
         tp_page_dim(page, NOTE,
-                    "(c) no more than tapool's own share, which is taken off: too noisy, or too "
-                    "few calls.");
+                    "(c) not above the replay overhead, which is subtracted: too noisy, or too few "
+                    "calls.");
 }
 
 /* Prints the meanings of the marks in the cells, whose bits are in `see`. */
@@ -702,15 +693,14 @@ static void print_notes(const struct tp_result *results, size_t count, unsigned 
         print_thread_notes(results, count, see, page);
     if (apart && see & SEE_SPACE)
         tp_page_dim(page, NOTE,
-                    "%s is each one's own peak, which may lie at another event than the "
-                    "program's.",
+                    "%s is the peak of each strategy, which may be at another event than the "
+                    "trace peak.",
                     host ? "Address space" : "Reserved");
     if (results[0].run->device_count > 1)
-        tp_page_dim(page, NOTE,
-                    "Bytes are sums over the %ss, each at its own moment; one by one: -v",
+        tp_page_dim(page, NOTE, "Bytes are sums over the %ss, each at its own peak; one by one: -v",
                     tp_part_name(results->trace, "device", "memory space"));
     if (sampled && see & SEE_P99)
-        tp_page_dim(page, NOTE, "p99 is that of the first %s calls.", tp_count(sampled).s);
+        tp_page_dim(page, NOTE, "p99: of the first %s calls.", tp_count(sampled).s);
     if (has_recorded(results))
         print_recorded_notes(results, see & SEE_IDLE, page);
     for (size_t i = 0; i < count; i++)
@@ -780,7 +770,7 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     tp_pick_print(&pick, page);
     tp_report_warnings(results, count, 0, page);
     tp_strategy_spec_add_name(&one, sourced->spec);
-    tp_page_put(page, 0, "%sNumbers: tapool help report    One strategy in detail:%s alone",
+    tp_page_put(page, 0, "%sNumbers: tapool help report    One strategy in detail: only%s",
                 rep->verbose ? "" : "Details: -v    ", tp_str_text(&one));
     tp_str_drop(&one);
 }

@@ -71,7 +71,7 @@ static void bytes_line(struct tp_page *page, const char *name, uint64_t bytes, u
 
 static void share_line(struct tp_page *page, const char *name, double at_peak, double weighted)
 {
-    line(page, name, "%s at peak demand, %s weighted", tp_percent(at_peak).s,
+    line(page, name, "%s at the trace peak, %s weighted", tp_percent(at_peak).s,
          tp_percent(weighted).s);
 }
 
@@ -184,7 +184,7 @@ static void print_device(const struct tp_result *r, const struct tp_device_run *
     share_line(page, "internal_fragmentation", d->internal_fragmentation,
                d->internal_fragmentation_weighted);
     share_line(page, "unused_reserved", d->unused_reserved, d->unused_reserved_weighted);
-    line(page, "external_fragmentation", "%s of idle spans, which are %s",
+    line(page, "external_fragmentation", "%s of free spans (%s)",
          tp_percent(d->external_fragmentation).s,
          d->at_peak.span == TP_NONE ? "not known" : tp_bytes(d->at_peak.span, false).s);
     print_failures(d, page);
@@ -194,8 +194,7 @@ static void print_device(const struct tp_result *r, const struct tp_device_run *
         tp_device_verbose_run(d, page);
     if (d->gets == TP_NONE)
         return;
-    line(page, "source_calls",
-         "%s get (%s), %s put (%s), %s wait, %s fallback; %s in the next pass on the same instance",
+    line(page, "driver_calls", "%s get (%s), %s put (%s), %s wait, %s fallback; %s warm",
          tp_count(d->gets).s, tp_bytes(d->get_bytes, false).s, tp_count(d->puts).s,
          d->put_bytes == TP_NONE ? "-" : tp_bytes(d->put_bytes, false).s, tp_count(d->waits).s,
          tp_count(d->fallbacks).s,
@@ -226,7 +225,7 @@ static void print_resident(const struct tp_run *run, struct tp_page *page)
              resident->huge_pages ? "as the machine has them" : "off");
     if (!resident->passes)
         return;
-    print_spread("  at peak demand", &resident->at_peak, page);
+    print_spread("  at trace peak", &resident->at_peak, page);
     print_spread("  peak", &resident->peak, page);
     print_spread("  end", &resident->end, page);
 }
@@ -243,7 +242,7 @@ static void print_mapped(const struct tp_run *run, struct tp_page *page)
     line(page, "mapped", "%s above its start by %s; %s calls get, %s give back%s",
          tp_bytes(m->peak - m->base, true).s, tp_plural(m->threads, "thread").s,
          tp_count(m->gets).s, tp_count(m->puts).s, m->fixed ? "" : "; addresses were randomised");
-    bytes_line(page, "  at peak demand", m->at_peak, TP_NONE);
+    bytes_line(page, "  at trace peak", m->at_peak, TP_NONE);
     bytes_line(page, "  end", m->end, TP_NONE);
 }
 

@@ -482,10 +482,10 @@ static int fail_not_known(const struct tp_trace *t, struct tp_err *err)
     if (tp_program_facts(t->program)->devices > 1)
         return tp_hint(
             err,
-            tp_fail(err, TP_EINPUT, "%s: who holds the memory is shown of one device", t->file),
+            tp_fail(err, TP_EINPUT, "%s: live memory by site is shown for one device", t->file),
             "--device, or --space, chooses one");
     return tp_fail(err, TP_EINPUT,
-                   "%s: who holds the memory is not known: nothing says it of any "
+                   "%s: live memory by site is not known: no site is recorded for any "
                    "live block",
                    t->file);
 }

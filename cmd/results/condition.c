@@ -14,7 +14,7 @@ enum { NAME_MAX_BYTES = 64 };
 
 static int fail_value(const char *text, const char *value, const char *want, struct tp_err *err)
 {
-    return tp_fail(err, TP_EUSAGE, "--fail-on '%s': '%s' is no %s", text, value, want);
+    return tp_fail(err, TP_EUSAGE, "--fail-on '%s': '%s' is not a %s", text, value, want);
 }
 
 /* Reads a number, and lets `rest` point behind it. */

@@ -187,7 +187,7 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
 
 /* Name and path are the same. */
 #define CALLS(of, unit_) \
-    .name = "source_calls." #of, .path = "source_calls." #of, .unit = TP_UNIT_##unit_, \
+    .name = "driver_calls." #of, .path = "driver_calls." #of, .unit = TP_UNIT_##unit_, \
     .per_device = true, .family = TP_FAMILY_CALLS
 
 #define TIME(class_, allowed_) \

@@ -40,7 +40,7 @@ COMPARED(5, EXACT_BYTES(end_reserved), BENCHMARK("end-reserved-B"),
          MEANS("reserved bytes after the last event"))
 REPORTED(BYTES(capacity), MEANS("memory of the device, if known (--capacity)"))
 COMPARED(6, EXACT(MEMORY), MEMORY_BYTES(min_capacity), GET_WHOLE(min_capacity),
-         BENCHMARK("fits-in-B"), TERM("min capacity"))
+         BENCHMARK("min-capacity-B"), TERM("min capacity"))
 COMPARED(7, EXACT(MEMORY), DEVICE("memory.", overhead, RATIO), FIELD(overhead),
          SHARE_OF("memory.trace_peak_requested_bytes"),
          MEANS("peak of (reserved + metadata) / trace_peak_requested; 1 is the minimum"))
@@ -51,7 +51,7 @@ REPORTED(MEMORY_BYTES(best_packing), GET_WHOLE(best_packing),
 COMPARED(57, EXACT(MEMORY), DEVICE("memory.", regret, RATIO), GET_REAL(regret),
          SHARE_OF("memory.best_packing_bytes"),
          TERM("regret"))
-LINE("at_trace_peak", "all of these, and free bytes (idle), at the event of trace_peak_requested")
+LINE("at_trace_peak", "all of these, and free bytes, at the event of trace_peak_requested")
 LINE("class", "class of memory figures: E exact, R report only (real GPU or allocator)")
 COMPARED(8, UNUSED(internal_fragmentation, "at_trace_peak.allocated"),
          MEANS("1 - requested / allocated, at the trace peak and weighted"))
@@ -73,7 +73,7 @@ REPORTED(AT_PEAK(time_ns, NS, time_ns))
 REPORTED(AT_PEAK(requested_bytes, BYTES, requested))
 REPORTED(AT_PEAK(allocated_bytes, BYTES, allocated))
 REPORTED(AT_PEAK(reserved_bytes, BYTES, reserved))
-REPORTED(AT_PEAK(free_bytes, BYTES, idle), BENCHMARK("at-peak-demand-idle-B"))
+REPORTED(AT_PEAK(free_bytes, BYTES, idle), BENCHMARK("at-trace-peak-free-B"))
 REPORTED(AT_PEAK(free_blocks, COUNT, pieces))
 REPORTED(AT_PEAK(largest_free_block_bytes, BYTES, largest))
 REPORTED(AT_PEAK(cached_bytes, BYTES, cached), NO_COLUMN)
@@ -85,25 +85,25 @@ REPORTED(AT_PEAK(page_rest_bytes, BYTES, page_rest), NO_COLUMN)
 /* ---- calls to the source, by device ---- */
 
 LINE("library", "the library that served malloc, for a real allocator")
-LINE("source_calls", "get, put, wait: driver or system calls, mappings included; their bytes")
-COMPARED(13, CALLS(get, COUNT), FIELD(gets), HEAD("gets from", NULL),
-         BENCHMARK("source-get-calls"))
-COMPARED(14, CALLS(put, COUNT), FIELD(puts), HEAD("returns to", NULL),
-         BENCHMARK("source-put-calls"))
-COMPARED(15, CALLS(wait, COUNT), FIELD(waits), HEAD("waits for", NULL))
+LINE("driver_calls", "get, put, wait: driver or system calls, mappings included; their bytes")
+COMPARED(13, CALLS(get, COUNT), FIELD(gets), HEAD(NULL, "gets"),
+         BENCHMARK("driver-get-calls"))
+COMPARED(14, CALLS(put, COUNT), FIELD(puts), HEAD(NULL, "puts"),
+         BENCHMARK("driver-put-calls"))
+COMPARED(15, CALLS(wait, COUNT), FIELD(waits), HEAD(NULL, "waits"))
 COMPARED(16, CALLS(get_bytes, BYTES), FIELD(get_bytes), .follows = TP_FAMILY_MEMORY,
-         HEAD("got from", NULL))
+         HEAD(NULL, "get bytes"))
 COMPARED(17, CALLS(put_bytes, BYTES), FIELD(put_bytes), .follows = TP_FAMILY_MEMORY,
-         HEAD("returned to", NULL))
-REPORTED(DEVICE("source_calls.", wait_ns, NS), GET_WHOLE(wait_ns))
-REPORTED(DEVICE("source_calls.", fallback, COUNT), GET_WHOLE(fallbacks))
-REPORTED(DEVICE("source_calls.", retry, COUNT), GET_WHOLE(retries))
+         HEAD(NULL, "put bytes"))
+REPORTED(DEVICE("driver_calls.", wait_ns, NS), GET_WHOLE(wait_ns))
+REPORTED(DEVICE("driver_calls.", fallback, COUNT), GET_WHOLE(fallbacks))
+REPORTED(DEVICE("driver_calls.", retry, COUNT), GET_WHOLE(retries))
 COMPARED(19, CALLS(warm_calls, COUNT), FIELD(next_calls), .metric_class = TP_CLASS_REPORT,
-         HEAD("calls of", "the next pass"),
+         HEAD("warm", "calls"),
          TERM("warm driver calls"))
-REPORTED(DEVICE("source_calls.", allocations, COUNT), FIELD(allocations))
-COMPARED(18, EXACT(CALLS), DEVICE("source_calls.", reuse, SHARE), .better = TP_BETTER_MORE,
-         .allowed = SHARE_ALLOWED, SHARE_OF("source_calls.allocations"), GET_REAL(share_reused),
+REPORTED(DEVICE("driver_calls.", allocations, COUNT), FIELD(allocations))
+COMPARED(18, EXACT(CALLS), DEVICE("driver_calls.", hit_rate, SHARE), .better = TP_BETTER_MORE,
+         .allowed = SHARE_ALLOWED, SHARE_OF("driver_calls.allocations"), GET_REAL(share_reused),
          TERM("hit rate"))
 LINE("fallback", "allocations that the strategy's rules pass directly to the source")
 LINE("retry", "refused requests that were repeated after all free memory was returned")
@@ -193,22 +193,22 @@ COMPARED(22, COUNT_OF(skipped_trims), RUN_FIELD(skipped_trims),
 
 /* ---- times ---- */
 
-COMPARED(24, THROUGHPUT(ns_per_op, NOISY, 0.05), GET_SPEED(ns), HEAD("", "ns per call"),
+COMPARED(24, THROUGHPUT(ns_per_op, NOISY, 0.05), GET_SPEED(ns), HEAD("", "ns/op"),
          MEANS("steady time of an operation, replay overhead subtracted; null: nothing was "
                "timed, or nothing remains; low, high: 95% CI"))
 REPORTED(RUN("throughput.", ci95_low_ns_per_op, NS), GET_SPEED(low))
 REPORTED(RUN("throughput.", ci95_high_ns_per_op, NS), GET_SPEED(high))
 COMPARED(43, THROUGHPUT(cold_ns_per_op, REPORT, 0), GET_SPEED(cold),
-         HEAD("cold,", "ns per call"),
+         HEAD("cold", "ns/op"),
          TERM("cold ns/op"))
 COMPARED(44, THROUGHPUT(replay_overhead_ns_per_op, REPORT, 0), GET_SPEED(engine),
-         HEAD("tapool's,", "ns per call"),
+         HEAD("replay", "overhead"),
          MEANS("replay overhead, measured with a strategy (or malloc) that does nothing"))
 REPORTED(RUN("throughput.", threads_replayed, COUNT), GET_WHOLE(threads_replayed),
          MEANS("threads of the timed replays (--threads); with several, ns_per_op is the "
                "time a call took its thread, waiting for locks included"))
 COMPARED(56, THROUGHPUT_OF_THREADS(wall_ns_per_op), GET_REAL(wall_ns),
-         HEAD("wall time,", "ns per call"),
+         HEAD("wall", "ns/op"),
          MEANS("elapsed time per call of all threads, from the first to the last call of "
                "each window, replay overhead included; low, high: 95% CI"))
 REPORTED(RUN("throughput.", ci95_low_wall_ns_per_op, NS), GET_REAL(wall_low), .of_threads = true)

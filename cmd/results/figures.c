@@ -118,7 +118,7 @@ const char *tp_result_no_speed(const struct tp_result *r)
     if (!r->run->throughput.runs.count)
         return "not measured: no call of the trace could take place";
     return isnan(tp_speed_of(r->run).ns)
-               ? "no more than tapool's own share, which is taken off: too noisy, or too few calls"
+               ? "not above the replay overhead, which is subtracted: too noisy, or too few calls"
                : NULL;
 }
 
@@ -375,14 +375,14 @@ static bool are_alike(const struct tp_served *a, const struct tp_served *b)
 static const char *what_is_known(const struct tp_served *row, bool several)
 {
     if (row->known && row->resident)
-        return "its address space is by its own statistics, its calls are not seen.";
+        return "address space from its own statistics; its calls are not visible.";
     if (row->known)
-        return "its memory is by its own statistics, its calls are not seen.";
+        return "memory from its own statistics; its calls are not visible.";
     if (row->resident)
-        return several ? "the address space of each and its calls are not seen."
-                       : "its address space and its calls are not seen.";
-    return several ? "what each holds is not known, nor its calls."
-                   : "what it holds is not known, nor its calls.";
+        return several ? "their address space and calls are not visible."
+                       : "its address space and calls are not visible.";
+    return several ? "their memory and calls are not known."
+                   : "its memory and calls are not known.";
 }
 
 bool tp_served_note(const struct tp_served *rows, size_t count, size_t i, char *text, size_t size)

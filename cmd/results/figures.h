@@ -21,9 +21,9 @@ struct tp_speed {
 struct tp_speed tp_speed_of(const struct tp_run *run);
 
 /* What is said below tables of several threads. */
-#define TP_WALL_NOTE    "wall time: what passed for each call of all threads together, waiting too"
-#define TP_WAITED_NOTE  "waited: for an object of another thread; not in ns per call"
-#define TP_BLOCKED_NOTE "blocked: calls without a core, in a lock or a page fault; in ns per call"
+#define TP_WALL_NOTE    "wall: time per operation of all threads together, waiting included"
+#define TP_WAITED_NOTE  "waited: for an object of another thread; not in ns/op"
+#define TP_BLOCKED_NOTE "blocked: calls without a core, in a lock or a page fault; in ns/op"
 
 #define TP_NEVER_ALONE_NOTE "against one thread: not known of a library that has threads of its own"
 

@@ -86,10 +86,10 @@ int tp_member_parse(const char *text, size_t length, const char *file, cJSON **t
         return tp_fail(err, TP_EINPUT, "%s is cut off: it ends after %zu bytes", file, length);
     size_t word = *tree ? 0 : no_number(text + at, text + last);
     if (word)
-        return tp_fail(err, TP_EINPUT, "%s: byte %zu: '%.*s' is no JSON number", file, at + 1,
+        return tp_fail(err, TP_EINPUT, "%s: byte %zu: '%.*s' is not a JSON number", file, at + 1,
                        (int)word, text + at);
     if (!*tree)
-        return tp_fail(err, TP_EINPUT, "%s: byte %zu: no JSON, or over 1,000 levels deep", file,
+        return tp_fail(err, TP_EINPUT, "%s: byte %zu: not JSON, or over 1,000 levels deep", file,
                        at + 1);
     at = skip_blanks(text, at, length);
     if (at == length)
@@ -136,7 +136,7 @@ struct tp_member tp_member_get(const struct tp_member *in, const char *name, boo
     if (in->document->status)
         return found;
     if (!cJSON_IsObject(in->item)) {
-        tp_member_fail(in, "is no object");
+        tp_member_fail(in, "is not an object");
         return found;
     }
     for (const cJSON *item = in->item->child; item; item = item->next) {
@@ -240,12 +240,12 @@ static size_t count_in(const struct tp_member *m, bool is_kind, const char *none
 
 size_t tp_member_object(const struct tp_member *m, size_t most, const char *beyond)
 {
-    return count_in(m, cJSON_IsObject(m->item), "is no object", most, beyond);
+    return count_in(m, cJSON_IsObject(m->item), "is not an object", most, beyond);
 }
 
 size_t tp_member_list(const struct tp_member *m, size_t most, const char *beyond)
 {
-    return count_in(m, cJSON_IsArray(m->item), "is no list", most, beyond);
+    return count_in(m, cJSON_IsArray(m->item), "is not a list", most, beyond);
 }
 
 /* ---- values ---- */
@@ -253,7 +253,7 @@ size_t tp_member_list(const struct tp_member *m, size_t most, const char *beyond
 char *tp_member_text(const struct tp_member *m)
 {
     if (!cJSON_IsString(m->item))
-        tp_member_fail(m, "is no text");
+        tp_member_fail(m, "is not text");
     else if (strlen(m->item->valuestring) > TP_MEMBER_TEXT)
         tp_member_fail(m, "is longer than any such text");
     if (m->document->status)
@@ -265,7 +265,7 @@ char *tp_member_sha256(const struct tp_member *m)
 {
     char *text = tp_member_text(m);
     if (text && (strlen(text) != SHA256_DIGITS || strspn(text, HEXADECIMAL) != SHA256_DIGITS))
-        tp_member_fail(m, "is no SHA-256 in hexadecimal");
+        tp_member_fail(m, "is not a SHA-256 in hexadecimal");
     return text;
 }
 
@@ -277,7 +277,7 @@ uint64_t tp_member_count(const struct tp_member *m)
     double n = cJSON_IsNumber(m->item) ? m->item->valuedouble : -1;
     if (n >= 0 && n <= EXACT && n == floor(n))
         return (uint64_t)n;
-    tp_member_fail(m, "is no whole number from 0");
+    tp_member_fail(m, "is not a whole number from 0");
     return 0;
 }
 
@@ -295,13 +295,13 @@ double tp_member_number(const struct tp_member *m, const struct tp_member_range 
     else if (cJSON_IsNumber(m->item))
         value = m->item->valuedouble;
     else
-        tp_member_fail(m, range->null ? "is neither a number nor null" : "is no number");
+        tp_member_fail(m, range->null ? "is neither a number nor null" : "is not a number");
     if (!isfinite(value))
         tp_member_fail(m, "is beyond all numbers");
     else if (value < 0 || value > range->most)
         tp_member_fail(m, "is out of its range");
     else if (range->whole && value != floor(value))
-        tp_member_fail(m, "is no whole number");
+        tp_member_fail(m, "is not a whole number");
     return value;
 }
 
@@ -322,7 +322,7 @@ static void read_row(const struct tp_member *m, const struct tp_member_row *row,
     case TP_ROW_WORD:
         *text = tp_member_text(m);
         if (row->words && *text && !is_word(*text, row->words))
-            tp_member_fail(m, "is no word that is known here");
+            tp_member_fail(m, "is not a known word");
         break;
     case TP_ROW_SHA256:
         *text = tp_member_sha256(m);

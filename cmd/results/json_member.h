@@ -1,6 +1,6 @@
 /* Reads members of an untrusted JSON document. A member is looked up, checked for type and range,
- * and named by its path if it is wrong ("a.json: runs[2].memory.overhead is no number"). All errors
- * are TP_EINPUT, except TP_ENOMEM. */
+ * and named by its path if it is wrong ("a.json: runs[2].memory.overhead is not a number"). All
+ * errors are TP_EINPUT, except TP_ENOMEM. */
 #ifndef TP_JSON_MEMBER_H
 #define TP_JSON_MEMBER_H
 
@@ -66,7 +66,7 @@ struct tp_member tp_member_element(const struct tp_member *list, size_t i);
 size_t tp_member_object(const struct tp_member *m, size_t most, const char *beyond);
 size_t tp_member_list(const struct tp_member *m, size_t most, const char *beyond);
 
-/* Sets the error "FILE: PATH WHAT", with WHAT as in "is no object". Keeps an earlier error. */
+/* Sets the error "FILE: PATH WHAT", with WHAT as in "is not an object". Keeps an earlier error. */
 void tp_member_fail(const struct tp_member *m, const char *what);
 
 /* Set the error TP_ENOMEM if `p` is NULL or `had` is false. The first returns `p`. */

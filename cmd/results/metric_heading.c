@@ -22,7 +22,7 @@ struct tp_column tp_metric_heading(const struct tp_metric *m, const char *callee
 {
     struct tp_column head = {.to = TP_TO_MARKDOWN};
     split_name(m->name, &head);
-    for (int l = 0; m->head[0] && l < 2; l++)
+    for (int l = 0; (m->head[0] || m->head[1]) && l < 2; l++)
         snprintf(head.head[l], sizeof head.head[l], "%s", m->head[l] ? m->head[l] : callee);
     if (tp_metric_is_time(m) && !strstr(head.head[1], "ns"))
         tp_append(head.head[1], sizeof head.head[1], ", ns");

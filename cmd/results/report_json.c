@@ -427,7 +427,7 @@ static void write_memory(struct tp_json *j, cJSON *in, const struct tp_figure_of
     write_phases(j, m, program, of->d);
     if (curve)
         write_curve(j, m, &of->d->curve);
-    write_figures(j, tp_json_object(j, in, "source_calls"), "source_calls.", of);
+    write_figures(j, tp_json_object(j, in, "driver_calls"), "driver_calls.", of);
 }
 
 /* ---- times ---- */

@@ -28,7 +28,7 @@ static void add_option(const struct tp_member *value, const char *prefix,
     char name[256];
     snprintf(name, sizeof name, "%.120s%s%.120s", prefix, *prefix ? "." : "", value->item->string);
     if (!cJSON_IsString(value->item))
-        tp_member_fail(value, "is no text");
+        tp_member_fail(value, "is not text");
     else
         tp_member_had_memory(
             value, tp_record_options_add(list, tp_clean_copy(name, sizeof name),
@@ -161,7 +161,7 @@ static char *join_texts(const struct tp_member *list)
         if (cJSON_IsString(one.item))
             tp_str_item(&text, ",", "%s", one.item->valuestring);
         else if (known)
-            tp_member_fail(list, "holds what is no text");
+            tp_member_fail(list, "has an item that is not text");
     }
     known &= !list->document->status;
     char *out = known && !tp_str_status(&text, NULL)

@@ -108,7 +108,7 @@ static bool find_usage(const struct tp_member *run_at, const struct tp_record *r
     for (uint16_t d = 0; d < run->devices; d++) {
         struct tp_member device = find_device(run_at, run, d);
         found |= tp_member_find(&device, "memory").item != NULL;
-        found |= tp_member_find(&device, "source_calls").item != NULL;
+        found |= tp_member_find(&device, "driver_calls").item != NULL;
     }
     return found;
 }
@@ -121,7 +121,7 @@ static bool is_exact(const struct tp_member *device)
     char *text = memory_class.item ? tp_member_text(&memory_class) : NULL;
     bool exact = text && !strcmp(text, "E");
     if (text && !exact && *text && strcmp(text, "R"))
-        tp_member_fail(&memory_class, "is no word that is known here");
+        tp_member_fail(&memory_class, "is not a known word");
     free(text);
     return exact;
 }
@@ -133,7 +133,7 @@ static void read_point(const struct tp_member *list, struct tp_record_curve *cur
     bool known = !cJSON_IsNull(list->item);
     struct tp_member one = {0};
     if (known && tp_member_list(list, SIZE_MAX, NULL) != TP_RECORD_POINT)
-        tp_member_fail(list, "is no point of a curve");
+        tp_member_fail(list, "is not a point of a curve");
     for (int i = 0; known && i < TP_RECORD_POINT && tp_member_next(list, &one); i++) {
         known = !cJSON_IsNull(one.item);
         point[i] = known ? tp_member_count(&one) : 0;

@@ -132,7 +132,7 @@ struct callgrind_reading {
 static int damaged(const struct callgrind_reading *r, const char *what, struct tp_err *err)
 {
     const char *name = strrchr(r->path, '/');
-    return tp_fail(err, TP_EIO, "what callgrind left (%s) %s", name ? name + 1 : r->path, what);
+    return tp_fail(err, TP_EIO, "the output of callgrind (%s) %s", name ? name + 1 : r->path, what);
 }
 
 /* Accepts digits only. */
@@ -193,7 +193,7 @@ static int read_lines(struct callgrind_reading *r, FILE *in, struct tp_err *err)
         inside = !ends;
     }
     if (!status && (ferror(in) || !r->ended))
-        status = damaged(r, r->begun ? "is cut off" : "is no file of callgrind", err);
+        status = damaged(r, r->begun ? "is cut off" : "is not a callgrind file", err);
     if (!status && r->has_summary && r->summary != r->totals)
         status = damaged(r, "contradicts itself in its sums", err);
     return status;

@@ -275,6 +275,7 @@ int tp_instructions_fingerprint(const struct tp_counting *c, const char *binary,
                      c->version[0] ? c->version : "no counter");
     return n > 0 && (size_t)n < size
                ? TP_OK
-               : tp_fail(err, TP_EIO, "what instructions depend on takes over %zu bytes to say",
+               : tp_fail(err, TP_EIO,
+                         "the description of what instruction counts depend on exceeds %zu bytes",
                          size);
 }

@@ -83,7 +83,7 @@ static int find_own(struct launch *l, const struct tp_measure *m, struct tp_err 
     }
     if (tp_child_own_file(l->program, sizeof l->program))
         return TP_OK;
-    return tp_hint(err, tp_fail(err, TP_EIO, "the program file of this tapool is gone"),
+    return tp_hint(err, tp_fail(err, TP_EIO, "the program file of this tapool was deleted"),
                    "was it deleted or replaced meanwhile? start tapool again");
 }
 

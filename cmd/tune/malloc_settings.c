@@ -189,7 +189,7 @@ struct malloc_making {
 
 static int not_known(const struct malloc_making *m, const char *name, struct tp_err *err)
 {
-    int status = tp_fail(err, TP_EUSAGE, "'%.100s' is no setting of %s here", name, m->library);
+    int status = tp_fail(err, TP_EUSAGE, "'%.100s' is not a setting of %s here", name, m->library);
     return m->family ? tp_hint(err, status, "the library's own file does not have this name")
                      : status;
 }
@@ -214,13 +214,14 @@ static int add_part(void *ctx, const char *part, struct tp_err *err)
     for (char *c = name; *c; c++)
         *c = (char)tolower((unsigned char)*c);
     if (!is_plain(part) || strchr(value, '='))
-        return tp_fail(err, TP_EUSAGE, "'%.100s' in a grid is no plain name and value", part);
+        return tp_fail(err, TP_EUSAGE, "'%.100s' in a grid is not a plain name and value", part);
     if (!f || !contains(&m->file, f->known, name)) {
         m->unknown = true;
         return m->skips ? TP_OK : not_known(m, name, err);
     }
     if (!*value || (f->value && value[strspn(value, f->value)]))
-        return tp_fail(err, TP_EUSAGE, "'%.100s' is no value of %s's %s", value, m->library, name);
+        return tp_fail(err, TP_EUSAGE, "'%.100s' is not a value of %s's %s", value, m->library,
+                       name);
     m->keys++;
     for (size_t i = 0; i < 2 && f->own[i]; i++)
         if (contains(&m->file, f->own[i], name) || !f->joined) {
@@ -359,7 +360,7 @@ int tp_malloc_settings_add(struct tp_malloc_settings *list, const char *grid, st
             m.library = l->name;
     if (!grid[length] || length >= sizeof name)
         return tp_hint(err,
-                       tp_fail(err, TP_EUSAGE, "'%.200s' is no LIBRARY:NAME=VALUE|VALUE", grid),
+                       tp_fail(err, TP_EUSAGE, "'%.200s' is not LIBRARY:NAME=VALUE|VALUE", grid),
                        "--grid 'jemalloc:narenas=1|2,dirty_decay_ms=default|0' tries four");
     int status = is_libc(name) ? TP_OK : tp_library_find(name, path, err);
     m.family = family_of(m.library);

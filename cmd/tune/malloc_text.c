@@ -147,7 +147,7 @@ static void print_doubts(const struct tp_malloc_tune *t, struct tp_page *page)
                     tp_malloc_label(t->rows[t->base].setting));
     if (t->threads > tp_machine_cores_to_use())
         tp_page_put(page, 0,
-                    "! %u threads on %llu cores: ns/op does not forecast the program's time here",
+                    "! %u threads on %llu cores: ns/op does not predict the program's time here",
                     t->threads, (unsigned long long)tp_machine_cores_to_use());
     if (t->cold)
         tp_page_put(page, 0,

@@ -100,7 +100,7 @@ static void keep(struct tp_malloc_tune *t, const struct tp_choice *choices, size
     snprintf(t->pick.head, sizeof t->pick.head, count ? "Keep %s" : "Pick: none",
              count ? choices[0].label : "");
     snprintf(t->pick.reason, sizeof t->pick.reason, "%s",
-             count ? ": no other setting needs less memory or time"
+             count ? ": no other setting uses less memory or time"
                    : ", no setting could be measured");
 }
 

@@ -12,7 +12,7 @@ const struct tp_fact tp_exit_codes[] = {
     {"2", "wrong command line or configuration"},
     {"3", "unusable input"},
     {"4", "the replay failed, a device is missing or lost, or output could not be written"},
-    {"5", "inconclusive, where that was asked for: check --inconclusive=fail"},
+    {"5", "inconclusive, where that was selected: check --inconclusive=fail"},
     {"128+n", "ended by signal n"},
     {NULL, NULL}};
 

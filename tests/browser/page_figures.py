@@ -68,7 +68,7 @@ def held_times(held, run):
     if not needed or held is None:
         return {"-"}
     times = held / needed
-    return {"%.3f" % times if times < 10 else text.digits(times)}
+    return {text.times(times)}
 
 
 def idle_text(idle, largest):
@@ -119,12 +119,12 @@ def p99_text(run, step):
 def calls(run):
     if run["devices"][0].get("measured"):
         return total(device["measured"]["driver"]["calls"] for device in run["devices"])
-    return total(of_devices(run, "source_calls", way) for way in ("get", "put"))
+    return total(of_devices(run, "driver_calls", way) for way in ("get", "put"))
 
 
 def reuse(run):
     """The share of all allocations that needed no call; of several devices it is weighed by theirs."""
-    parts = [(device["source_calls"]["reuse"], whole(device["source_calls"]["allocations"])) for device in run["devices"]]
+    parts = [(device["driver_calls"]["hit_rate"], whole(device["driver_calls"]["allocations"])) for device in run["devices"]]
     served = sum(n for _, n in parts)
     if not served or any(share is None and n for share, n in parts):
         return None
@@ -161,42 +161,42 @@ class Answer:
         "total resident": lambda a, run: {text.size(resident(run))},
         "peak reserved": lambda a, run: reserved_text(run),
         "address space": lambda a, run: reserved_text(run),
-        "times needed": lambda a, run: a.times_text(run),
-        "fits in": lambda a, run: {text.size(of_devices(run, "memory", "min_capacity_bytes"))},
-        "idle at peak demand (largest piece)": lambda a, run: idle_text(*idle_of(run)),
-        "idle at peak demand": lambda a, run: {text.size(idle_of(run)[0])},
-        "ns per call \u00b195%": lambda a, run: time_text(run),
-        "strategy time ns, \u00b195%": lambda a, run: time_text(run),
-        "strategy time, ns": lambda a, run: strategy_time_text(run),
+        "overhead": lambda a, run: a.times_text(run),
+        "min capacity": lambda a, run: {text.size(of_devices(run, "memory", "min_capacity_bytes"))},
+        "free at peak (largest block)": lambda a, run: idle_text(*idle_of(run)),
+        "free at peak": lambda a, run: {text.size(idle_of(run)[0])},
+        "ns/op 95% CI": lambda a, run: time_text(run),
+        "strategy ns/op 95% CI": lambda a, run: time_text(run),
+        "strategy ns/op": lambda a, run: strategy_time_text(run),
         "wall time ns, \u00b195%": lambda a, run: interval_text(run["throughput"], "wall_ns_per_op"),
         "p99 ns": lambda a, run: p99_text(run, a.step),
-        "against 1 thread": lambda a, run: text.texts(text.times, throughput("speedup")(run)),
+        "vs 1 thread": lambda a, run: text.texts(text.times, throughput("speedup")(run)),
         "waited": lambda a, run: text.texts(text.percent, throughput("waited")(run)),
         "blocked": lambda a, run: text.texts(text.percent, throughput("blocked")(run)),
         "system calls": lambda a, run: {text.count(calls(run))},
         "driver calls": lambda a, run: {text.count(calls(run))},
-        "next pass": lambda a, run: {text.count(of_devices(run, "source_calls", "warm_calls"))},
-        "reuse": lambda a, run: text.texts(text.percent, reuse(run)),
+        "warm calls": lambda a, run: {text.count(of_devices(run, "driver_calls", "warm_calls"))},
+        "hit rate": lambda a, run: text.texts(text.percent, reuse(run)),
     }
     NEEDED = {
         "peak reserved": lambda a, run: {text.size(needed_by_program(run))},
         "peak resident": lambda a, run: {text.size(needed_by_program(run))},
         "total resident": lambda a, run: {text.size(needed_by_program(run))},
         "address space": lambda a, run: {"-" if a.resident else text.size(needed_by_program(run))},
-        "times needed": lambda a, run: {"1.000"},
+        "overhead": lambda a, run: {"1.00x"},
     }
     PACKED = {
         "peak reserved": lambda a, run: {text.size(a.packed(run))},
-        "times needed": lambda a, run: held_times(a.packed(run), run),
+        "overhead": lambda a, run: held_times(a.packed(run), run),
     }
     RECORDED = {
         "peak reserved": lambda a, run: {text.size(a.recorded("peak_reserved_bytes"))},
-        "times needed": lambda a, run: {"-"} if a.ran_out() else held_times(a.recorded("peak_reserved_bytes"), run),
-        "idle at peak demand (largest piece)": lambda a, run: idle_text(a.recorded_idle(), a.recorded_largest()),
-        "idle at peak demand": lambda a, run: {text.size(a.recorded_idle())},
+        "overhead": lambda a, run: {"-"} if a.ran_out() else held_times(a.recorded("peak_reserved_bytes"), run),
+        "free at peak (largest block)": lambda a, run: idle_text(a.recorded_idle(), a.recorded_largest()),
+        "free at peak": lambda a, run: {text.size(a.recorded_idle())},
         "driver calls": lambda a, run: {text.count(a.recorded("segments_taken", "ranges_mapped", "segments_given_back",
                                                               "ranges_unmapped"))},
-        "reuse": lambda a, run: a.recorded_reuse(),
+        "hit rate": lambda a, run: a.recorded_reuse(),
     }
 
     def packed(self, run):
@@ -239,14 +239,14 @@ class Answer:
             return self.name_text(name, nth)
         if head not in self.STRATEGY:
             return None
-        special = {"needed by program": self.NEEDED, "best packing": self.PACKED}.get(name, self.RECORDED)
+        special = {"requested": self.NEEDED, "best packing": self.PACKED}.get(name, self.RECORDED)
         if nth < 0:
             return special[head](self, self.first) if head in special else {"-"}
         return self.STRATEGY[head](self, self.runs[nth])
 
     def name_text(self, name, nth):
         if nth < 0:
-            return {name} if name in ("needed by program", "best packing") or name.startswith("recorded, ") else set()
+            return {name} if name in ("requested", "best packing") or name.startswith("recorded, ") else set()
         run = self.runs[nth]
         label, library = run["strategy"]["label"], run["strategy"].get("library") or ""
         return {label} | {label + " " + part for part in
@@ -259,8 +259,8 @@ class Sites:
     """A row for each site, which says more of it behind its name where more was asked for; and for the others."""
     SAID = re.compile(r"(?P<name>.*?)(?: \(by (?P<by>[\d,]+) blocks?\))?(?:, (?:mostly )?from (?P<callers>.*?))?"
                       r"(?:; (?P<blocks>[\d,]+) blocks?(?:, oldest (?P<age>.*))?)?")
-    HEADS = ("the code that asked for it", "the phase in which it was asked for", "its age", "the size of its blocks",
-             "what the program said of it (metadata)")
+    HEADS = ("allocation site", "phase of the allocation", "age", "block size",
+             "metadata")
 
     def __init__(self, document, runs):
         held = runs[0].get("peak_sites") or runs[0].get("sites") or runs[0].get("page", {}).get("held_sizes") or {}
@@ -338,11 +338,11 @@ class Where:
         head, walked = table["heads"][column], at["cached_bytes"] is not None
         if head in self.PARTS:
             return {text.size(at[self.PARTS[head]] if walked else 0)}
-        return {"name": {name}, "requested by the program": {text.size(at["requested_bytes"])},
+        return {"name": {name}, "requested": {text.size(at["requested_bytes"])},
                 "rounding": {text.size(at["allocated_bytes"] - at["requested_bytes"])},
-                "not handed out": {text.size(0 if walked else at["free_bytes"])},
-                "= reserved then": {text.size(at["reserved_bytes"])}, "pieces": {text.count(at["free_blocks"])},
-                "largest piece": {text.size(at["largest_free_block_bytes"] if at["free_blocks"] else None)}}.get(head)
+                "not allocated": {text.size(0 if walked else at["free_bytes"])},
+                "= reserved": {text.size(at["reserved_bytes"])}, "free blocks": {text.count(at["free_blocks"])},
+                "largest": {text.size(at["largest_free_block_bytes"] if at["free_blocks"] else None)}}.get(head)
 
 
 TABLES = {"answer": Answer, "where": Where, "sites": Sites, "trace": Trace}
@@ -351,8 +351,8 @@ TABLES = {"answer": Answer, "where": Where, "sites": Sites, "trace": Trace}
 # ---- the sentence of the Pick ----
 
 SIZE, SHARE, COUNT = r"\d[\d.,]* (?:[KMGTPE]i)?B", r"(?:[+-][\d.]+%|\d[\d.,]*x|0%)", r"\d+(?:,\d+)*"
-COLUMNS = {"fits in": lambda run: of_devices(run, "memory", "min_capacity_bytes"), "total resident": resident,
-           "peak reserved": lambda run: reserved(run)[1], "ns per call": throughput("ns_per_op"),
+COLUMNS = {"min capacity": lambda run: of_devices(run, "memory", "min_capacity_bytes"), "total resident": resident,
+           "peak reserved": lambda run: reserved(run)[1], "ns/op": throughput("ns_per_op"),
            "wall time": throughput("wall_ns_per_op")}
 
 
@@ -390,25 +390,21 @@ class Pick:
     def has(self, size, column, ones):
         self.need(any(text.size(COLUMNS[column](self.runs[one])) == size for one in ones), size, "for", column)
 
-    def memory(self, verb):
-        return "fits in" if verb == "fits in" else self.held()
-
     def held(self):
         return "total resident" if self.answer.resident else "peak reserved"
 
     # ---- what it may say ----
 
-    def less(self, verb, own, rival, _, other, share):
-        column = self.memory(verb)
+    def less(self, column, own, other, rival, share):
         self.has(own, column, self.picked)
         self.has(other, column, [rival])
         self.differs(share, column, self.picked, rival)
         self.rivals.append(rival)
 
-    def fewer(self, own, once_warm, held, rival, other):
+    def fewer(self, own, once_warm, held, other, rival):
         def of(name):
             run = self.runs[name]
-            return text.count(of_devices(run, "source_calls", "warm_calls") if once_warm else calls(run))
+            return text.count(of_devices(run, "driver_calls", "warm_calls") if once_warm else calls(run))
         self.need(own in [{"0": "no"}.get(of(p), of(p)) for p in self.picked], own, "calls")
         self.need(other == of(rival), other, "calls of", rival)
         if held:
@@ -419,19 +415,19 @@ class Pick:
         self.differs(share, column, self.picked, rival)
         self.rivals.append(rival)
 
-    def quicker(self, quick, column, share, more, by):
+    def quicker(self, quick, column, share, by, more):
         self.differs(share, column, [quick], self.picked[0])
         if more:
             self.differs(more, by, [quick], self.picked[0])
 
-    def smaller(self, one, own, other, column, share):
+    def smaller(self, one, column, own, other, share):
         self.has(own, column, [one])
         self.has(other, column, self.picked)
         self.need(any(share in text.texts(text.change, COLUMNS[column](self.runs[one]) /
                                           COLUMNS[column](self.runs[p]) - 1) for p in self.picked), share, "of", one)
 
     def took(self, ones, ns, wall, share, other):
-        column = "wall time" if wall else "ns per call"
+        column = "wall time" if wall else "ns/op"
         self.need(any(text.digits(COLUMNS[column](self.runs[one])) == ns for one in ones), ns, "for", column)
         if share:
             self.differs(share, column, ones, other)
@@ -449,20 +445,20 @@ class Pick:
             size == text.size(whole(self.answer.first["devices"][0]["memory"]["capacity_bytes"])), size))
         self.each(r"the only one of the COUNT that", lambda count: self.need(
             count == text.count(len(self.runs)), count, "strategies"))
-        self.each(r"(fits in|peak reserved|total resident) SIZE(?:, SHARE vs LABEL)?(?=[,)])", self.takes_memory)
+        self.each(r"(min capacity|peak reserved|total resident) SIZE(?:, SHARE vs LABEL)?(?=[,)])", self.takes_memory)
         self.each(time, lambda *more: self.took(self.picked, *more))
-        self.each(r"If time is what you lack: LABEL, (ns per call|wall time) SHARE"
-                  r"(?:, memory SHARE by '([\w ]+)'|, the same memory by '[\w ]+')\.", self.quicker)
-        self.each(r"If memory is what you lack: LABEL(?: or %s)*, SIZE against SIZE by '([\w ]+)' \(SHARE\)\."
+        self.each(r"Fastest: LABEL, (ns/op|wall time) SHARE"
+                  r"(?:, (min capacity|peak reserved|total resident) SHARE|, same [\w ]+)\.", self.quicker)
+        self.each(r"Smallest: LABEL(?: or %s)*, (min capacity|peak reserved|total resident) SIZE vs SIZE \(SHARE\)\."
                   % self.label, self.smaller)
-        self.each(r"(fits in|held) SIZE where LABEL (needs|held) SIZE \(SHARE\)", self.less)
-        self.each(r"(no|\d+(?:,\d+)*) (?:driver|system) calls?( a pass once warm)?(?: \(holding up to SIZE\))?"
-                  r" where LABEL needs COUNT", self.fewer)
-        self.each(r"(ns per call|wall time) SHARE against LABEL", self.faster)
+        self.each(r"(min capacity|peak reserved) SIZE vs SIZE of LABEL \(SHARE\)", self.less)
+        self.each(r"(no|\d+(?:,\d+)*) (warm )?(?:driver|system) calls?(?: \(peak reserved SIZE\))?"
+                  r" vs COUNT of LABEL", self.fewer)
+        self.each(r"(ns/op|wall time) SHARE vs LABEL", self.faster)
         for rival in self.rivals[:1]:
-            self.each(r", memory SHARE by '([\w ]+)'", lambda share, column: self.differs(
+            self.each(r", (min capacity|peak reserved|total resident) SHARE", lambda column, share: self.differs(
                 share, column, self.picked, rival))
-            self.each(r", (?:though )?(ns per call|wall time) SHARE", lambda column, share: self.differs(
+            self.each(r", (?:but )?(ns/op|wall time) SHARE", lambda column, share: self.differs(
                 share, column, self.picked, rival))
         left = re.sub(self.label, " ", self.rest)
         self.need(not re.search(r"\d", left), "what no pattern knows,", left)

@@ -70,7 +70,7 @@ def check_one(article, data, document):
 
 NAMES = {"allocations": "allocations", "allocated": "bytes of them", "reallocs": "reallocations", "frees": "frees",
          "peak_requested": "peak requested", "peak_blocks": "most blocks at a time", "left_blocks": "blocks at the end",
-         "left": "bytes at the end", "temporary": "gone within 64 events", "remote_frees": "freed by other threads",
+         "left": "bytes at the end", "temporary": "freed within 64 events", "remote_frees": "freed by other threads",
          "threads": "threads", "sizes": "distinct sizes"}
 
 

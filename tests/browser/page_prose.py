@@ -89,7 +89,7 @@ SENTENCES = [(pattern, values) for pattern, values in (
     (r"<C> allocations?, <S>", lambda d: [(d["allocated"]["objects"], d["allocated"]["bytes"])]),
     (BLOCKS + r", <S>, (?:is|are) live; at most <C> at a time",
      lambda d: [(d["live_at_end"], d["live_at_end_bytes"], d["peak_objects"])]),
-    (r"<S> idle in <C> pieces? of .*? segments, the largest <S>(?:; (?:empty_cache\(\) would give back )?(?:<S>)?)?",
+    (r"<S> free in <C> blocks? of .*? segments, largest <S>(?:; (?:empty_cache\(\) would return )?(?:<S>)?)?",
      lambda d: recorded(d, "end_free_bytes", "end_free_blocks", "end_largest_free_bytes", "end_returnable_bytes")),
     (r"half of <C> freed within <C> events?(?: \(<T>\))?",
      lambda d: [(d["freed_objects"], d["lifetimes_events"]["p50"], d["lifetimes_ns"]["p50"])]),
@@ -108,7 +108,7 @@ SENTENCES = [(pattern, values) for pattern, values in (
     (r"alignment (?:below the usual|other than) <C> bytes: <C> requests? \(<P>\), (?:up to )?<S>", lambda d: [(
         d["alignment"]["usual_bytes"], d["alignment"]["other_requests"],
         share(d["alignment"]["other_requests"], requests(d)), d["alignment"]["highest_bytes"])]),
-    (r"^Held at event <C> ", lambda d: [(sites(d)["event"],)]),
+    (r"^Live memory at event <C> ", lambda d: [(sites(d)["event"],)]),
     (r"^<S> <P>(?: \D*?[:;] <C> blocks?(?:, (?:the )?oldest <T>)?)?", held),
     (r"NAME \(<P>", lambda d: [(share(p["bytes"], row["bytes"]),) for row in sites(d)["places"] for p in row["called_from"]]),
     (r"NAME \(by <C> blocks?\)", lambda d: [(row["blocks"],) for row in sites(d)["places"]]),

@@ -136,7 +136,7 @@ class Check:
         return {"metric": lambda: True, "trace": lambda: True, "strategy": lambda: True, "source": lambda: True,
                 "base -> now": lambda: self.pair(f, values) and note == f["note"],
                 "change": lambda: self.change(f, said), "allowed": lambda: self.allowed(f, said),
-                "95% interval": lambda: interval(said, percent["low"], percent["high"]),
+                "95% CI": lambda: interval(said, percent["low"], percent["high"]),
                 "p raw": lambda: probability(said, d.get(side)),
                 "p adjusted": lambda: probability(said, d.get("adjusted_" + side)),
                 "pairs": lambda: said == self.pairs(d)}[head]()

@@ -62,11 +62,11 @@ def sum_rows(d):
     memory = {name: whole(n) for name, n in d["memory"].items()}
     idle = [plural(memory[key], noun) for key, noun in (("free_segments", "segment"), ("free_units", "unit")) if memory[key]]
     names = ["live: " + plural(memory["live_blocks"], "block"), "rounding",
-             "%s in used segments" % plural(memory["holes"], "hole"),
-             "%s wholly idle" % (", ".join(idle) or "0 segments"), "reserved, " + plural(memory["segments"], "segment")]
-    notes = ["asked for and not freed", "",
-             "fragmentation; the largest " + text.size(memory["largest_hole_bytes"]) if memory["holes"] else "",
-             "PyTorch gives these back before it fails" if memory["free_bytes"] else "", ""]
+             "%s in used segments" % plural(memory["holes"], "free block"),
+             "%s unused" % (", ".join(idle) or "0 segments"), "reserved, " + plural(memory["segments"], "segment")]
+    notes = ["requested and not freed", "",
+             "fragmentation; largest " + text.size(memory["largest_hole_bytes"]) if memory["holes"] else "",
+             "returned to the GPU before an OOM" if memory["free_bytes"] else "", ""]
     shares = [text.percent(memory[p] / memory["reserved_bytes"] if memory["reserved_bytes"] else None) for p in PARTS[:-1]] + [""]
     return [list(row) for row in zip(" +++=", map(text.size, (memory[p] for p in PARTS)), names, shares, notes)]
 
@@ -76,7 +76,7 @@ def try_rows(d):
     rows = [["  " + (t["conf"] or "as recorded") + " (compacted start)" * t["compacted_start"],
              "" if limit and t["failed_requests"] else text.size(whole(t["peak_reserved_bytes"])),
              "no room" if t["failed_requests"] else "fits"] for t in d["settings"]]
-    heads = ["Would it help?", "peak reserved"] + (["of " + text.size(whole(limit))] if limit else [])
+    heads = ["Other settings", "peak reserved"] + (["of " + text.size(whole(limit))] if limit else [])
     return heads, [row[:len(heads)] for row in rows]
 
 
@@ -132,7 +132,7 @@ def rest_of(figures, part, d, tables):
     if d["replayed"]:
         figures.found.expect("a replay by the rules" in part["ground"]["words"], "that it is a replay is not said")
     elif not d["fidelity"]["addresses"]:
-        figures.found.expect("the segments of the file as it ended" in part["ground"]["words"], "what it rests on is not said")
+        figures.found.expect("the segments at the end of the file" in part["ground"]["words"], "what it rests on is not said")
     else:
         said = "%s of %s addresses" % tuple(text.count(d["fidelity"][n]) for n in ("as_recorded", "addresses"))
         figures.found.expect(said in part["ground"]["words"], "not said:", said)
@@ -228,7 +228,7 @@ def recorded_figures(document):
 
 class Settings:
     """A row for each setting that was replayed, and for what was recorded or measured. Below 1,000 settings there are all."""
-    DID, POOL = "what PyTorch did", "backend:cudaMallocAsync (measured on this machine's GPU)"
+    DID, POOL = "as recorded by PyTorch", "backend:cudaMallocAsync (measured on this machine's GPU)"
 
     def __init__(self, document):
         self.document, did = document, recorded_figures(document)

@@ -243,7 +243,7 @@ def live_pieces(frame):
 
 
 def places_of(first):
-    """Of each event, where it came from, or where that was asked for which it frees: (text, freed)."""
+    """Of each event, where it came from, or where that was selected which it frees: (text, freed)."""
     table, places, event = first["page"].get("places"), {}, 0
     r = packed_numbers.Numbers(table["events"] if table else "")
     while r.more():

@@ -62,15 +62,15 @@ def latency_cell(what, cell, value, coarse, step):
 
 
 def detail_memory(text, run):
-    memory, calls = run["memory"], run["source_calls"]
+    memory, calls = run["memory"], run["driver_calls"]
     at = memory["at_trace_peak"]
     event, events = find(r"event ([\d,]+) of ([\d,]+)", text, "event of peak demand")
     check("event", event, at["event"])
     check("events", events, run["trace"]["events"])
     for name, pattern, value in (
-            ("requested", r"^ +%s +requested by the program", at["requested_bytes"]),
+            ("requested", r"^ +%s +requested", at["requested_bytes"]),
             ("rounding", r"^ +\+ +%s +rounding", at["allocated_bytes"] - at["requested_bytes"]),
-            ("idle", r"^ +\+ +%s +idle", at["free_bytes"]),
+            ("free", r"^ +\+ +%s +free", at["free_bytes"]),
             ("reserved", r"^ +\= +%s +reserved", at["reserved_bytes"])):
         check(name, find(pattern % BYTES, text, name)[0], value)
     # under a sanitizer the C library's statistics are all 0: nothing is known of `system`
@@ -78,18 +78,18 @@ def detail_memory(text, run):
     if not unknown and at["requested_bytes"] + (at["allocated_bytes"] - at["requested_bytes"]) \
             + at["free_bytes"] != at["reserved_bytes"]:
         sys.exit("requested + rounding + idle is not reserved")
-    check("internal_fragmentation", find(NUMBER + r"% of what was handed out", text, "share")[0],
+    check("internal_fragmentation", find(NUMBER + r"% of allocated", text, "share")[0],
           100 * memory["internal_fragmentation"], 0.0501)
     if ("also the peak" in text) != (at["reserved_bytes"] == memory["peak_reserved_bytes"]):
         sys.exit("'also the peak' is not what the JSON says")
     if at["free_blocks"]:
-        check("free_blocks", find(r"([\d,]+) pieces?, the largest", text, "pieces")[0], at["free_blocks"])
-        check("largest", find(r"the largest\s+%s" % BYTES, text, "largest")[0], at["largest_free_block_bytes"])
+        check("free_blocks", find(r"([\d,]+) blocks?, largest", text, "pieces")[0], at["free_blocks"])
+        check("largest", find(r"largest\s+%s" % BYTES, text, "largest")[0], at["largest_free_block_bytes"])
     if calls["get"] is not None:
         check("calls", find(r"([\d,]+) calls? to the (?:system|driver)", text, "calls")[0],
               calls["get"] + calls["put"])
-        check("reuse", find(r"(>?[\d.]+)% of allocations needed none", text, "reuse")[0], 100 * calls["reuse"], 0.0501)
-        check("carved", find(r"%s of it was ever in use" % BYTES, text, "carved")[0], memory["peak_carved_bytes"])
+        check("reuse", find(r"hit rate (>?[\d.]+)%", text, "hit rate")[0], 100 * calls["hit_rate"], 0.0501)
+        check("carved", find(r"%s of it was in use" % BYTES, text, "carved")[0], memory["peak_carved_bytes"])
         times = at["reserved_bytes"] / at["requested_bytes"]
         check("times", find(NUMBER + r"x of requested", text, "times")[0], times,
               0.00501 if times < 9.99 else 0.0501)
@@ -101,7 +101,7 @@ def no_speed(text, speed):
     for name in ("ns_per_op", "ci95_low_ns_per_op", "ci95_high_ns_per_op"):
         if speed[name] is not None:
             sys.exit("no speed in the text, %s is %r in the JSON" % (name, speed[name]))
-    find(r"^(?:Speed|Strategy time) +no more than tapool's own share", text, "reason for no speed")
+    find(r"^(?:Speed|Strategy time) +not above the replay overhead", text, "reason for no speed")
     compared += 5  # as many as stand where there is one
 
 
@@ -109,17 +109,17 @@ def detail_speed(text, run):
     speed = run["throughput"]
     if speed["ns_per_op"] is None:
         return no_speed(text, speed)
-    check("ns_per_op", find(r"^(?:Speed|Strategy time) +%s ns per call" % NUMBER, text, "speed")[0],
+    check("ns_per_op", find(r"^(?:Speed|Strategy time) +%s ns/op" % NUMBER, text, "speed")[0],
           speed["ns_per_op"])
     if len(speed["runs_ns_per_op"]) > 1:
         low, high = find(r"\[%s, %s\]" % (NUMBER, NUMBER), text, "interval")
         check("low", low.rstrip(","), speed["ci95_low_ns_per_op"])
         check("high", high, speed["ci95_high_ns_per_op"])
     check("replays", find(r"([\d,]+) replays?(?: in|, longer)", text, "replays")[0], speed["replays"])
-    check("engine", find(NUMBER + r" ns per call taken off", text, "engine share")[0],
+    check("engine", find(NUMBER + r" ns/op replay overhead", text, "engine share")[0],
           speed["replay_overhead_ns_per_op"])
-    if "when cold" in text:
-        check("cold", find(NUMBER + r" ns per call when cold", text, "cold")[0], speed["cold_ns_per_op"])
+    if "ns/op cold" in text:
+        check("cold", find(NUMBER + r" ns/op cold", text, "cold")[0], speed["cold_ns_per_op"])
 
 
 def detail_latency(text, run, step):
@@ -135,7 +135,7 @@ def detail_latency(text, run, step):
 
 def table_row(text, run, step):
     global compared
-    memory, calls = run["memory"], run["source_calls"]
+    memory, calls = run["memory"], run["driver_calls"]
     label = run["strategy"]["label"]
     line = find(r"^(  %s  .*)$" % re.escape(label), text, "row of " + label)[0]
     cells = re.split(r" {2,}", line.strip())[1:]
@@ -170,7 +170,7 @@ def table_row(text, run, step):
         check(label + " address space", cells.pop(0), memory["peak_reserved_bytes"])
     if calls["get"] is not None and cells:
         check(label + " calls", cells[0], calls["get"] + calls["put"])
-        check(label + " reuse", cells[1].rstrip("%"), 100 * calls["reuse"], 0.0501)
+        check(label + " reuse", cells[1].rstrip("%"), 100 * calls["hit_rate"], 0.0501)
     if len(cells) > 2:
         at = memory["at_trace_peak"]
         check(label + " idle", cells[2].split(" (")[0], at["free_bytes"])

@@ -58,13 +58,13 @@ def name_parts(name):
 def result_line(fields):
     name, times, *rest = fields
     if not re.fullmatch(r"[1-9][0-9]*", times):
-        raise Bad("'%s' is no number of iterations" % times)
+        raise Bad("'%s' is not a number of iterations" % times)
     if not rest or len(rest) % 2:
         raise Bad("values and units do not pair")
     values = {}
     for value, unit in zip(rest[::2], rest[1::2]):
         if not NUMBER.fullmatch(value):
-            raise Bad("'%s' is no number" % value)
+            raise Bad("'%s' is not a number" % value)
         if NUMBER.fullmatch(unit) or unit in values:
             raise Bad("unit '%s'" % unit)
         values[unit] = float(value)

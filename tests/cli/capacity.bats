@@ -22,23 +22,23 @@ holes() {
     ok replay_once holes.jsonl -s arena=arena:arena_size=128MiB,first_range=128MiB -s direct --capacity 144MiB
     golden capacity-holes <"$out"
     tool width 100 <"$out"
-    matches "$out" 'in phase .large., asked for 32 MiB'
-    matches "$out" 'enough but not in one piece: fragmentation. Fits in [0-9.]+ MiB'
+    matches "$out" 'in phase .large., requested 32 MiB'
+    matches "$out" 'OOM by fragmentation: [0-9.]+ MiB free, but not in one block. Min capacity [0-9.]+ MiB'
     matches "$out" '^  direct +fits'
 }
 
 @test "demand: no strategy could serve it" {
     holes >holes.jsonl
     ok replay_once holes.jsonl -s direct --capacity 80MiB
-    matches "$out" 'the program itself needs 82 MiB here, more than the 80 MiB there are: demand'
-    matches "$out" 'Fits in 128 MiB'
+    matches "$out" 'OOM by demand: 82 MiB requested, 80 MiB on the device'
+    matches "$out" 'Min capacity 128 MiB'
 }
 
 @test "demand: a realloc needs its new size in place of the old one" {
     lines '{"op":"alloc","id":1,"size":1048576}' '{"op":"realloc","id":1,"size":3145728}' >grow.jsonl
     ok replay_once grow.jsonl -s direct --source virtual --capacity 2MiB
-    matches "$out" 'asked for 3 MiB in place of 1 MiB'
-    matches "$out" 'the program itself needs 3 MiB here, more than the 2 MiB there are: demand'
+    matches "$out" 'requested 3 MiB in place of 1 MiB'
+    matches "$out" 'OOM by demand: 3 MiB requested, 2 MiB on the device'
     ok replay_once grow.jsonl -s direct --source virtual --capacity 2MiB --json
     is "$out" '[r["devices"][0]["first_failure"][k] for k in ("class", "size_bytes", "replaced_bytes")]' "['demand', 3145728, 1048576]"
 }
@@ -55,9 +55,9 @@ holes() {
 @test "a program that was served in part: neither its memory nor its time is the answer" {
     holes >holes.jsonl
     ok replay_once holes.jsonl -s arena:arena_size=128MiB,first_range=128MiB --capacity 144MiB
-    matches "$out" 'In short: arena ran out of memory, first at event 99: 1 allocation failed of a program'
-    matches "$out" 'requested by the program  without what failed or was skipped'
-    lacks "$out" 'took .* ns per call'
+    matches "$out" 'Summary: arena ran out of memory, first at event 99: 1 allocation failed; requested'
+    matches "$out" 'requested +without failed and skipped requests'
+    lacks "$out" ', [0-9.]+ ns/op'
 }
 
 @test "--bytes writes every size in full" {
@@ -68,17 +68,17 @@ holes() {
     lacks "$out" '[0-9] [KMG]iB'
 }
 
-@test "Pick: a yardstick that fits is not hidden; calls go with the memory that they were counted with" {
+@test "Pick: a reference that fits is not hidden; calls go with the memory that they were counted with" {
     holes >holes.jsonl
     ok replay_once holes.jsonl -s a=arena:arena_size=128MiB,first_range=128MiB -s lru -s direct --capacity 144MiB
-    matches "$out" '^Pick lru: the only strategy here that fits in 144 MiB, yardsticks aside'
+    matches "$out" '^Pick lru: the only strategy here that fits in 144 MiB, references excluded'
     ok replay_once holes.jsonl -s a=arena:arena_size=128MiB,first_range=128MiB -s lru --capacity 144MiB
     matches "$out" '^Pick lru: the only one of the 2 that fits in 144 MiB'
     lines '{"op":"alloc","id":1,"size":2097152}' '{"op":"alloc","id":2,"size":2097152}' '{"op":"free","id":1}' '{"op":"free","id":2}' \
         '{"op":"alloc","id":1,"size":4194304}' '{"op":"free","id":1}' '{"op":"alloc","id":1,"size":2097152}' >calls.jsonl
     sed -i '1s/"version": 1/"version": 1, "meta": {"kind": "device"}/' calls.jsonl
     ok replay_once calls.jsonl -s lru -s less=lru:capacity_blocks=1
-    matches "$out" '^Pick lru: 3 driver calls .holding up to 8 MiB. where less needs [4-9], the same memory by .fits in.$'
+    matches "$out" '^Pick lru: 3 driver calls .peak reserved 8 MiB. vs [4-9] of less, same min capacity$'
 }
 
 @test "JSON says the same: classes, the first failure, where it fits" {
@@ -98,7 +98,7 @@ holes() {
 @test "the strategy's own limit is no lack of memory" {
     trace '{"op":"alloc","id":1,"size":70000}' '{"op":"alloc","id":2,"size":70000}' >two.json
     ok replay_once two.json -s bump:size=100KiB,on_full=fail
-    matches "$out" 'refused by its own rules'
+    matches "$out" 'OOM by a limit of the strategy'
     ok replay_once two.json -s bump:size=100KiB,on_full=fail --json
     is "$out" 'r["devices"][0]["failed_by"]["strategy"]' 1
 }
@@ -267,9 +267,9 @@ holes() {
 END
     # 2 MiB at the start, 2 MiB more, 1 MiB left: 5 MiB; the request that failed then is made again
     ok replay_once ran_out.jsonl -s direct -s lru
-    matches "$out" '^ran out +1 time when it was recorded; the request that failed is replayed too, and counts in$'
-    matches "$out" '^  needed by program +7 MiB'
-    matches "$out" 'the simulated one has 5 MiB, what the recorded program could have'
+    matches "$out" '^ran out +1 time when it was recorded; the request that failed is replayed too, counted in$'
+    matches "$out" '^  requested +7 MiB'
+    matches "$out" 'the simulated one has 5 MiB, memory limit of the recorded program'
     matches "$out" 'OUT OF MEMORY +2 of 4 allocations failed; 1 later call on them skipped'
     matches "$out" '^  recorded, PyTorch +4 MiB'
     ok replay_once ran_out.jsonl -s direct --json
@@ -293,10 +293,10 @@ END
     oom='{"op": "note", "name": "oom", "size": 4194304}'
     printf '%s\n' "$head" '{"op": "alloc", "id": 1, "size": 1048576}' "$oom" "$oom" "$oom" >tries.jsonl
     ok replay_once tries.jsonl -s direct -s lru --capacity 4MiB
-    matches "$out" '^ran out +3 times when it was recorded; the 3 requests that failed are replayed too, and count$'
+    matches "$out" '^ran out +3 times when it was recorded; the 3 requests that failed are replayed too, counted$'
     matches "$out" 'OUT OF MEMORY +3 of 4 allocations failed; 3 later calls on them skipped'
     ok "$TAPOOL" info tries.jsonl
-    matches "$out" '^  ran out +3 times; first at event 2, asked for 4 MiB; the 3 requests that failed are replayed$'
+    matches "$out" '^  ran out +3 times; first at event 2, requested 4 MiB; the 3 requests that failed are replayed$'
     # in all that is counted of the program they are no objects, and no calls
     matches "$out" '^  recorded +4 events: 1 alloc, 3 out of memory$'
     matches "$out" '^At the end +1 block, 1 MiB, is live; at most 1 at a time during the recording$'
@@ -325,7 +325,7 @@ END
     is "$out" 'r["memory"]["trace_peak_requested_bytes"], r["recorded_failures"]' \
         "(512, {'out_of_memory': 1, 'replayed': 0})"
     ok "$TAPOOL" info host.jsonl
-    matches "$out" '^  ran out +1 time; first at event 2, asked for 256 TiB$'
+    matches "$out" '^  ran out +1 time; first at event 2, requested 256 TiB$'
 }
 
 # bats test_tags=nightly
@@ -334,7 +334,7 @@ END
     ok "$TAPOOL" replay streams.tpt -s arena -s lru -s stream-pool:release_threshold=max --source virtual --min-time 10ms
     matches "$out" '^Pick lru: ' # arena is the smallest, and stream-pool has the fewest calls of the others
     ok "$TAPOOL" replay streams.tpt -s arena -s lru --source virtual --min-time 10ms
-    matches "$out" '^Pick lru: the only strategy here that heeds the streams$'
+    matches "$out" '^Pick lru: the only strategy here that respects streams$'
     ok "$TAPOOL" replay streams.tpt -s arena -s direct --source virtual --min-time 10ms
     matches "$out" '^Pick arena: ' # nobody is safe
 }
@@ -351,7 +351,7 @@ END
     ok replay_once began.jsonl -s direct --capacity 10MiB # one block fails, and one allocation
     matches "$out" 'OUT OF MEMORY +1 of 3 initial blocks and 1 of 2 allocations failed$'
     tr '\n' ' ' <"$out" | tr -s ' ' >line
-    matches line 'In short: direct ran out of memory, first before the first event: 1 initial block and 1 allocation failed of '
+    matches line 'Summary: direct ran out of memory, first before the first event: 1 initial block and 1 allocation failed; requested '
     ok replay_once began.jsonl -s direct -s lru --capacity 10MiB
     matches "$out" '^  direct +OUT OF MEMORY +1 of 3 initial blocks and 1 of 2 allocations failed$'
     head -n 4 began.jsonl >alone.jsonl
@@ -363,5 +363,5 @@ END
     ok replay_once alone.jsonl -s direct --capacity 8MiB --json
     is "$out" 'r["failed_allocations"], r["failed_initial_blocks"], r["devices"][0]["failed_initial_blocks"]' '(1, 1, 1)'
     ok "$TAPOOL" compare alone.jsonl -s direct -s lru --capacity 8MiB --rounds 2 --min-time 0
-    matches "$out" 'direct: OUT OF MEMORY, 1 initial block failed; its times compare with nothing'
+    matches "$out" 'direct: OUT OF MEMORY, 1 initial block failed; its times are not compared'
 }

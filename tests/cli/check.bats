@@ -70,17 +70,17 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     matches "$err" "tapool check 'd e.json' -s STRATEGY --update$"
     refused 2 "no cell of the trace 'c.json'" check c.json
     refused 2 "no cell of the strategy 'bump'" check -s bump
-    refused 2 'no cell that was asked for' check --source virtual
-    refused 2 "no cell of the strategy 'arena' that was asked for" check -s arena --source virtual
+    refused 2 'no selected cell' check --source virtual
+    refused 2 "no cell of the strategy 'arena' that was selected" check -s arena --source virtual
     ok check b.json -s bump --update
     ok check b.json -s arena -s bump
-    refused 2 "no cell of the strategy 'bump' that was asked for" check a.json -s arena -s bump
+    refused 2 "no cell of the strategy 'bump' that was selected" check a.json -s arena -s bump
     refused 2 "two cells would be called 'a.json, arena'" check a.json ./a.json -s arena --update
     other_trace >a.json
     ok check ./a.json -s arena --update
     sed -i 's/"small"/"my small"/; s/\("program_hash": "\)../\100/' tapool-baseline.json
     ok check ./a.json -s arena --update
-    matches "$out" "^stale +a.json, my small: holds another program: tapool check -s 'my small' --update$"
+    matches "$out" "^stale +a.json, my small: has another program: tapool check -s 'my small' --update$"
 }
 
 @test "an update says which tolerances it changes, and leaves a link a link" {
@@ -110,7 +110,7 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     matches "$err" '^tapool: regression: peak_allocated of a.json, arena$'
     matches "$out" '^REGRESSION +a.json, arena$'
     matches "$out" '^FAIL.*: 1 regression,'
-    matches "$out" 'again: +/[^ ]*/tapool check a.json -s arena --seed 7$'
+    matches "$out" 'rerun: +/[^ ]*/tapool check a.json -s arena --seed 7$'
     matches "$out" '^  peak_allocated \+[0-9,.]+% +1,000 B -> '
     sed -i 's/"touch"/"tolerances": {"peak_allocated": "9000%"},\n"touch"/' tapool-baseline.json
     ok check
@@ -131,10 +131,10 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     capture check --export-json c.json
     [ "$rc" -eq 1 ]
     matches "$err" '^tapool: regression: peak_reserved of a.json, arena$'
-    matches "$out" '^  holds [0-9,.]+% more memory +peak_reserved .* -> 8 MiB, allowed: 0$'
-    matches "$out" '^    with it: end_reserved \+'
-    matches "$out" ' and [0-9]+ more$'
-    matches "$out" '^  makes 1 fewer call to the system +source_calls.get 2 -> 1$'
+    matches "$out" '^  peak_reserved \+[0-9,.]+% +.* -> 8 MiB, allowed: 0$'
+    matches "$out" '^    also: end_reserved \+'
+    matches "$out" ', [0-9]+ more$'
+    matches "$out" '^  driver_calls.get -1 +2 -> 1$'
     matches "$out" '^FAIL .*: 1 regression, [01] better, '
     lacks "$out" 'lock it in'
     is c.json '[(c["family"], c["verdict"]) for c in d["causes"]][0]' "('memory', 'regression')"
@@ -196,8 +196,8 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     head -c 900 good.json >b.json
     refused 3 'is cut off' check --baseline b.json
     sed 's/"events": 5/"events": NaN/' good.json >b.json
-    refused 3 'no JSON' check --baseline b.json
-    refused 3 'no JSON' check --baseline b.json --update
+    refused 3 'not a JSON' check --baseline b.json
+    refused 3 'not a JSON' check --baseline b.json --update
     sed 's/"spec": "arena"/"spec": "aerna"/' good.json >b.json
     local more
     for more in '' --update '-s arena --update'; do
@@ -219,9 +219,9 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     local path
     for path in pipe link /dev/zero .; do
         sed "s|\"trace_path\": .*|\"trace_path\": \"$path\"|" tapool-baseline.json >b.json
-        refused 3 "^tapool: the trace '$path' of b.json is no regular file$" timeout 20 "$TAPOOL" check --baseline b.json
-        refused 3 "is no regular file$" timeout 20 "$TAPOOL" check --baseline b.json --allow-missing
-        refused 3 "is no regular file$" timeout 20 "$TAPOOL" check --baseline b.json -s lru --update
+        refused 3 "^tapool: the trace '$path' of b.json is not a regular file$" timeout 20 "$TAPOOL" check --baseline b.json
+        refused 3 "is not a regular file$" timeout 20 "$TAPOOL" check --baseline b.json --allow-missing
+        refused 3 "is not a regular file$" timeout 20 "$TAPOOL" check --baseline b.json -s lru --update
     done
     # who names one on the command line means it
     ok check --baseline b.json a.json
@@ -230,9 +230,9 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     cat a.json >other/a.json &
     ok check other/a.json
     # but not for a file that names it for later
-    refused 2 "a baseline cannot name '/dev/fd/[0-9]+': it is no regular file, and gone after this" \
+    refused 2 "a baseline cannot name '/dev/fd/[0-9]+': it is not a regular file and can be read only once" \
         check <(cat a.json) -s arena --update --baseline c.json
-    refused 2 "a baseline cannot name standard input: it is gone after this" \
+    refused 2 "a baseline cannot name standard input: it can be read only once" \
         check - -s arena --update --baseline c.json <a.json
     [ ! -e c.json ]
 }
@@ -240,8 +240,8 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
 @test "what is asked for wrongly is exit 2" {
     baseline
     refused 2 'exclude each other' check --base-bin "$TAPOOL" --base-strategy lru
-    refused 2 'no program that can be started' check --base-bin ./nothing
-    refused 2 'no program that can be started' check --base-bin "$WORK"
+    refused 2 'not a program that can be started' check --base-bin ./nothing
+    refused 2 'not a program that can be started' check --base-bin "$WORK"
     refused 2 "option 'core' is 60000, which tapool may not run on here" check --core 60000
     refused 2 'unknown strategy' check --base-strategy aerna
     refused 2 'goes with --update' check --reason because
@@ -253,8 +253,8 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
         check --require everything
     refused 2 'not a share above 0' check --effect 5%%
     refused 2 'it is a time' check --update --tolerance ns_per_op=5%
-    refused 2 'no METRIC=VALUE' check --update --tolerance peak_reserved
-    refused 2 '3 pairs cannot show anything at alpha 0.01 over up to 7 tests' check --base-bin "$TAPOOL" --pairs 3
+    refused 2 'not METRIC=VALUE' check --update --tolerance peak_reserved
+    refused 2 '3 pairs are too few at alpha 0.01 and up to 7 tests' check --base-bin "$TAPOOL" --pairs 3
     matches "$err" '^hint: at least --pairs 11 are needed$'
 }
 
@@ -306,7 +306,7 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     matches "$out" '^ +not in: a.json, lru \(the baseline lacks [0-9]+ of its values\)'
     capture check -s lru
     [ "$rc" -eq 1 ]
-    matches "$err" 'nothing was checked: the baseline holds no value of it'
+    matches "$err" 'nothing was checked: the baseline has no value for it'
 }
 
 # aborted CODE REGEX CMD...: fails as refused does, but what was done until then is said, in no green.
@@ -456,8 +456,8 @@ aborted() {
     capture check --bin ./slow --base-bin ./base
     [ "$rc" -eq 1 ]
     matches "$err" '^tapool: regression: ns_per_op of a.json, arena$'
-    matches "$out" '^  is 20.2% slower \(paired\) +ns_per_op 10 -> 12 ns, allowed: \+5%'
-    matches "$out" 'again: +/[^ ]*/tapool check a.json -s arena --bin ./slow --base-bin ./base --seed 7 --core none --pairs 11 --min-time 0$'
+    matches "$out" '^  ns_per_op \+20.2% \(paired\) +10 -> 12 ns, allowed: \+5%'
+    matches "$out" 'rerun: +/[^ ]*/tapool check a.json -s arena --bin ./slow --base-bin ./base --seed 7 --core none --pairs 11 --min-time 0$'
     ok check --bin ./base --base-bin ./slow
     matches "$out" '^better +a.json, arena$'
     ok check --bin ./base --base-bin ./noisy --require latency
@@ -471,9 +471,9 @@ aborted() {
     capture check --bin ./both --base-strategy lru # two strategies of one build
     [ "$rc" -eq 1 ]
     matches "$out" '^  latency +vs lru, 11 live pairs +1 of 1 cell'
-    matches "$out" 'again: .* --base-strategy lru '
+    matches "$out" 'rerun: .* --base-strategy lru '
     ok check --bin ./tiny --base-bin ./tiny
-    matches "$out" "latency +NOT CHECKED: what was timed is mostly tapool's own share in every cell"
+    matches "$out" "latency +NOT CHECKED: replay overhead is most of the measured time in every cell"
 }
 
 # old NAME TEXT [WORD]: an older tapool that ends with exit 2 and TEXT, where WORD is given only if that
@@ -538,7 +538,7 @@ END
     stub slow '/"flags":/ { sub(/:.*"/, ": \"-O0 -g\"") } { sub(/"ns_per_op":.*/, "\"ns_per_op\": 1000000000,") }
         /"p(50|90|99|99_9)_ns"/ { sub(/[0-9]+,?$/, "1000000000,") }'
     ok check -s arena --base-bin ./slow --export-json c.json
-    matches "$out" '^  instructions +NOT CHECKED: the base is built otherwise: '
+    matches "$out" '^  instructions +NOT CHECKED: the base has another build: '
     is c.json 'd["classes"][1]["checked"], "(-O0 -g), not " in d["classes"][1]["reason"]' '(False, True)'
     capture check -s arena --base-bin ./slow --require instructions
     [ "$rc" -eq 1 ]
@@ -568,7 +568,7 @@ plan() {
     ok check a.json -s arena --update --bin ./zero
     is tapool-baseline.json 'd["cells"]["a.json"]["arena"]["host"]["latency"]["spread"]' None
     ok "$TAPOOL" check --plan --bin ./zero
-    matches "$out" "minimum detectable +not known: no cell's time can be seen here$"
+    matches "$out" "minimum detectable +not known: no cell is long enough to measure$"
     ok check a.json -s arena --update --bin ./holes
     is tapool-baseline.json '"alloc.p90" in d["cells"]["a.json"]["arena"]["host"]["latency"]["times"]' True
     # a spread of 50% stands for the baseline's

@@ -20,7 +20,7 @@ load gate
     [ "$rc" -eq 1 ]
     matches "$err" '^tapool: --require all-cells: 1 of 2 cells of the baseline were run$'
     matches "$out" '^FAIL \(1 of 2 cells, memory and counts only\): 0 regressions,'
-    matches "$out" '^  --require asks for what was not checked: all cells$'
+    matches "$out" '^  required but not checked: all cells$'
     is c.json 'd["set_by"]' 'set on the command line: --strategy arena'
     matches c.xml 'name="set by" value="set on the command line: --strategy arena"'
     matches c.md '^Set on the command line: '
@@ -63,7 +63,7 @@ load gate
     [ "$rc" -eq 5 ]
     matches "$err" '^tapool: --require-sensitivity 10%: no times were compared$'
     matches "$out" '^INCONCLUSIVE \(memory and counts only\): '
-    matches "$out" '^  --require-sensitivity asks for 10%: no times were compared$'
+    matches "$out" '^  --require-sensitivity 10%: no times were compared$'
     ok check --bin ./base --base-bin ./base --require-sensitivity 10%
     matches "$out" '^PASS .*; 1 of 1 cell; minimum detectable slowdown [5-9]%'
     capture check --bin ./base --base-bin ./noisy --require-sensitivity 10% --export-json c.json

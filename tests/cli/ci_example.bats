@@ -130,7 +130,7 @@ patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/{lru,cache}/*.[ch]; }
     gated "twice the memory"
     [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$out" "$err")"
     matches "$out" '^REGRESSION +sqlite'
-    matches "$out" '^  holds [0-9.]+% more memory +peak_reserved .* -> .* allowed: 0$'
+    matches "$out" '^  peak_reserved \+[0-9.]+% +.* -> .* allowed: 0$'
     matches "$out" '^FAIL.*: 1 regression, '
     is "$findings/check.json" "[f['class'] for f in d['findings'] if f['metric']=='peak_reserved'][0]" E
     is "$findings/check.json" "[f['verdict'] for f in d['findings'] if f['metric']=='peak_reserved'][0]" regression
@@ -147,7 +147,7 @@ patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/{lru,cache}/*.[ch]; }
     patch_lru 's/^    b->refs = 1;$/    for (volatile int i = 0; i < 260; i++)\n        ;\n&/'
     gated "twice the instructions" --require instructions
     [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$out" "$err")"
-    matches "$out" '^  takes [0-9,.]+% more instructions +instructions [0-9,.]+ -> [0-9,.]+, allowed: '
+    matches "$out" '^  instructions \+[0-9,.]+% +[0-9,.]+ -> [0-9,.]+, allowed: '
     is "$findings/check.json" "[f['metric'] for f in d['findings'] if f['verdict']=='regression']" "['instructions']"
     is "$findings/check.json" "[f['change'] > 1 for f in d['findings'] if f['metric']=='instructions'][0]" True
 }

@@ -44,7 +44,7 @@ def main(path, *options):
             del run["devices"]
         if "-curve" in options:
             run = short_curves(run)
-        for key in ("trace", "strategy", "memory", "source_calls", "failed_allocations",
+        for key in ("trace", "strategy", "memory", "driver_calls", "failed_allocations",
                     "skipped_operations", "first_failed_event", "devices"):
             if key in run:
                 flat(name + "." + key, run[key], out)

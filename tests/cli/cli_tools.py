@@ -76,7 +76,7 @@ def mask_table_row(line, times):
     if cells[0] == "system":
         return "  system  " + "  ".join("-" if c == "-" else "N" for c in cells[1:])
     for i in times:
-        needed = cells[0] in ("needed by program", "best packing")  # the same on every machine
+        needed = cells[0] in ("requested", "best packing")  # the same on every machine
         if i < len(cells) and cells[i] not in ("-", "(a)") and not needed:
             cells[i] = "N"  # "(b)" and "(c)", replayed once and too noisy, depend on the load
     return "  " + "  ".join(cells)
@@ -91,11 +91,11 @@ def mask_tables(lines):
             inside, system, times = 2, False, (3, 4)
             if "resident" in line or "address" in line:
                 times = (1, 2, 3, 4)
-            elif "idle" in line and not line.rstrip().endswith("idle at peak demand"):
+            elif "idle" in line and not line.rstrip().endswith("free at peak"):
                 heads = re.split(r" {2,}", line.strip())  # a device: `reuse` has no first line
                 times = tuple(i + 2 for i, head in enumerate(heads) if head.startswith(("strategy", "p99")))
-                if "ns per call" in heads:  # a real device: before `reuse`
-                    times += (heads.index("ns per call") + 1,)
+                if "ns/op" in heads:  # a real device: before `reuse`
+                    times += (heads.index("ns/op") + 1,)
             elif "fits" in line:
                 times = (4,)
         if inside == 2:
@@ -123,8 +123,8 @@ def mask_system(lines):
             block = "detail"
         elif line.startswith("system, in full"):
             block = "full"
-        elif re.match(r"(Speed|\S+, in full|In short|Pick)", line):
-            if line.startswith("In short: system"):
+        elif re.match(r"(Speed|\S+, in full|Summary|Pick)", line):
+            if line.startswith("Summary: system"):
                 line = re.sub(r"(held|had) " + BYTES, r"\1 N", line)
             block = None
         elif block == "detail" and re.match(r" {20}its own peak", line):
@@ -133,7 +133,7 @@ def mask_system(lines):
             line = re.sub(r"^ +[\d.,]+ \w+ +", "       N  ", line)
         elif re.match(r"    mapped   ", line):
             line = re.sub(r"^(    mapped +).*", r"\1N", line)
-        elif re.match(r"      (at peak demand|peak|end)   ", line):
+        elif re.match(r"      (at trace peak|peak|end)   ", line):
             line = re.sub(r"^(      [a-z ]+  ).*", r"\1N", line)
         elif block == "detail" and re.match(r" {5}[+=]", line):
             line = re.sub(r"^( {5}[+=]) +%s +" % BYTES, r"\1 N  ", line)
@@ -178,19 +178,19 @@ def mask_lines(lines, keep_calls):
 def mask_text(text):
     text = strip_ansi(text)
     keep_calls = " replays in " not in text
-    text = re.sub(r"(?m)^(In short: .*)\n(?=\S)(?!tapool)", r"\1 ", text)
+    text = re.sub(r"(?m)^(Summary: .*)\n(?=\S)(?!tapool)", r"\1 ", text)
     lines = without_chance_warnings(text.split("\n"))
     text = "\n".join(mask_lines(mask_system(mask_tables(lines)), keep_calls))
-    text = re.sub(r"%s ns per call(?: \[%s, %s\])?\s+(?=[\d,]+ replay)" % (NUMBER, NUMBER, NUMBER),
-                  lambda m: "N ns per call" + (" [N, N]" if "[" in m.group(0) else "") + "  ", text)
-    text = re.sub(r"%s ns per call( taken off| when cold)? *" % NUMBER, r"N ns per call\1 ", text)
-    # replayed once, by the load: a time, or no more than tapool's own share
-    once = r"(?:N ns per call +1 replay, longer than .*|no more than tapool's own share, which is taken off.*)\n"
+    text = re.sub(r"%s ns/op(?: \[%s, %s\])?\s+(?=[\d,]+ replay)" % (NUMBER, NUMBER, NUMBER),
+                  lambda m: "N ns/op" + (" [N, N]" if "[" in m.group(0) else "") + "  ", text)
+    text = re.sub(r"%s ns/op( replay overhead| cold)? *" % NUMBER, r"N ns/op\1 ", text)
+    # replayed once, by the load: a time, or not above the replay overhead
+    once = r"(?:N ns/op +1 replay, longer than .*|not above the replay overhead, which is subtracted.*)\n"
     text = re.sub(r"(?m)^(Speed|Strategy time) +" + once + r"(?: {14,}\S.*\n)*", r"\1  ONCE\n", text)
     # resident, by the load: a pass that took long is not repeated
     text = re.sub(r"; 1 pass, not 3: [^.]*?,\s+which\s+took\s+long(?=\.)", "", text)
     text = re.sub(r"(?m)^(    resident +)1 pass(?= by )", r"\1middle of 3 passes", text)
-    text = re.sub(r"(?m)^(In short: \S+) took N ns per call and (held|had)", r"\1 \2", text)
+    text = re.sub(r"(?m)^(Summary: \S+), N ns/op", r"\1", text)
     text = re.sub(r"\d[\d,]* replays in [\d.]+ [mun]?s", "N replays in N s", text)
     text = re.sub(r"glibc \d+\.\d+ *", "glibc N  ", text)
     # a real device, or what stands for one

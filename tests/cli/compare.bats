@@ -40,13 +40,13 @@ small_trace() {
     mkdir tmp
     export TMPDIR=$PWD/tmp
     same_screen compare-live compare sample:sqlite -s arena -s small=arena:arena_size=1MiB -s lru \
-        --metric peak_reserved --metric source_calls.get --metric reuse --seed 7
+        --metric peak_reserved --metric driver_calls.get --metric hit_rate --seed 7
     nothing_left tmp
     device_trace >gpu.trace
     fitting compare gpu.trace -s lru -s direct -s arena --metric peak_reserved --metric min_capacity --base lru --sort min_capacity
     sed -n 's/  */ /g; /^ lru/,/^$/p' "$out" | diff - <(printf '%s\n' ' lru 48 MiB base 24 MiB base' \
         ' direct 24 MiB -50.0% 24 MiB same' ' arena 48 MiB same 28 MiB +16.7%' '')
-    matches "$out" '^Pick lru: the only strategy here that heeds the streams, yardsticks aside$'
+    matches "$out" '^Pick lru: the only strategy here that respects streams, references excluded$'
     matches "$out" '^! unsafe-reuse  arena ignores streams'
 }
 
@@ -54,7 +54,7 @@ small_trace() {
     ok compare sample:sqlite -s arena -s bump --base bump
     matches "$out" '^  arena +[0-9.]+ [KM]iB .*(same|%) +[0-9.,]+ \[[0-9.,]+, [0-9.,]+\]'
     matches "$out" '^  bump .* base .* base'
-    matches "$out" '2 rounds are too few for (1 test|2 tests) to show'
+    matches "$out" '2 rounds are too few for (1 test|2 tests): p'
     matches "$out" '^2 rounds +in random order, each in a fresh process.*, seed 1, '
 }
 
@@ -65,14 +65,14 @@ small_trace() {
     for i in $(seq 100 160); do
         printf '{"op":"alloc","id":%d,"size":4194304,"stream":%d}\n{"op":"free","id":%d}\n' "$i" $((1 + i % 2)) "$i"
     done >>two.jsonl
-    ok compare two.jsonl -s arena -s lru --source virtual --metric reuse --metric ns_per_op
+    ok compare two.jsonl -s arena -s lru --source virtual --metric hit_rate --metric ns_per_op
     matches "$out" '^  arena +95.2% +base +[0-9]' # a time, and not (a)
-    matches "$out" '^Pick lru: the only strategy here that heeds the streams$'
-    ok replay_once two.jsonl -s arena -s lru --source virtual --fail-on 'reuse<50%'
-    matches "$out" '^Pick lru: the only strategy here that heeds the streams$'
-    capture replay_once two.jsonl -s arena -s lru --source virtual --fail-on 'reuse<99%'
+    matches "$out" '^Pick lru: the only strategy here that respects streams$'
+    ok replay_once two.jsonl -s arena -s lru --source virtual --fail-on 'hit_rate<50%'
+    matches "$out" '^Pick lru: the only strategy here that respects streams$'
+    capture replay_once two.jsonl -s arena -s lru --source virtual --fail-on 'hit_rate<99%'
     [ "$rc" -eq 1 ]
-    matches "$err" "reuse<99%: 'arena' has 95.2% on two; so does 1 more"
+    matches "$err" "hit_rate<99%: 'arena' has 95.2% on two; so does 1 more"
 }
 
 @test "live: stdin, a condition that is met" {
@@ -80,7 +80,7 @@ small_trace() {
     capture compare - -s arena -s direct --metric peak_reserved --fail-on 'peak_reserved<-10%' <a.trace
     [ "$rc" -eq 1 ]
     matches "$out" '^stdin '
-    matches "$err" '^tapool: peak_reserved<-10%: stdin, direct: .* against .* of arena, -[0-9.]+%'
+    matches "$err" '^tapool: peak_reserved<-10%: stdin, direct: .* vs .* of arena, -[0-9.]+%'
     capture compare a.trace -s arena -s bump --capacity 8KiB --source virtual --fail-on oom
     [ "$rc" -eq 1 ]
     matches "$out" 'OUT OF MEMORY'
@@ -128,7 +128,7 @@ END
     # a warning names the files only where not all of them have it
     sed '/"name":"jq"/s/"id":"small-trace"/"id":"other"/' new.json >"$SCRATCH/other.json"
     ok "$TAPOOL" compare old.json "$SCRATCH/other.json" --metric peak_reserved
-    matches "$out" 'Likewise: arena \(.*old.json\), jq\.'
+    matches "$out" 'Also: arena \(.*old.json\), jq\.'
     # an option that is there and called so is no option that is not there
     sed 's/"arena_size":"[^"]*"/"arena_size":"not there"/' new.json >"$SCRATCH/there.json"
     sed 's/"arena_size":"[^"]*"/"size_of_arena":"not there"/' new.json >"$SCRATCH/none.json"
@@ -136,11 +136,11 @@ END
     matches "$out" '^note +arena: option arena_size is not there and not there'
     matches "$out" '^note +arena: option size_of_arena is not there and not there'
     # heads of one line stand in one line
-    ok "$TAPOOL" compare old.json --metric overhead --metric reuse
+    ok "$TAPOOL" compare old.json --metric overhead --metric hit_rate
     lacks "$out" '^ +$'
     capture "$TAPOOL" compare old.json new.json --fail-on 'peak_reserved>+100%' --metric peak_reserved
     [ "$rc" -eq 1 ]
-    matches "$err" 'peak_reserved>\+100%: sqlite, arena \(new.json\): 3.938 MiB against 1.938 MiB of arena \(old.json\), \+103.2%; 1 more'
+    matches "$err" 'peak_reserved>\+100%: sqlite, arena \(new.json\): 3.938 MiB vs 1.938 MiB of arena \(old.json\), \+103.2%; 1 more'
 }
 
 @test "-v: all metrics that there are, in tables below each other, at 80 columns as at 100" {
@@ -153,7 +153,7 @@ END
         --metric alloc.mean --metric internal_fragmentation --metric alloc.p99
     golden compare-verbose-80 <"$out"
     # what was named is all there is to show
-    ok "$TAPOOL" compare old.json -v --metric overhead --metric reuse
+    ok "$TAPOOL" compare old.json -v --metric overhead --metric hit_rate
     lacks "$out" 'reserved|hidden'
     ok "$TAPOOL" compare old.json -v --format csv
     [ "$(cut -d, -f5 "$out" | sort -u | wc -l)" -gt 40 ]
@@ -174,7 +174,7 @@ END
     sed 's/"name":"\(sqlite\|jq\)"/"name":"other"/g' "$RESULTS/old.json" >other.json
     refused 3 'nothing is in both' "$TAPOOL" compare "$RESULTS/old.json" other.json
     matches "$err" '^hint: .*by trace, label and source$'
-    refused 3 'one strategy a trace' "$TAPOOL" compare "$TAPOOL_ROOT/tests/fuzz/corpus/stored/one-host-run.json"
+    refused 3 'one strategy per trace' "$TAPOOL" compare "$TAPOOL_ROOT/tests/fuzz/corpus/stored/one-host-run.json"
     ok "$TAPOOL" compare "$RESULTS/old.json" machine.json
     matches "$out" 'x86_64 and arm64'
 }
@@ -227,7 +227,7 @@ json.dump(both, open("both.json", "w"))
 END
     ok "$TAPOOL" compare both.json free.json --metric peak_reserved
     lacks "$out" '--capacity'
-    matches "$out" '^note +gpu by arena on virtual\+limit is in both.json alone$'
+    matches "$out" '^note +gpu by arena on virtual\+limit is in both.json only$'
 }
 
 @test "what a result of today lacks of what compare reads: nothing, whatever was replayed" {
@@ -244,7 +244,7 @@ END
     sed 's/"latency":/"late":/; s/"allocations":/"allocated":/' usage,throughput,latency,fits,verify,count.json >less.json
     ok "$TAPOOL" compare less.json less.json
     tr -s '\n ' ' ' <"$out" >joined.txt
-    matches joined.txt 'less.json: by an older tapool, which did not write latency, source_calls.allocations '
+    matches joined.txt 'less.json: by an older tapool, which did not write latency, driver_calls.allocations '
 }
 
 @test "results that are none: another schema, cut, no numbers" {
@@ -253,7 +253,7 @@ END
     sed 's/"peak_reserved_bytes":[0-9]*/"peak_reserved_bytes":1e999/' "$RESULTS/old.json" >huge.json
     sed 's#tapool.result/2#tapool.result/1#' "$RESULTS/old.json" >next.json
     refused 3 'cut.json is cut off: it ends after 5000 bytes' "$TAPOOL" compare cut.json
-    refused 3 "nan.json: byte [0-9]+: 'NaN' is no JSON number" "$TAPOOL" compare nan.json
+    refused 3 "nan.json: byte [0-9]+: 'NaN' is not a JSON number" "$TAPOOL" compare nan.json
     refused 3 'runs\[0\].memory.peak_reserved_bytes is beyond all numbers' "$TAPOOL" compare huge.json
     refused 3 "is 'tapool.result/1'; this tapool reads 'tapool.result/2'" "$TAPOOL" compare next.json
 }
@@ -265,12 +265,12 @@ END
     refused 2 '--strategy goes with traces' "$TAPOOL" compare "$RESULTS/old.json" -s arena
     refused 2 '--json and --format csv exclude each other' "$TAPOOL" compare "$RESULTS/old.json" --json --format csv
     refused 2 '--rounds goes with traces' "$TAPOOL" compare "$RESULTS/old.json" --rounds 3
-    refused 2 'is none of the files' "$TAPOOL" compare "$RESULTS/old.json" "$RESULTS/new.json" --base lru
+    refused 2 'is not one of the files' "$TAPOOL" compare "$RESULTS/old.json" "$RESULTS/new.json" --base lru
     matches "$err" '^hint: .*--base .*/old.json'
     refused 2 "'instructions' is not measured by compare" compare a.trace -s arena -s bump --fail-on 'instructions>+1%'
     refused 2 '--export-json needs a file' compare a.trace -s arena -s bump --export-json -
     [ ! -e ./- ]
-    refused 2 'one strategy compares with nothing' compare a.trace -s arena
+    refused 2 'one strategy: nothing to compare' compare a.trace -s arena
     refused 2 "unknown strategy 'aerna'" compare a.trace -s aerna -s bump
     refused 2 "unknown metric 'peak'" compare a.trace -s arena -s bump --metric peak
     refused 2 "unknown metric 'peak_reservd'" compare a.trace -s arena -s bump --fail-on 'peak_reservd>1'

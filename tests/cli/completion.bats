@@ -177,7 +177,7 @@ END
     offers '' tapool help report times ''
     offers '' tapool help terms ''
     offers 'min_capacity' tapool compare a.json --metric min
-    among reuse alloc.p99 -- tapool compare a.json --sort ''
+    among hit_rate alloc.p99 -- tapool compare a.json --sort ''
     offers 'replay' tapool doctor --config rep
 }
 

@@ -202,12 +202,12 @@ END
         '[None, None, None, None, None]'
     is "$out" '[r["memory"]["at_trace_peak"][k] for k in ("allocated_bytes", "reserved_bytes", "free_bytes", "free_blocks")]' \
         '[None, None, None, None]'
-    is "$out" 'r["source_calls"]["reuse"], r["memory"]["curve"]' '(None, [])'
+    is "$out" 'r["driver_calls"]["hit_rate"], r["memory"]["curve"]' '(None, [])'
     is "$out" 'r["devices"][0]["measured"]["pool_used_bytes"]' '[24117248, 24117248]'
     is "$out" 'r["devices"][0]["measured"]["peak_reserved_bytes"][0] == r["memory"]["peak_reserved_bytes"]' True
     ok replay_once gpu.json -s direct --json
     is "$out" 'r["devices"][0]["measured"]["pool_used_bytes"]' None
-    is "$out" 'r["devices"][0]["measured"]["driver"]["calls"] >= r["source_calls"]["get"] + r["source_calls"]["put"]' True
+    is "$out" 'r["devices"][0]["measured"]["driver"]["calls"] >= r["driver_calls"]["get"] + r["driver_calls"]["put"]' True
     balanced 2
 }
 
@@ -222,8 +222,8 @@ END
     is "$out" 'r["memory"]["first_failure"]["class"] if "first_failure" in r["memory"] else r["devices"][0]["first_failure"]["class"]' fragmentation
     is "$out" '[r["devices"][0]["measured"][k] for k in ("pool_unused_at_failure_bytes", "free_at_failure_bytes")]' '[25165824, 0]'
     ok with memory=96MiB replay_once pieces.json -s cudaMallocAsync
-    matches "$out" 'of what the pool had reserved then, no block used 24 MiB$'
-    matches "$out" 'the pool could not, though what the program asked for would fit: fragmentation\.'
+    matches "$out" 'reserved by the pool and not used by a block: 24 MiB$'
+    matches "$out" 'OOM by fragmentation: the requested bytes fit, the pool refused\.'
     lacks "$out" 'demand\.'
     balanced 2
 }
@@ -323,7 +323,7 @@ without_driver="'--source virtual' replays the same strategy without a GPU"
     rc=0
     with memory=20MiB replay_once gpu.json -s direct --fail-on oom >"$out" 2>"$err" || rc=$?
     [ "$rc" -eq 1 ]
-    matches "$out" 'the device had 0 B of 20 MiB free then, by cuMemGetInfo'
+    matches "$out" 'cuMemGetInfo: 0 B of 20 MiB free on the device'
     balanced 1
 }
 

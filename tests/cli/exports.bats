@@ -202,7 +202,7 @@ END
     diff stacks_at_9 "$out"
     ok replay_once oom.pickle again.pickle -s bump --no-fits --format folded
     diff <(sed 's/^/oom;/' stacks; sed 's/^/again;/' stacks) "$out"
-    refused 3 "^tapool: jq.json: who holds the memory is not known" \
+    refused 3 "^tapool: jq.json: live memory by site is not known" \
         "$TAPOOL" replay oom.pickle sample:jq --min-time 60s --export-folded no # at once
     for command in info "replay -s bump" why; do
         # shellcheck disable=SC2086 # the words of a command

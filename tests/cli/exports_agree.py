@@ -34,7 +34,7 @@ RENAMED = {"index": "device", "tool_version": "tapool_version", "tool_build": "t
 # what has no column: long, or the same for everybody on this machine, or said in another column
 LEFT_OUT = re.compile(r"schema|.*curve|.*phases|.*_buckets|runs_ns_per_op|replays_per_run|machine_.*|clock_stamp_ns|"
                       r"devices|.*empty_ns|first_failure_.*|measured_.*|recorded_.*|peak_place|trace_.*|source_device|"
-                      r"at_trace_peak_(cached|span|dead|internal|page_rest)_bytes|source_calls|failed_by|wrappers")
+                      r"at_trace_peak_(cached|span|dead|internal|page_rest)_bytes|driver_calls|failed_by|wrappers")
 
 
 def text(value):
@@ -83,7 +83,7 @@ def check_csv(path, document):
     for row, (run, device) in zip(rows, expected):
         flat = {}
         for part in ({k: v for k, v in document.items() if k != "runs"},
-                     {k: v for k, v in run.items() if k not in ("memory", "source_calls", "devices")}, device):
+                     {k: v for k, v in run.items() if k not in ("memory", "driver_calls", "devices")}, device):
             flatten("", part, flat)
         for low in ("low", "high"):
             value = device.get("measured", {}).get("peak_reserved_bytes")
@@ -105,13 +105,13 @@ def check_csv(path, document):
 
 AMOUNTS = {"trace-peak-requested-B": ("memory", "trace_peak_requested_bytes"),
            "peak-allocated-B": ("memory", "peak_allocated_bytes"), "peak-reserved-B": ("memory", "peak_reserved_bytes"),
-           "fits-in-B": ("memory", "min_capacity_bytes"), "end-reserved-B": ("memory", "end_reserved_bytes"),
-           "source-get-calls": ("source_calls", "get"), "source-put-calls": ("source_calls", "put")}
+           "min-capacity-B": ("memory", "min_capacity_bytes"), "end-reserved-B": ("memory", "end_reserved_bytes"),
+           "driver-get-calls": ("driver_calls", "get"), "driver-put-calls": ("driver_calls", "put")}
 
 
 def check_amounts(values, device):
     expected = {unit: device[group][name] for unit, (group, name) in AMOUNTS.items()}
-    expected["at-peak-demand-idle-B"] = device["memory"]["at_trace_peak"]["free_bytes"]
+    expected["at-trace-peak-free-B"] = device["memory"]["at_trace_peak"]["free_bytes"]
     expected["failed-allocations"] = device["failed_allocations"]
     if device.get("measured", {}).get("peak_reserved_bytes"):
         expected["peak-reserved-B"] = device["measured"]["peak_reserved_bytes"][1]
@@ -130,7 +130,7 @@ def check_bench(path, document):
     results, units = benchfmt_check.parse(path)
     exact = all(run["devices"][0]["memory"]["class"] == "E" for run in document["runs"])
     same("benchfmt exact", units.get(("peak-reserved-B", "assume")), "exact" if exact else None)
-    same("benchfmt better", units[("fits-in-B", "better")], "lower")
+    same("benchfmt better", units[("min-capacity-B", "better")], "lower")
     for run in document["runs"]:
         speeds = []
         for config, name, times, values in results[:]:
@@ -333,7 +333,7 @@ def check_markdown(path, document):
     same("markdown titles", titles, [group[0]["trace"]["name"] for group in groups])
     for table, group in zip(tables, groups):
         same("markdown columns", {len(row) for row in table}, {len(table[0])})
-        bounds = ("needed by program", "best packing")
+        bounds = ("requested", "best packing")
         labels = [row[0] for row in table[2:] if row[0] not in bounds and not row[0].startswith("recorded, ")]
         same("markdown rows", labels, [run["strategy"]["label"] for run in group])
         for run, row in zip(group, table[-len(group):]):

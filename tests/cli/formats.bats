@@ -298,9 +298,9 @@ END
         grep -v '"capture":' got | diff expected -
     done
     ok info x.pickle
-    matches "$out" '^  ran out       1 time; first at event 8, asked for 20 MiB, with 5 MiB left on the device; the$'
+    matches "$out" '^  ran out       1 time; first at event 8, requested 20 MiB, with 5 MiB left on the device; the$'
     matches "$out" '^                request that failed is replayed too$'
-    matches "$out" '^  not in it .*size of the GPU \(--capacity, to ask about out of memory\)$'
+    matches "$out" '^  not recorded .*GPU size \(replay --capacity, to find OOMs\)$'
 }
 
 # bats test_tags=nightly
@@ -309,8 +309,8 @@ END
     ok "$TAPOOL" info x.pickle
     matches "$out" '^  device 0 +2 segments at the end .0 large, 2 small., 2 MiB reserved at the start'
     matches "$out" '^  device 3 +no events; 1 segment at the end .0 large, 1 small., 2 MiB reserved throughout$'
-    matches "$out" '^ +device 0: .* idle in'
-    matches "$out" '^ +device 3: 2 MiB idle in 1 piece of'
+    matches "$out" '^ +device 0: .* free in'
+    matches "$out" '^ +device 3: 2 MiB free in 1 block of'
     lacks "$out" 'each:'
     for file in x.pickle x.tpt x.json; do
         [ -e "$file" ] || ok "$TAPOOL" convert x.pickle -o "$file"
@@ -356,8 +356,8 @@ END
     ok info x.pickle
     matches "$out" '; 1 segment taken, 0 given back; 3 ranges of expandable$'
     matches "$out" '^ +segments mapped, 0 unmapped$'
-    matches "$out" '; empty_cache\(\)$'
-    matches "$out" '^ +would give back 46 MiB$' # 2 pages of 2 MiB, 2 of 20 MiB, 2 MiB
+    matches "$out" '; empty_cache\(\)'
+    matches "$out" 'would return 46 MiB$' # 2 pages of 2 MiB, 2 of 20 MiB, 2 MiB
     lacks "$out" "in phase '\(none\)'"
     lacks "$out" "in phase 'warm up'"
     matches "$out" 'peak 11 MiB at event 7'
@@ -397,7 +397,7 @@ END
         [ -e $trace ] || ok convert live.json -o $trace
         ok info $trace
         matches "$out" '^  from          1 thread, 1 device$'
-        matches "$out" '^  not in it     streams, requested sizes, alignment$'
+        matches "$out" '^  not recorded  streams, requested sizes, alignment$'
         matches "$out" '^  it first \(--initial-heap=drop leaves it out\)'
         matches "$out" '^  To get everything: begin torch\.profiler\.profile\(profile_memory=True\) before the model'
         lacks "$out" '_record_memory_history|[0-9] stream'
@@ -437,7 +437,7 @@ END
     ok info rank3.pickle
     matches "$out" '^  recorded      no events: PyTorch was not recording when this snapshot was dumped$'
     matches "$out" '^  device 0      2 segments at the end \(0 large, 2 small\), 4 MiB reserved$'
-    matches "$out" '^At the end      3\.999 MiB idle in 4 pieces'
+    matches "$out" '^At the end      3\.999 MiB free in 4 blocks'
     lacks "$out" 'Next: tapool replay|0 blocks|Live memory'
     ok info rank3.pickle --json
     matches "$out" '"nothing":.*"PyTorch was not recording when this snapshot was dumped"'
@@ -595,7 +595,7 @@ umpire_log() {
     ok replay_once "$log" --space all -s arena -s bump
     tr '\n' ' ' <"$out" | tr -s ' ' >line
     matches line ', threads not recorded, 4 memory spaces: '
-    matches "$out" 'Bytes are sums over the memory spaces, each at its own moment'
+    matches "$out" 'Bytes are sums over the memory spaces, each at its own peak'
     lacks "$out" 'device|gpu'
     ok replay_once "$log" --space all -s arena -v
     matches "$out" '^Memory, space 3 '

@@ -45,7 +45,7 @@ assert errors == {"aborted.xml": "1", "lost.xml": "3"}, errors
 kvstore = [c for c in roots["failing.xml"].iter("testcase") if c.attrib["classname"] == "tapool.kvstore_tpt.arena@host"]
 text = kvstore[0].find("failure").text
 for part in ("medians 14.9 -> 16.4 ns", "+10.1%", "[+8.1, +12.1]", "raw", "adjusted", "n = 20", "threshold +5%",
-             "seed: 90210", "again: tapool check"):
+             "seed: 90210", "rerun: tapool check"):
     assert part in text, (part, text)
 END
 }

@@ -232,7 +232,7 @@ stand_in() { # NAME LINE...
     }
     wrong "unknown option '--bogus'" --bogus
     wrong "'--seconds' needs a value" --seconds
-    wrong "'--seconds soon' is no number" --seconds soon
+    wrong "'--seconds soon' is not a number" --seconds soon
     wrong "there is no step 'sweet'" --steps probe,sweet
     wrong "there is no step ''" --steps ,probe
     wrong "no folder 'nonesuch'" --tests nonesuch

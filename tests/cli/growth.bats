@@ -128,7 +128,7 @@ END
     ok info a.pickle b.pickle --by annotation # the weights were there before the phase
     matches "$out" '^ +\+30 MiB +60 MiB +90 MiB += +in no phase$'
     lines '{"op":"alloc","id":1,"size":8,"place":"a"}' >none.jsonl
-    refused 3 'who holds the memory is not known' info none.jsonl none.jsonl --by annotation
+    refused 3 'live memory by site is not known' info none.jsonl none.jsonl --by annotation
     ok info a.pickle b.pickle --depth 2
     matches "$out" '^ +\+30 MiB .* model\.py:8 __init__ < train\.py:12 build$'
 }
@@ -191,12 +191,12 @@ END
     harmless "$out"
     tool width 100 <"$out"
     rank bare 60 bare
-    refused 3 '^tapool: bare\.pickle: who holds the memory is not known' info bare.pickle b.pickle --by line
-    refused 3 '^tapool: bare\.pickle: who holds the memory is not known' info b.pickle bare.pickle --by line
+    refused 3 '^tapool: bare\.pickle: live memory by site is not known' info bare.pickle b.pickle --by line
+    refused 3 '^tapool: bare\.pickle: live memory by site is not known' info b.pickle bare.pickle --by line
     ok info bare.pickle b.pickle --by size # that is known of every block
     refused 3 '^tapool: none\.pickle: no such file$' info b.pickle none.pickle --by line
     python3 "$CLI/oom_snapshot.py" two >two.pickle
-    refused 3 '^tapool: two\.pickle: who holds the memory is shown of one device$' info two.pickle b.pickle --by line
+    refused 3 '^tapool: two\.pickle: live memory by site is shown for one device$' info two.pickle b.pickle --by line
     ok info two.pickle b.pickle --by line --device 0
     refused 2 '^tapool: --at takes one trace$' info a.pickle b.pickle --at 3
     refused 2 '^tapool: the format folded takes one trace$' info a.pickle b.pickle --format folded

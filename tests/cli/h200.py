@@ -27,7 +27,7 @@ def predicted(tapool, path, spec):
     """(reserved bytes at the peak, driver's allocations) of a replay on a virtual device."""
     run = json.loads(output_of(tapool, "replay", path, "-s", spec, "--json", "--no-fits",
                                "--min-time", "1ms"))["runs"][0]
-    return run["memory"]["peak_reserved_bytes"], run["source_calls"]["get"]
+    return run["memory"]["peak_reserved_bytes"], run["driver_calls"]["get"]
 
 
 def rows_of(tapool, folder):

@@ -130,7 +130,7 @@ END
 }
 
 # bats test_tags=nightly
-@test "of very many traces a page has the first ones, each with what is picked, and says how many rows and traces are left out" {
+@test "of very many traces a page has the first ones, each with the pick, and says how many rows and traces are left out" {
     trace '{"op": "alloc", "id": 1, "size": 4096}' '{"op": "alloc", "id": 2, "size": 70000}' >a.trace
     for i in {1..120}; do cp a.trace "a-long-name-of-a-trace-and-its-number-$i.trace"; done
     ok replay_once a-*.trace -s arena -s lru --no-fits --bound-time 0 --export-html a.html --export-json a.json
@@ -281,7 +281,7 @@ def curve(run):
     return {name: list(itertools.accumulate(values)) for name, values in run["page"]["devices"][0]["curve"].items()}
 for run in runs:
     c, label = curve(run), run["strategy"]["label"]
-    calls = run["devices"][0]["source_calls"]
+    calls = run["devices"][0]["driver_calls"]
     assert ("gets" in c) == (label != "system"), label
     assert all(ns == events[at - 1]["t"] for at, ns in zip(c["events"], c["ns"]) if at), label
     if label == "system":
@@ -299,7 +299,7 @@ END
     while read -r cut said; do
         head -n $((cut + 1)) jq.jsonl >cut.jsonl
         ok "$TAPOOL" replay cut.jsonl -s arena -s lru -s direct -s bump --passes usage --format json
-        is "$out" '" ".join("%d,%d" % (c["get"], c["put"]) for r in d["runs"] for c in [r["devices"][0]["source_calls"]])' "$said"
+        is "$out" '" ".join("%d,%d" % (c["get"], c["put"]) for r in d["runs"] for c in [r["devices"][0]["driver_calls"]])' "$said"
     done <cuts
     # What was resident at most is on the page of a host.
     ok replay_once jq.jsonl -s arena -s system --export-html c.html --export-json c.json

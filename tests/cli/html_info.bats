@@ -44,7 +44,7 @@ devices_trace() {
     page c step.pickle.gz --depth 2
     page d step.pickle.gz --by annotation --initial-heap drop
     compared_at [bcd].html --once
-    matches b.html 'Held at event 1,000'
+    matches b.html 'Live memory at event 1,000'
     grep -qx '<pre>tapool info step.pickle.gz --export-json b.json --export-html b.html --at 1000</pre>' b.html
 }
 

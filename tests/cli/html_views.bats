@@ -37,7 +37,7 @@ s/ticks: page.ticks.events/ticks: page.ticks.bytes/ ## fragmentation has the eve
 s/1 - curve\[share.part\]/1.01 - curve[share.part]/ ## fragmentation is drawn as
 s/resident, "resident", \{ name/resident, "events", { name/ ## arena: resident is at most [0-9]+ and not
 s/"aria-valuetext"/"aria-text"/ ## the slider of the heap stays
-s/page.moment.hear\(/(() => 0)(/ ## When the program needed most
+s/page.moment.hear\(/(() => 0)(/ ## At the trace peak
 s/details => details.open = true/details => details.open/ ## closed on paper
 s/^\.paper main \{ width: 700px/.paper main { width: 900px/ ## cut on paper
 s/, .chart canvas ~ canvas// ## covered on paper

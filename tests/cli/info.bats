@@ -199,10 +199,10 @@ END
 
 @test "what the trace does not have is said, and no more" {
     ok info sample:python-threads
-    lacks "$out" 'second thread'
+    lacks "$out" '^  not recorded .*threads'
     trace '{"op":"alloc","id":1,"size":10}' >none.json
     fitting info none.json
-    matches "$out" '^  not in it     times; a second thread; alignments other than the usual 16 bytes; frees$'
+    matches "$out" '^  not recorded  times; threads; alignment above 16 bytes; frees$'
     ok info none.json --json
     python3 - "$out" <<'END'
 import json, sys
@@ -213,7 +213,7 @@ assert set(d["lifetimes_events"].values()) == {None} and set(d["lifetimes_ns"].v
 END
     trace '{"op":"alloc","id":1,"size":10,"t":5}' '{"op":"free","id":1}' >some.json
     ok info some.json
-    matches "$out" 'not in it     the times of some events; a second thread'
+    matches "$out" 'not recorded  the times of some events; threads'
     matches "$out" '^ +event 1 +event 2$'
     LC_ALL=C ok info some.json
     matches "$out" ' 2 events from left to right, times are unknown; '
@@ -234,7 +234,7 @@ END
     done
 }
 
-@test "a free that was asked for before a reset is not that of the next object" {
+@test "a free that was selected before a reset is not that of the next object" {
     cat >reset.jsonl <<'END'
 {"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}, "recorded": {"by": "PyTorch", "devices": [{"device": 0}]}}
 {"t": 0, "op": "alloc", "id": 1, "size": 64}
@@ -372,7 +372,7 @@ events_of() { # COUNT SIZE
     [ "$rc" -eq 1 ]
     refused 2 "^tapool: unknown figure of a trace 'peak_reserved'$" info a.jsonl b.jsonl --fail-on 'peak_reserved>1'
     refused 2 "^tapool: 'oom' is nothing that --fail-on knows$" info a.jsonl b.jsonl --fail-on oom
-    refused 2 "^tapool: --fail-on 'allocations>x': 'x' is no number" info a.jsonl b.jsonl --fail-on 'allocations>x'
+    refused 2 "^tapool: --fail-on 'allocations>x': 'x' is not a number" info a.jsonl b.jsonl --fail-on 'allocations>x'
     refused 2 "^tapool: --fail-on compares a second trace with the first$" info a.jsonl --fail-on 'left>0'
     refused 3 "^tapool: a\.jsonl: byte 0: does not begin like a pickle" info a.jsonl b.jsonl a.jsonl
     refused 3 "^tapool: none\.jsonl: no such file$" info a.jsonl none.jsonl
@@ -398,11 +398,11 @@ events_of() { # COUNT SIZE
     refused 2 "^tapool: 'file' exists" info oom.pickle --export-folded file
     refused 2 "^tapool: '--at 16': oom.pickle has 15 events$" info oom.pickle --at 16
     refused 2 "^tapool: --at takes one trace$" info oom.pickle oom.pickle --at 9
-    refused 3 "^tapool: sqlite.json: who holds the memory is not known" info sample:sqlite --depth 2
-    refused 3 "^tapool: sqlite.json: who holds the memory is not known" info sample:sqlite --export-folded other
+    refused 3 "^tapool: sqlite.json: live memory by site is not known" info sample:sqlite --depth 2
+    refused 3 "^tapool: sqlite.json: live memory by site is not known" info sample:sqlite --export-folded other
     [ ! -e other ]
     ok "$TAPOOL" replay oom.pickle -s bump --by size --at 9
-    matches "$out" 'Held at event 9: 48.4% in 32 MiB to 64 MiB, 48.4% in 16 MiB to 32 MiB'
+    matches "$out" 'Live memory at event 9: 48.4% in 32 MiB to 64 MiB, 48.4% in 16 MiB to 32 MiB'
     refused 2 "^tapool: '--at 16': oom.pickle has 15 events$" "$TAPOOL" replay oom.pickle -s bump --at 16
 }
 

@@ -526,7 +526,7 @@ assert f["verdict"] == "unchanged" and f["now"] == f["base"], f' "$out"
 }
 
 # repeated OUTPUT: runs what its last line says again; the shell reads it.
-repeated() { eval "capture $(sed -n 's/^  again:  //p' "$1")"; }
+repeated() { eval "capture $(sed -n 's/^  rerun:  //p' "$1")"; }
 
 # bats test_tags=nightly
 @test "check: two libraries need no baseline, and what failed can be repeated as it is printed" {
@@ -549,7 +549,7 @@ SH
     matches "$out" 'instructions +(vs main/libmy.so, callgrind|NOT CHECKED: valgrind)'
     matches old-arguments 'throughput'
     lacks old-arguments 'mapped' # the libraries differ, and not what replays them
-    matches "$out" '^  again: .* check sample:jq -s my=lib:./libmy.so '
+    matches "$out" '^  rerun: .* check sample:jq -s my=lib:./libmy.so '
     not test -e tapool-baseline.json
     refused 2 'there is no tapool-baseline.json' "$TAPOOL" check sample:jq -s my=lib:./libmy.so
     matches "$err" '^hint: to make one and commit it: '

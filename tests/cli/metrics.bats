@@ -44,7 +44,7 @@ memory = ("trace_peak_requested_bytes peak_requested_bytes peak_requested_event 
           "end_reserved_bytes overhead internal_fragmentation external_fragmentation "
           "unused_reserved weight at_trace_peak")
 for r in d["runs"]:
-    keys("run", r, "trace strategy source touch latency_scope memory source_calls failed_allocations "
+    keys("run", r, "trace strategy source touch latency_scope memory driver_calls failed_allocations "
                    "skipped_operations first_failed_event throughput latency devices warnings")
     keys("trace", r["trace"], "path name kind format program_hash events operations objects threads "
                               "streams devices live_at_end repairs unknown")
@@ -53,12 +53,12 @@ for r in d["runs"]:
     keys("memory", r["memory"], memory)
     keys("at_trace_peak", r["memory"]["at_trace_peak"],
          "requested_bytes allocated_bytes reserved_bytes free_bytes free_blocks largest_free_block_bytes cached_bytes")
-    keys("source_calls", r["source_calls"], "get put wait get_bytes put_bytes reuse")
+    keys("driver_calls", r["driver_calls"], "get put wait get_bytes put_bytes hit_rate")
     keys("throughput", r["throughput"], "ns_per_op ci95_low_ns_per_op ci95_high_ns_per_op cold_ns_per_op "
                                         "replay_overhead_ns_per_op runs_ns_per_op")
     for kind in ("alloc", "free", "realloc"):
         keys(kind, r["latency"][kind], latency)
-    keys("device", r["devices"][0], "index memory source_calls failed_allocations")
+    keys("device", r["devices"][0], "index memory driver_calls failed_allocations")
     assert r["latency_scope"] == "strategy_and_source" and r["touch"] == "first"
     assert len(r["trace"]["program_hash"]) == 64
     t = r["throughput"]
@@ -71,7 +71,7 @@ for r in d["runs"]:
         known = [l[p] for p in ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns") if l[p] is not None]
         assert known == sorted(known) and sum(n for _, n in l["buckets"]) == l["count"]
     if r["strategy"]["name"] == "system":
-        assert r["source_calls"]["get"] is None and r["memory"]["peak_carved_bytes"] is None
+        assert r["driver_calls"]["get"] is None and r["memory"]["peak_carved_bytes"] is None
     else:
         m = r["memory"]; at = m["at_trace_peak"]
         assert at["allocated_bytes"] + at["free_bytes"] == at["reserved_bytes"] <= m["peak_reserved_bytes"]
@@ -83,7 +83,7 @@ END
 @test "every metric of the JSON is in 'tapool help metrics', by the same name" {
     json r.json sample:sqlite -s arena
     whole_topic metrics >topic
-    for name in $(query r.json '" ".join(list(r["memory"]) + list(r["source_calls"]) + list(r["throughput"]) + list(r["latency"]["alloc"]))'); do
+    for name in $(query r.json '" ".join(list(r["memory"]) + list(r["driver_calls"]) + list(r["throughput"]) + list(r["latency"]["alloc"]))'); do
         case $name in # told by a neighbour's row, or no metric
         *_weighted | weight | informative | *_event | low_* | high_* | runs_ns* | replays* | coarse) continue ;;
         count | mean_ns | min_ns | max_ns | p[0-9]*) name=${name%_ns} ;;
@@ -139,7 +139,7 @@ agree() {
     cp "$out" screen
     python3 "$CLI/agree.py" screen r.json
     for change in 's/("free_bytes":\s*)[0-9]+/\11709568/' 's/("free_blocks":\s*)([0-9])/\19\2/' \
-        's/("replay_overhead_ns_per_op":\s*)/\19/' 's/("count":\s*)/\11/' 's/("reuse":\s*)[0-9.]+/\10.5/'; do
+        's/("replay_overhead_ns_per_op":\s*)/\19/' 's/("count":\s*)/\11/' 's/("hit_rate":\s*)[0-9.]+/\10.5/'; do
         sed -E "$change" r.json >changed.json
         not cmp -s r.json changed.json
         ! python3 "$CLI/agree.py" screen changed.json 2>/dev/null || fail "not seen: $change"
@@ -294,7 +294,7 @@ END
     done >alone
     same together alone
     ok replay_once sample:sqlite sample:jq -s bump
-    [ "$(grep -c '^In short: bump' "$out")" -eq 2 ]
+    [ "$(grep -c '^Summary: bump' "$out")" -eq 2 ]
     matches "$out" '^sqlite\.json '
     matches "$out" '^jq\.json '
 }
@@ -369,7 +369,7 @@ END
     json r.json two.json -s arena
     is r.json '[x["index"] for x in r["devices"]]' '[0, 1]'
     is r.json '[x["memory"]["trace_peak_requested_bytes"] for x in r["devices"]]' '[22001000, 3145728]'
-    is r.json '"memory" in r or "source_calls" in r' False
+    is r.json '"memory" in r or "driver_calls" in r' False
 }
 
 @test "every warning has a help topic, and appears where it applies" {

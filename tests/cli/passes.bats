@@ -8,7 +8,7 @@ members() { # JSON-FILE: those that a pass fills
     python3 -c '
 import json, sys
 run = json.load(open(sys.argv[1]))["runs"][0]
-filled = "memory source_calls failed_allocations throughput latency resident mapped instructions devices".split()
+filled = "memory driver_calls failed_allocations throughput latency resident mapped instructions devices".split()
 print(" ".join(run["passes"]), "|", " ".join(name for name in filled if name in run))' "$1"
 }
 
@@ -18,13 +18,13 @@ passes() { # LIST
 }
 
 @test "a result holds what its passes measured, and nothing else" {
-    [ "$(passes usage)" = "usage | memory source_calls failed_allocations devices" ]
+    [ "$(passes usage)" = "usage | memory driver_calls failed_allocations devices" ]
     [ "$(passes latency,throughput)" = "throughput latency | throughput latency" ]
     [ "$(passes count)" = "count | instructions" ]
     [ "$(passes resident)" = "resident | resident" ]
-    [ "$(passes usage,mapped)" = "usage | memory source_calls failed_allocations devices" ] # of a strategy it is known
+    [ "$(passes usage,mapped)" = "usage | memory driver_calls failed_allocations devices" ] # of a strategy it is known
     [ "$(passes usage,fits,verify)" = \
-        "verify usage fits | memory source_calls failed_allocations devices" ]
+        "verify usage fits | memory driver_calls failed_allocations devices" ]
     python3 -c '
 import json, sys
 run = json.load(open(sys.argv[1]))["runs"][0]

@@ -33,7 +33,7 @@ verify() { "$TAPOOL" verify "$@"; }
     is "$out" '[r["strategy"]["name"] for r in d["runs"]][:2]' "['torch-pinned', 'arena']"
     is "$out" 'r["source"]["name"]' virtual
     is "$out" 'r["memory"]["peak_reserved_bytes"] == r["recorded"]["devices"][0]["peak_reserved_bytes"] == (32 << 30) + (132 << 20)' True
-    is "$out" '[r["source_calls"]["get"], r["source_calls"]["put"]] == [r["recorded"]["devices"][0][k] for k in ("segments_taken", "segments_given_back")]' True
+    is "$out" '[r["driver_calls"]["get"], r["driver_calls"]["put"]] == [r["recorded"]["devices"][0][k] for k in ("segments_taken", "segments_given_back")]' True
     # not rounded: pages of 4 KiB, and of four blocks of just over 3 MiB none serves the next
     ok "$TAPOOL" replay --min-time 0 pinned.pickle -s torch-pinned:conf=pinned_max_round_threshold_mb:1 --json
     is "$out" 'r["memory"]["peak_reserved_bytes"] == 21904334848 + (82 << 20) + 3 * 4096' True
@@ -62,7 +62,7 @@ verify() { "$TAPOOL" verify "$@"; }
         matches "$err" "^hint: 'tapool info' and 'tapool tune' show them: --space='host \(pinned\)'\$"
     done
     ok why both.pickle
-    matches "$out" '^OUT OF MEMORY   asked for 20 MiB'
+    matches "$out" '^OUT OF MEMORY   requested 20 MiB'
 }
 
 @test "tune tries the keys of pinned memory, and names the variable that has them" {
@@ -72,7 +72,7 @@ verify() { "$TAPOOL" verify "$@"; }
     ok tune pinned.pickle
     matches "$out" '^24 settings     replayed by the strategy torch-pinned'
     matches "$out" '^  reserved    calls  PYTORCH_ALLOC_CONF$'
-    matches "$out" '^  32\.13 GiB       6  what PyTorch did$'
+    matches "$out" '^  32\.13 GiB       6  as recorded by PyTorch$'
     matches "$out" '^  32\.13 GiB       6  defaults \(as recorded\)$'
     matches "$out" '^Set PYTORCH_ALLOC_CONF=pinned_max_cached_size_mb:256$'
     lacks "$out" 'CUDA|max_split_size|fidelity|verify'

@@ -224,7 +224,7 @@ at() { made "$2" batch="$1" "${@:3}" >"$1-$2.jsonl"; }
         ok python3 "$CLI/svg_check.py" c.svg
         [ "$(cat "$out")" = 2 ]
     done
-    matches c.svg 'The largest value that fits in 40 GiB: [0-9,]+\. First out of memory: [0-9,]+\.'
+    matches c.svg 'Largest value within 40 GiB: [0-9,]+\. First out of memory: [0-9,]+\.'
     matches c.svg 'class="ink halo" [^>]*>Device 40 GiB<'
     ok "$TAPOOL" predict "${runs[@]}" --at 1024 --format svg --svg-theme dark
     cp "$out" dark.svg
@@ -252,10 +252,10 @@ at() { made "$2" batch="$1" "${@:3}" >"$1-$2.jsonl"; }
     is "$out" '[d["devices"][0]["replayed"], d["devices"][0]["memory"]["reserved_bytes"]]' "[True, $reserved]"
     is "$out" 'd["devices"][0]["settings"][0]["peak_reserved_bytes"]' "$reserved"
     ok "$TAPOOL" why p.tpt --capacity 400MiB
-    matches "$out" '^OUT OF MEMORY   asked for 128 MiB at event '
+    matches "$out" '^OUT OF MEMORY   requested 128 MiB at event '
     matches "$out" 'of 400 MiB that it could have: '
     said=$(tr -s ' \n' ' ' <"$out")
-    [[ $said == *"Rests on a replay by the rules of PyTorch's allocator: the trace does not say where blocks lay. Predicted at 1,024, not recorded: from gpt-infer-ctx128"* ]]
+    [[ $said == *"Method a replay by the rules of PyTorch's allocator: the trace does not say where blocks lay. Predicted at 1,024, not recorded: from gpt-infer-ctx128"* ]]
     ok "$TAPOOL" tune p.tpt
     lacks "$out" 'what PyTorch did'
     lacks "$out" 'reserved at most'
@@ -337,7 +337,7 @@ END
     matches "$out" '^first OOM +[0-9,]+ at event [0-9,]+, request of .*: model.py'
     for n in 64 128; do made $n width=1024 >$n.jsonl; done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --fits 4MiB
-    matches "$out" '^max that fits +none: 8 does not fit in 4 MiB$'
+    matches "$out" '^max that fits +none: 8 exceeds 4 MiB$'
 }
 
 @test "profiles of gen at three settings tell a fourth" {
@@ -346,7 +346,7 @@ END
         "$TAPOOL" gen llm-decode --hidden $((256 * b)) --layers 2 --count 20 -o h$b.tpt >gen.out
     done
     ok "$TAPOOL" predict 1.tpt@1 2.tpt@2 4.tpt@4 --at 8 -o p.tpt
-    matches "$out" 'by order alone: the recordings have no call stacks'
+    matches "$out" 'by order only: the recordings have no call stacks'
     diff <(requests p.tpt) <(requests 8.tpt)
     ok "$TAPOOL" predict h1.tpt@1 h2.tpt@2 h4.tpt@4 --at 8 -o h.tpt
     diff <(requests h.tpt) <(requests h8.tpt)
@@ -457,7 +457,7 @@ import json, sys; print(json.load(sys.stdin)["predicted"]["settings"][0]["peak_r
     capture "$TAPOOL" predict $three --at 3000
     [ "$rc" -eq 3 ]
     matches "$out" '^Nor by totals of allocation sites: they say 633.9 KiB to 1.01 MiB if sites that doubled are tables'
-    matches "$out" '^To predict, record at 2,500 too: a value that is no power of 2 apart shows tables that double'
+    matches "$out" '^To predict, record at 2,500 too: a value that is not a power of 2 apart shows tables that double'
     # other values do
     recorded "table 20" 700 1000 2000 3000 12000
     ok "$TAPOOL" predict 700.jsonl@700 1000.jsonl@1000 2000.jsonl@2000 3000.jsonl@3000 --check 12000=12000.jsonl --curve
@@ -484,14 +484,14 @@ import json, sys; print(json.load(sys.stdin)["predicted"]["settings"][0]["peak_r
     # shellcheck disable=SC2086 # words
     capture "$TAPOOL" predict $three --at 2048
     [ "$rc" -eq 3 ]
-    matches "$out" '^From the others, kernel-512.jsonl would have needed 24 MiB; it needed 40 MiB\.$'
+    matches "$out" '^Self-test: kernel-512.jsonl predicted from the others 24 MiB, recorded 40 MiB\.$'
     # one more above the change agrees
     # shellcheck disable=SC2086 # words
     ok "$TAPOOL" predict $three kernel-1024.jsonl@1024 --at 2048
     matches "$out" '^peak requested  520 MiB'
     # values with a comma, and names that no screen has room for
     capture "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --at 2,048
-    matches "$err" "'2,048' is no value"
+    matches "$err" "'2,048' is not a value"
 }
 
 @test "what the recordings do not tell is no answer" {
@@ -518,7 +518,7 @@ stays-128.jsonl@128 lacks-256.jsonl@256 --at 1024
 sum-2-64.jsonl@batch=2,len=64 sum-4-64.jsonl@batch=4,len=64 sum-2-128.jsonl@batch=2,len=128 --at batch=8,len=1024
 END
     capture "$TAPOOL" predict kept-128.jsonl@128 dropped-256.jsonl@256 --at 1024
-    matches "$(tr -s ' \n' ' ' <"$out" >flat; echo flat)" 'do not keep the same memory\. kept-128\.jsonl needed [0-9.]+ MiB; with its sizes in the order of dropped-256'
+    matches "$(tr -s ' \n' ' ' <"$out" >flat; echo flat)" 'keep different memory\. kept-128\.jsonl needed [0-9.]+ MiB; with its sizes in the order of dropped-256'
     # a range, where it is a narrow one
     ok "$TAPOOL" predict paged-240.jsonl@240 paged-256.jsonl@256 --at 2048
     matches "$out" '^doubt +up to 104 MiB requested: 1 request of no known law$'

@@ -28,7 +28,7 @@ load record
     MALLOC_ARENA_MAX=3 recorded knows 1
     facts a.tpt
     ok "$TAPOOL" info a.tpt
-    matches "$out" '^  malloc +(glibc [0-9.]+|[a-z].*), MALLOC_ARENA_MAX=3($|; (takes|its share) )'
+    matches "$out" '^  malloc +(glibc [0-9.]+|[a-z].*), MALLOC_ARENA_MAX=3($|; (takes|share) )'
     # busy: calls of which many are timed; malloc cannot take more than all
     recording -o busy.tpt -- "${TAPOOL_TURNS:-$(dirname "$TAPOOL")/tests/turns}" 4 8
     ok "$TAPOOL" info busy.tpt --json

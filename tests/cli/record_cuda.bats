@@ -116,7 +116,7 @@ END
 @test "a program that asks for nothing, one that never comes to CUDA" {
     recording -o a.tpt -- "$PROGRAM" nothing
     [ "$rc" -eq 0 ]
-    said 'nothing was recorded: the program asked for no memory of a GPU'
+    said 'nothing was recorded: the program made no GPU allocation'
     recording -o a.tpt -- "$PROGRAM" away
     [ "$rc" -eq 0 ]
     said 'nothing was recorded: the program did not initialise CUDA'

@@ -25,7 +25,7 @@ END
 
 @test "torch begins with the recorded heap, and others do not" {
     ok "$TAPOOL" replay "$DATA/training-step.pickle.gz" "${FAST[@]}" --format json
-    [ "$(value 'r["recorded_heap"], r["memory"]["peak_reserved_bytes"], r["source_calls"]["get"]')" = "(True, 4238344192, 0)" ]
+    [ "$(value 'r["recorded_heap"], r["memory"]["peak_reserved_bytes"], r["driver_calls"]["get"]')" = "(True, 4238344192, 0)" ]
     python3 -S -E - "$out" <<'END'
 import json, sys
 runs = json.load(open(sys.argv[1]))["runs"]
@@ -41,17 +41,17 @@ END
 import json, sys
 as_recorded, off = json.load(open(sys.argv[1]))["runs"]
 # two maps of 520 MiB, as in the recording
-assert as_recorded["recorded_heap"] and as_recorded["source_calls"]["get"] == 2
+assert as_recorded["recorded_heap"] and as_recorded["driver_calls"]["get"] == 2
 assert as_recorded["memory"]["peak_reserved_bytes"] == 3797942272
 assert as_recorded["recorded"]["devices"][0]["peak_reserved_bytes"] == 3797942272
 # what is free in segments that grow serves nobody where the setting is off
-assert off["recorded_heap"] and off["source_calls"]["get"] > 2
+assert off["recorded_heap"] and off["driver_calls"]["get"] > 2
 assert off["memory"]["peak_reserved_bytes"] > as_recorded["memory"]["peak_reserved_bytes"]
 END
     for file in a.tpt b.json; do
         ok "$TAPOOL" convert mid.pickle -o "$file"
         ok "$TAPOOL" replay "$file" -s torch "${FAST[@]}" --format json
-        [ "$(value 'r["recorded_heap"], r["source_calls"]["get"]')" = "(True, 2)" ]
+        [ "$(value 'r["recorded_heap"], r["driver_calls"]["get"]')" = "(True, 2)" ]
     done
 }
 
@@ -179,11 +179,11 @@ END
     cmp a.tpt c.tpt
     for f in said.pickle unsaid.pickle a.tpt b.jsonl; do
         ok "$TAPOOL" replay "$f" -s torch -s direct "${FAST[@]}" --format json
-        [ "$(value 'r["recorded_heap"], r["memory"]["peak_reserved_bytes"], r["source_calls"]["get"]')" = "(True, 62914560, 1)" ]
+        [ "$(value 'r["recorded_heap"], r["memory"]["peak_reserved_bytes"], r["driver_calls"]["get"]')" = "(True, 62914560, 1)" ]
     done
     sed -e 's/, "pool": [0-9]*, "pool_2": [0-9]*//' b.jsonl >one.jsonl
     ok "$TAPOOL" replay one.jsonl -s torch "${FAST[@]}" --format json
-    [ "$(value 'r["memory"]["peak_reserved_bytes"], r["source_calls"]["get"]')" = "(41943040, 0)" ]
+    [ "$(value 'r["memory"]["peak_reserved_bytes"], r["driver_calls"]["get"]')" = "(41943040, 0)" ]
     ok "$TAPOOL" info unsaid.pickle
     grep -q 'The private pool of 2 requests is taken from the segment at their address at the' "$out"
     sed -e 's/"pool": 0, "pool_2": 2/"pool": 0, "pool_2": 16777216/' b.jsonl >large.jsonl
@@ -226,7 +226,7 @@ END
 phases() {
     python3 "$TAPOOL_ROOT/tests/cli/rules_snapshot.py" "$1" >made.pickle
     ok "$TAPOOL" replay made.pickle -s "torch:conf={$2}" "${FAST[@]}" --verify --format json
-    value 'r["memory"]["peak_reserved_bytes"], r["source_calls"]["get"]'
+    value 'r["memory"]["peak_reserved_bytes"], r["driver_calls"]["get"]'
     python3 -S -E -c 'import pickle
 taken = [e["size"] for e in pickle.load(open("made.pickle", "rb"))["device_traces"][0] if e["action"] in ("segment_alloc", "segment_map")]
 print((sum(taken), len(taken)))'

@@ -19,7 +19,7 @@ load common
     ok replay_once sample:sqlite -s system
     matches "$out" 'libjemalloc.so.2: its own heap'
     matches "$out" '^ +[0-9.]+ .iB +peak resident: private memory, every block written; validated'
-    matches "$out" '^In short: system (took .* and )?had [0-9.]+ .iB resident for a program that needed'
+    matches "$out" '^Summary: system (took .* and )?had [0-9.]+ .iB resident for a program that needed'
     ok replay_once sample:sqlite -s system --json
     is "$out" 'r["strategy"]["library"]' libjemalloc.so.2
     is "$out" 'set(r["strategy"]["options"].values())' "{'default'}"
@@ -79,7 +79,7 @@ load common
         # shellcheck disable=SC2086
         ok "$TAPOOL" $words x.pickle
         tr '\n' ' ' <"$out" | tr -s ' ' >line
-        matches line '; the last to ask there: train.py:7 step, for >99.9% of it'
+        matches line '; last allocation there: train.py:7 step [(]>99.9% of the peak[)]'
     done
 }
 
@@ -93,15 +93,15 @@ load common
     ok replay_once once.jsonl -s lru -s direct
     lacks "$out" ' next'
     ok replay_once once.jsonl -s direct --json
-    is "$out" 'r["trace"]["loop"], r["source_calls"]["get"] + r["source_calls"]["put"], r["source_calls"]["warm_calls"]' \
+    is "$out" 'r["trace"]["loop"], r["driver_calls"]["get"] + r["driver_calls"]["put"], r["driver_calls"]["warm_calls"]' \
         '(False, 80, 80)'
     ok "$TAPOOL" convert loop.jsonl -o loop.tpt
     ok "$TAPOOL" convert loop.tpt -o loop.json
     for file in loop.jsonl loop.tpt loop.json; do
         ok replay_once "$file" -s lru -s direct
-        matches "$out" ' calls +pass +reuse'
+        matches "$out" ' calls +calls +hit rate'
         ok replay_once "$file" -s lru --json
-        is "$out" 'r["trace"]["loop"], r["source_calls"]["warm_calls"]' '(True, 0)'
+        is "$out" 'r["trace"]["loop"], r["driver_calls"]["warm_calls"]' '(True, 0)'
     done
     # as much live at the end as before the first event: no word is needed
     { echo "${head/LOOP/}" && echo '{"op":"initial","id":99,"size":8192}' && cat events; } >period.jsonl
@@ -134,10 +134,10 @@ load common
     python3 "$CLI/holes.py" 1 x.pickle broken >truth
     ok replay_once x.pickle -s direct -s lru
     matches "$out" '^  recorded, PyTorch .* [0-9.]+ MiB +[0-9]+ +[0-9.]+%'
-    matches "$out" 'Its largest piece is not known: what the file says of addresses does not add up[.]$'
+    matches "$out" 'Its largest free block is not known: the addresses in the file contradict each other[.]$'
     python3 "$CLI/holes.py" 1 x.pickle >truth
     ok replay_once x.pickle -s direct -s lru --limit 100 # what came later tells what was there
-    matches "$out" 'Its largest piece is not known: the file does not say where its segments lay[.]$'
+    matches "$out" 'Its largest free block is not known: the file has no segment addresses[.]$'
     ok replay_once x.pickle -s direct --limit 100 --json
     is "$out" 'r["recorded"]["devices"][0]["at_trace_peak_largest_free_bytes"]' None
     ok "$TAPOOL" convert x.pickle --from 50: -o part.tpt

@@ -96,7 +96,7 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     is failing.json 'r["failed_allocations"] > 0' True
     is two.json '"memory" in r' False
     is dirty.json 'len(r["trace"]["repairs"])' 2
-    is huge.json 'type(r["source_calls"]["get_bytes"]).__name__' int # 2^48 is exact
+    is huge.json 'type(r["driver_calls"]["get_bytes"]).__name__' int # 2^48 is exact
     is labels.json 'd["seed"]' 18446744073709551614
     is captured.json 'r["trace"]["wrapped"]' True
     is captured.json 'r["trace"]["initial_heap"]["objects"], len(r["recorded"]["devices"])' '(2, 2)'

@@ -127,8 +127,8 @@ leads() {
 
 @test "one strategy, repeated: an interval, and cold beside steady" {
     shown sqlite-arena-steady "$TAPOOL" replay --min-time 100ms sample:sqlite -s arena
-    matches "$out" 'ns per call \[[0-9.]+, [0-9.]+\] +[0-9,]+ replays in 0\.[0-9] s'
-    matches "$out" 'ns per call when cold'
+    matches "$out" 'ns/op \[[0-9.]+, [0-9.]+\] +[0-9,]+ replays in 0\.[0-9] s'
+    matches "$out" 'ns/op cold'
 }
 
 @test "the usual set in a table, and what -v and --bytes add" {
@@ -138,7 +138,7 @@ leads() {
     ok replay_once sample:sqlite -v
     golden sqlite-table-v <"$out"
     fitting replay_once sample:sqlite --bytes
-    matches "$out" '^  needed by program +315,477 B '
+    matches "$out" '^  requested +315,477 B '
     matches "$out" '^  arena .* 491,520 B .* 164,432 B'
     fitting replay_once sample:sqlite -s arena --bytes
     matches "$out" '^ +\+ +11,611 B rounding '
@@ -155,15 +155,15 @@ leads() {
     sed 's/"id": 7, "device": 0/"id": 7, "device": 1/' <(device_trace) >two.json
     shown two-devices replay_once two.json -s arena
     fitting replay_once two.json
-    matches "$out" 'Bytes are sums over the devices, each at its own moment; one by one: -v'
+    matches "$out" 'Bytes are sums over the devices, each at its own peak; one by one: -v'
 }
 
 @test "out of memory on a limited device" {
     shown limit-arena replay_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB
     shown limit-table replay_once sample:sqlite -s arena -s bump --source virtual+limit:capacity=400KiB
     fitting replay_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB --on-oom stop
-    matches "$out" 'the replay stopped before the event at which the program needs most$'
-    matches "$out" '^ +its own peak: 224 KiB, at event 823; '
+    matches "$out" 'the replay stopped before the trace peak$'
+    matches "$out" '^ +its peak: 224 KiB, at event 823; '
 }
 
 @test "repairs are counted on the screen" {
@@ -258,7 +258,7 @@ fits() {
 }
 
 # The table's rows and columns on a terminal.
-names_of() { sed -n '/^  needed by program/,/^$/s/^  \([a-z][a-z:_=0-9,KMiB]*\)  .*/\1/p' "$1" | sort; }
+names_of() { sed -n '/^  requested/,/^$/s/^  \([a-z][a-z:_=0-9,KMiB]*\)  .*/\1/p' "$1" | sort; }
 
 # bats test_tags=nightly
 @test "at 80 columns only columns are dropped, never a row, and their number is said" {
@@ -271,8 +271,8 @@ names_of() { sed -n '/^  needed by program/,/^$/s/^  \([a-z][a-z:_=0-9,KMiB]*\) 
     names_of "$out" | diff - "$SCRATCH/wide"
     matches "$out" '[12] columns? hidden: -v'
     hidden=$(sed -n 's/.*\([0-9]\) columns* hidden: -v.*/\1/p' "$out")
-    # 'needed by program' has a cell in each column that is left
-    shown=$(grep '^  needed by program' "$out" | sed 's/^  //; s/   */\n/g' | wc -l)
+    # 'requested' has a cell in each column that is left
+    shown=$(grep '^  requested' "$out" | sed 's/^  //; s/   */\n/g' | wc -l)
     [ $((shown + hidden)) -eq 9 ]
     ok on_terminal 80 replay_once sample:sqlite "${many[@]}" -v
     lacks "$out" hidden

@@ -257,10 +257,10 @@ def agree(devices, segments, result):
             need((start + d.peak, held) == (peak, end), "peak %s, not %s", start + d.peak, peak)
         need(start + d.peak <= peak and held <= end, "peak %s above %s", start + d.peak, peak)
         for name, got, said in (
-                ("bytes of gets", d.taken, run["source_calls"]["get_bytes"]),
-                ("bytes of puts", d.given, run["source_calls"]["put_bytes"]),
-                ("gets", n("segment_alloc", 0) + n("segment_map", 0), run["source_calls"]["get"]),
-                ("puts", n("segment_free", 0) + n("segment_unmap", 0), run["source_calls"]["put"]),
+                ("bytes of gets", d.taken, run["driver_calls"]["get_bytes"]),
+                ("bytes of puts", d.given, run["driver_calls"]["put_bytes"]),
+                ("gets", n("segment_alloc", 0) + n("segment_map", 0), run["driver_calls"]["get"]),
+                ("puts", n("segment_free", 0) + n("segment_unmap", 0), run["driver_calls"]["put"]),
                 ("failed", n("oom", 0), run["failed_allocations"] - (run["failed_initial_blocks"] or 0))):
             need(got == said, "%s: %s, not %s", name, got, said)
 

@@ -70,7 +70,7 @@ import json
 a, b = (json.load(open(f))["runs"][0] for f in ("x.json", "back.json"))
 for key in ("trace_peak_requested_bytes", "peak_requested_bytes"):
     assert a["memory"][key] == b["memory"][key], key
-assert a["source_calls"]["allocations"] == b["source_calls"]["allocations"]
+assert a["driver_calls"]["allocations"] == b["driver_calls"]["allocations"]
 END
     done
     snapshot "$DATA/complete-small.pickle" -s torch

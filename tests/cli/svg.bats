@@ -124,7 +124,7 @@ print(eval(sys.argv[2]))' "$CLI" "$1") || fail "$1" || return 1
     [ "$(cat found)" -eq 4 ]
     of_heaps 'sorted(themes)' "['dark', 'light']"
     heaps sample:jq -s arena -s bump -s lru -s system
-    of_heaps 'charts[0].legend' "['live', 'cached', 'idle', 'dead', 'internal']"
+    of_heaps 'charts[0].legend' "['live', 'cached', 'free', 'dead', 'internal']"
     of_heaps 'charts[0].texts[-1]' 'Not drawn, as nothing says what lies where: system.'
     captured_trace >rich.json
     heaps rich.json sample:sqlite -s arena -s direct

@@ -12,9 +12,9 @@ import rounding
 from svg_check import SVG, Bad, in_bytes, load, need
 
 MOST_BYTES = 160 * 1024
-KINDS = {"live": "allocated_bytes", "cached": "cached_bytes", "idle": "span_bytes", "dead": "dead_bytes",
+KINDS = {"live": "allocated_bytes", "cached": "cached_bytes", "free": "span_bytes", "dead": "dead_bytes",
          "internal": "internal_bytes", "rest of pages": "page_rest_bytes"}
-COLORS = {"live": "c0", "cached": "c2", "idle": "c1", "dead": "c4", "internal": "c7"}
+COLORS = {"live": "c0", "cached": "c2", "free": "c1", "dead": "c4", "internal": "c7"}
 
 
 def strokes(path):
@@ -99,7 +99,7 @@ class HeapChart:
         self.title, self.description = element.findtext(SVG + "title"), element.findtext(SVG + "desc")
         self.texts = ["".join(t.itertext()) for t in element.findall(SVG + "text")]
         self.heaps = [Heap(g) for g in element.findall(SVG + "g")]
-        self.legend = [t.split(":")[0].split(" ")[0] for t in self.texts if re.match(r"(live|cached|idle|dead|internal)\b", t)]
+        self.legend = [t.split(":")[0].split(" ")[0] for t in self.texts if re.match(r"(live|cached|free|dead|internal)\b", t)]
 
 
 def parse(path):

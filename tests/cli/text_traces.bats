@@ -35,7 +35,7 @@ found() {
     found "$TAPOOL_ROOT/tests/fuzz/corpus/heaptrack/stacks" heaptrack host 260
     ok "$TAPOOL" info it
     matches "$out" 'the last to ask there: k\.cpp:3 main$'
-    matches "$out" '^  not in it     threads, alignment, times .*, reallocs$'
+    matches "$out" '^  not recorded  threads, alignment, times .*, reallocs$'
     found "$TAPOOL_ROOT/tests/fuzz/corpus/memory_replay/specimen" memory-replay host "$(grep -c : "$TAPOOL_ROOT/tests/fuzz/corpus/memory_replay/specimen")"
     found "$TAPOOL_ROOT/tests/fuzz/corpus/malloc_bench/specimen" malloc-bench host 11
     found "$DATA/valgrind/calls.txt" valgrind host 37

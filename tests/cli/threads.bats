@@ -28,10 +28,10 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     is "$out" "[all(t['ci95_low_' + k] <= t[k] <= t['ci95_high_' + k] for k in ('wall_ns_per_op', 'window_ns')) for t in (r['throughput'] for r in d['runs'])]" '[True, True]'
     ok replay web.tpt -s arena -s lru --threads recorded
     matches "$out" 'replayed by 8 threads on [0-9]+ cores?, as recorded'
-    matches "$out" 'wall time +ns per call +against'
-    matches "$out" 'wall time: what passed for each call of all threads together, waiting too'
-    matches "$out" 'waited: for an object of another thread; not in ns per call'
-    matches "$out" 'blocked: calls without a core, in a lock or a page fault; in ns per call'
+    matches "$out" 'wall ns/op +ns/op +vs'
+    matches "$out" 'wall: time per operation of all threads together, waiting included'
+    matches "$out" 'waited: for an object of another thread; not in ns/op'
+    matches "$out" 'blocked: calls without a core, in a lock or a page fault; in ns/op'
     matches "$out" '^  lru: one lock around every call'
     lacks "$out" 'no lock contention'
     ok replay_once web.tpt -s arena --threads recorded --verify
@@ -40,8 +40,8 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     matches "$out" '[0-9.,]+ ns of wall time +for each call of all threads: [0-9,]+ a second$'
     matches "$out" '[0-9.]+ [mu]?s in each window +at whose end all threads meet, untimed$'
     matches "$out" '[0-9.]+x of one thread +by that time$'
-    matches "$out" 'In short: arena took [0-9.,]+ ns per call \(8 threads: one every [0-9.,]+ ns\) and'
-    matches "$out" '[0-9.]+% waited +for another thread.s object; not in ns per call$'
+    matches "$out" 'Summary: arena, [0-9.,]+ ns/op \(8 threads: one every [0-9.,]+ ns\), '
+    matches "$out" '[0-9.]+% waited +for another thread.s object; not in ns/op$'
     matches "$out" '[0-9.]+% blocked +calls without a core'
 }
 
@@ -106,7 +106,7 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     cp "$out" several.json
     ok replay web.tpt -s arena --json
     is "$out" "r['memory'] == json.load(open('several.json'))['runs'][0]['memory']" True
-    is "$out" "r['source_calls'] == json.load(open('several.json'))['runs'][0]['source_calls']" True
+    is "$out" "r['driver_calls'] == json.load(open('several.json'))['runs'][0]['driver_calls']" True
 }
 
 @test "a real allocator in its own process" {
@@ -120,8 +120,8 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     web 4 web.tpt
     ok "$TAPOOL" compare web.tpt -s arena -s lru --threads recorded --rounds 2 --min-time 1ms -v
     matches "$out" 'replayed by 4 threads'
-    matches "$out" 'wall time: what passed for each call of all threads together, waiting too'
-    matches "$out" 'waited: for an object of another thread; not in ns per call'
+    matches "$out" 'wall: time per operation of all threads together, waiting included'
+    matches "$out" 'waited: for an object of another thread; not in ns/op'
     lacks "$out" pinned
     replay web.tpt -s arena -s lru --threads 2 --json >two.json
     replay web.tpt -s arena -s lru --json >one.json
@@ -152,7 +152,7 @@ needs() {
     ok "$TAPOOL" replay turns.tpt -s system --min-time 0
     matches "$out" 'by one thread, except resident and mapped memory'
     matches "$out" 'peak resident \(5 threads\): private memory'
-    tr -s ' \n' ' ' <"$out" | grep -qE 'In short: system took .* and had [0-9.]+ MiB resident \(5 threads\)'
+    tr -s ' \n' ' ' <"$out" | grep -qE 'Summary: system, .*, [0-9.]+ MiB resident \(5 threads\)'
     ok "$TAPOOL" replay turns.tpt -s system -s arena --min-time 0
     matches "$out" 'Resident and mapped memory is replayed by the 5 recorded threads, all other memory by one\.'
 }

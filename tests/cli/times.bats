@@ -41,7 +41,7 @@ for row in csv.DictReader(open(sys.argv[1])):
     has_no_time none.jsonl -s lru
     matches "$out" '^Strategy time +not measured: the trace has no call that could be timed$'
     lacks "$out" '^Latency'
-    matches "$out" '^In short: lru held '
+    matches "$out" '^Summary: lru, '
     has_no_time none.jsonl -s lru -s arena
     matches "$out" "^  A time of '-' was not measured: the trace has no call that could be timed\.$"
 }
@@ -61,7 +61,7 @@ for row in csv.DictReader(open(sys.argv[1])):
     ok tool pty 80 "$TAPOOL" replay sample:sqlite --min-time 0 --source virtual -s direct -s arena
     matches "$out" 'columns? hidden: -v'
     matches "$out" '^  direct .* [(]a[)] '
-    matches "$out" '[(]a[)] over half of the allocations go to the system'
+    matches "$out" '[(]a[)] over half of the allocations call the system'
 }
 
 @test "no call and no allocation make no line" {

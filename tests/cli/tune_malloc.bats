@@ -56,17 +56,17 @@ tuned() { "$TAPOOL" tune "$@" --rounds 3 --min-time 0; }
     is "$out" '[s["setting"] for s in d["settings"]]' \
         "['', 'LD_PRELOAD=$PWD/libjemalloc.so.2', 'LD_PRELOAD=$PWD/libjemalloc.so.2 MALLOC_CONF=bar:1', 'LD_PRELOAD=$PWD/libjemalloc.so.2 MALLOC_CONF=bar:2']"
     refused 2 "refuses a setting: <jemalloc>: Invalid conf value: foo:1" tuned sample:sqlite --grid jemalloc:foo=1
-    refused 2 "'narenas' is no setting of jemalloc here" tuned sample:sqlite --grid jemalloc:narenas=1
+    refused 2 "'narenas' is not a setting of jemalloc here" tuned sample:sqlite --grid jemalloc:narenas=1
 }
 
 @test "what cannot be tuned: one sentence, and the documented code" {
-    refused 2 "'arenas' is no setting of glibc here" tuned sample:sqlite --grid glibc:arenas=1
+    refused 2 "'arenas' is not a setting of glibc here" tuned sample:sqlite --grid glibc:arenas=1
     refused 2 "the malloc library 'jemalloc' is not on this machine" tuned sample:sqlite --grid jemalloc:narenas=1
-    refused 2 "is no LIBRARY:NAME=VALUE" tuned sample:sqlite --grid arena_max
+    refused 2 "is not LIBRARY:NAME=VALUE" tuned sample:sqlite --grid arena_max
     refused 2 "is not of the form key:value" tuned sample:sqlite --grid glibc:arena_max
-    refused 2 "is no plain name and value" tuned sample:sqlite --grid 'glibc:arena_max=}'
-    refused 2 "'foo' is no value of glibc's arena_max" tuned sample:sqlite --grid glibc:arena_max=foo
-    refused 2 "'' is no value of glibc's arena_max" tuned sample:sqlite --grid glibc:arena_max=
+    refused 2 "is not a plain name and value" tuned sample:sqlite --grid 'glibc:arena_max=}'
+    refused 2 "'foo' is not a value of glibc's arena_max" tuned sample:sqlite --grid glibc:arena_max=foo
+    refused 2 "'' is not a value of glibc's arena_max" tuned sample:sqlite --grid glibc:arena_max=
     refused 2 "--capacity is about a GPU" tuned sample:sqlite --capacity 1GiB
     refused 2 "there is no page of malloc settings" tuned sample:sqlite --export-html x.html
     [ ! -e x.html ]

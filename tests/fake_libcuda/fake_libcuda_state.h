@@ -396,7 +396,7 @@ struct fc_state {
     bool quiet;        /* the device is broken: what is undone now is no violation */
     enum fc_call call; /* that holds the lock */
     uint64_t now, calls_of[FC_CALL_COUNT];
-    /* the last question: calls by then, the time that was asked for, how often it came in a row */
+    /* the last question: calls by then, the time that was selected, how often it came in a row */
     uint64_t asked_at, asked_ns, asked;
     CUresult broken;    /* sticky */
     uint64_t fault_due; /* when the failing work is complete; 0: none */

@@ -191,14 +191,14 @@ rm tests/unit/words.c
 echo '    *(newer ? &newer->older : &first) = older; /* class */' >alloc/engine/words.c
 caught 'alloc/engine/words.c:1: stores into a choice' layers words
 
-# Puts text into a file of a tree that allows none, and requires the words.
+# Puts text into a file of a fresh tree, and requires the words.
 TEXTS=$WORK/texts.txt
 export TEXTS
 text_at() { # PATH TEXT WORDS
     fresh_tree
     mkdir -p -- "${1%/*}"
     printf '%s\n' "$2" >"$1"
-    { grep '^word ' "$HERE/texts.txt"; echo "allow cmd/ui | 1"; } >"$TEXTS"
+    grep '^word ' "$HERE/texts.txt" >"$TEXTS"
     caught "$1:$3" layers texts
 }
 text_at alloc/engine/texts.c 'const char *a = "a good policy";' "1: 'policy': strategy"
@@ -207,12 +207,11 @@ text_at traces/texts.h '#define A "Read it. What follows is lost."' '1: a senten
 text_at cmd/page/assets/texts.js $'// is no text\nsay("who holds memory");' "2: 'who holds': allocation site"
 text_at scripts/texts.sh 'echo "and so on"' '1: a sentence begins with a relative clause or with "and"'
 text_at cmd/ui/texts.c 'const char *a[] = {"which is no a", "that is no b"};' "1: 'is no': is not a"
-caught 'cmd/ui: 2 texts against texts.txt, above 1' layers texts
-echo 'const char *a[] = {"is no a", "policy", "there is no b"}; /* "no policy here" */' >cmd/ui/texts.c
-clean 'as many texts as are allowed, and names' layers texts
+echo 'const char *a[] = {"policy", "there is no b"}; /* "no policy here" */' >cmd/ui/texts.c
+clean 'names, comments, and what may be said' layers texts
 echo 'except cmd/ui/texts.c that is no b | it is quoted' >>"$TEXTS"
 caught 'cmd/ui/texts.c: the exception for "that is no b" is not needed' layers texts
-echo 'const char *a[] = {"which is no a", "that is no b"};' >cmd/ui/texts.c
+echo 'const char *a[] = {"a", "that is no b"};' >cmd/ui/texts.c
 clean 'a text that is excepted' layers texts
 unset TEXTS
 

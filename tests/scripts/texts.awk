@@ -2,20 +2,10 @@
 #
 # TEXT is what c_text.awk prints with keep_strings: `path:line:text` without comments. Reads the texts in double
 # quotes, adjacent ones as one, and finds in them the words that texts.txt replaces and sentences that begin
-# with a relative clause. Prints the findings of each room that has more than texts.txt allows it, and each
-# exception of texts.txt that its file does not need.
+# with a relative clause. Prints the findings, and each exception of texts.txt that its file does not need.
 # Known weakness: a text in single quotes or backquotes is not read, and a macro such as PRIu64 splits a text.
 
 function trim(text) { gsub(/^[ \t]+|[ \t]+$/, "", text); return text }
-
-# The longest prefix of the path that texts.txt names, else its top folder.
-function room_of(path,    room)
-{
-    for (room = path; sub(/\/[^\/]*$/, "", room);)
-        if (room in allowed) return room
-    sub(/\/.*/, "", path)
-    return path
-}
 
 function excepted(text,    i)
 {
@@ -27,12 +17,7 @@ function excepted(text,    i)
     return 0
 }
 
-function find(what,    room)
-{
-    room = room_of(text_path)
-    findings[room] = findings[room] text_path ":" text_line ": " what "\n"
-    count[room]++
-}
+function find(what) { print text_path ":" text_line ": " what }
 
 # A text without a blank between its words is a name.
 function judge(text,    plain, i, found)
@@ -69,12 +54,11 @@ FILENAME != ARGV[2] {
     kind = substr(left, 1, at - 1)
     left = trim(substr(left, at + 1))
     if (kind == "word") { word[++words] = left; instead[words] = right }
-    else if (kind == "allow") allowed[left] = right + 0
     else if (kind == "except") {
         at = index(left, " ")
         except_path[++exceptions] = substr(left, 1, at - 1)
         except_text[exceptions] = trim(substr(left, at + 1))
-    } else print "texts.txt:" FNR ": neither word, allow nor except"
+    } else print "texts.txt:" FNR ": neither word nor except"
     next
 }
 
@@ -98,9 +82,6 @@ FILENAME != ARGV[2] {
 
 END {
     ended()
-    for (room in count)
-        if (count[room] > allowed[room] + 0)
-            printf "%s%s: %d texts against texts.txt, above %d\n", findings[room], room, count[room], allowed[room]
     for (i = 1; i <= exceptions; i++)
         if (except_path[i] in seen && !(i in except_used))
             print except_path[i] ": the exception for \"" except_text[i] "\" is not needed"

@@ -17,7 +17,7 @@ struct tp_recorded_device {
     uint64_t end_reserved, end_segments, end_large, end_small;
     /* free blocks in segments: bytes, number, bytes of the largest */
     uint64_t end_free, end_pieces, end_largest;
-    uint64_t end_returnable; /* bytes of segments that are wholly idle */
+    uint64_t end_returnable; /* bytes of segments that are unused */
     /* at peak demand; both are TP_RECORDED_UNKNOWN if it cannot be determined */
     uint64_t demand_event;   /* event of the peak; 0: before the first one */
     uint64_t demand_largest; /* bytes of the largest free piece of a segment at the peak */

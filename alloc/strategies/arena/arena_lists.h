@@ -8,7 +8,7 @@
  * A cache is an array, never links inside the blocks, so that it also works for memory that the
  * host cannot write; an item knows the word of its block's live bit, so that an allocation need not
  * look for it. A drain only moves `floor` up, and the items slide down when `top` meets the end of
- * the array, which is half as long again as the limit. The pool is no list of blocks at all but
+ * the array, which is half as long again as the limit. The pool is not a list of blocks at all but
  * bits in the chunks: a drain and a refill take no memory, a span whose blocks are all pooled is
  * known at once, and a refill hands out neighbours in the order of their addresses, however they
  * were freed.

@@ -335,7 +335,7 @@ int tp_torch_start_one(struct torch *st, const struct tp_req *rq, struct tp_bloc
     if (!b)
         return TP_EOOM;
     st->starting = starting_from(st, behind(st, b));
-    if (rq->size > b->size || lead > b->size - rq->size) { /* this is no object of the heap */
+    if (rq->size > b->size || lead > b->size - rq->size) { /* this is not an object of the heap */
         tp_torch_release(st, b);
         return TP_EOOM;
     }

@@ -68,6 +68,6 @@
             };
         });
         page.forest(figure, groups, Object.fromEntries(Object.entries(VERDICTS).map(([name, mark]) => [name, { ...mark, words: name }])),
-            "what is allowed");
+            "tolerance");
     });
 })();

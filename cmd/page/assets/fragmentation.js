@@ -5,8 +5,8 @@ page.view("fragmentation", (figure, runs) => {
     const { bytes, percent } = page;
     const SHARES = [
         { name: "not requested, of what is reserved", part: "requested", whole: "reserved" },
-        { name: "idle, of what is reserved (unused_reserved)", part: "allocated", whole: "reserved" },
-        { name: "rounding, of what is handed out (internal_fragmentation)", part: "requested", whole: "allocated" },
+        { name: "free, share of reserved (unused_reserved)", part: "allocated", whole: "reserved" },
+        { name: "rounding, share of allocated (internal_fragmentation)", part: "requested", whole: "allocated" },
     ];
     let share = SHARES[0];
 
@@ -33,12 +33,12 @@ page.view("fragmentation", (figure, runs) => {
 
     const text = ({ curve, values }, i) => `${percent(values[i])} = ` + [
         share.part === "requested" ? `${bytes(curve.allocated[i] - curve.requested[i])} rounding` : "",
-        share.whole === "reserved" ? `${bytes(curve.reserved[i] - curve.allocated[i])} idle` : "",
+        share.whole === "reserved" ? `${bytes(curve.reserved[i] - curve.allocated[i])} free` : "",
     ].filter(Boolean).join(" + ") + ` of ${bytes(curve[share.whole][i])}`;
 
-    /* Where the table of the answer looks: the event at which the program needs most. */
+    /* The event that the table of the answer describes. */
     const underlay = device => (canvas, area, g) => page.underLines(canvas, area, g, "--soft", ({ upright }) =>
-        upright(peakOf(runs[0], device).event, "the program needs most", area.y + 12));
+        upright(peakOf(runs[0], device).event, "trace peak", area.y + 12));
 
     const choose = page.choice("Share", SHARES.map(({ name }) => name), i => {
         share = SHARES[i];

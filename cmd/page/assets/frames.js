@@ -4,7 +4,7 @@
                                              offset and size; a merged one with `parts` by kind
        page.frames.placeOf(first, event)     where an event came from; null: not known. The first run
                                              of a trace has the places of all (places_json.h)
-       page.frames.freedOf(first, event)     where that was asked for which an event frees; null: it
+       page.frames.freedOf(first, event)     where that was selected which an event frees; null: it
                                              frees nothing, or that is not known
        page.frames.bornOf(run, event)        the event that allocated what rows know by this number,
                                              which is that event but in a member `born`; 0: none did

@@ -7,11 +7,11 @@
 page.view("heap", (figure, runs) => {
     const { make, choice, bytes, count } = page;
     const { KINDS } = page.frames;
-    const REASONS = { begin: "the beginning", demand: "the program needs most", reserved: "most is held",
-        failed: "the first request fails", end: "the end", mark: "a phase begins", change: "a large change" };
+    const REASONS = { begin: "begin", demand: "trace peak", reserved: "peak reserved",
+        failed: "first OOM", end: "end", mark: "phase begins", change: "large change" };
     const shown = runs.filter(run => run.page.frames && run.page.frames.devices.some(list => list.length));
     if (!shown.length) {
-        figure.replaceChildren(make("p", {}, "No map: it would make the page larger than 3 MB. With fewer strategies there is room for it."));
+        figure.replaceChildren(make("p", {}, "No map: it would make the page larger than 3 MB. Use fewer strategies."));
         return;
     }
     const devices = Math.max(...shown.map(r => r.page.frames.devices.length));

@@ -6,7 +6,7 @@ page.view("recorded", (figure, runs) => {
     const { bytes, count } = page, [of] = runs, curve = page.curve(of.page.devices[0].recorded);
     const RESERVED = 0, LIVE = 7;
     const lines = () => [
-        { name: "live: asked for and not freed", index: LIVE, width: 3, shown: true, curve, values: curve.requested },
+        { name: "live: requested and not freed", index: LIVE, width: 3, shown: true, curve, values: curve.requested },
         { name: "reserved", index: RESERVED, width: 2, shown: true, curve, values: curve.reserved },
     ];
     const capacity = Number((of.request || {}).capacity_bytes || 0);

@@ -1,4 +1,4 @@
-/* Who holds the memory, as areas: the larger one is, the more it holds. First as the table below has
+/* Live memory by allocation site, as areas in proportion. First as the table below has
    it, then at the moment that the map of the heap shows. */
 "use strict";
 page.view("sites", (figure, runs) => {
@@ -17,14 +17,14 @@ page.view("sites", (figure, runs) => {
             items.push({ name: "others", bytes: rest });
         for (const { why, bytes: size } of held.rests)
             items.push({ name: why, bytes: Number(size) });
-        const when = held.event === null ? "When the program needed most" : `After event ${count(held.event)}`;
+        const when = held.event === null ? "At the trace peak" : `After event ${count(held.event)}`;
         return { bytes: Number(held.bytes), items, when: [`${when}: ${bytes(Number(held.bytes))} requested, as in the table.`] };
     };
 
     /* What the map of the heap tells. */
     const told = moment => ({ ...moment, when: [...page.when(`After event ${count(moment.event)}`, moment.ns, moment.phase),
-        `: ${bytes(moment.bytes)} handed out by ${moment.strategy}`, moment.device === null ? "" : ` on device ${moment.device}`,
-        `, by ${moment.by}, as in the map of the heap.`] });
+        `: ${bytes(moment.bytes)} allocated by ${moment.strategy}`, moment.device === null ? "" : ` on device ${moment.device}`,
+        `, by ${moment.by}, as in the heap map.`] });
 
     /* Where no table is known, the moment of peak demand of the first strategy that has one. */
     const mapped = () => {
@@ -80,7 +80,7 @@ page.view("sites", (figure, runs) => {
     };
 
     const caption = make("p", { class: "moment", "aria-live": "polite" });
-    const box = make("ul", { class: "areas", "aria-label": "what each one holds" });
+    const box = make("ul", { class: "areas", "aria-label": "memory of each site" });
     const under = make("p", { class: "under" });
     const say = item => under.replaceChildren(make("b", {}, item.name), `: ${bytes(item.bytes)}, ` +
         percent(item.bytes / shown.bytes) + (item.blocks ? ` in ${count(item.blocks)} blocks` : ""));

@@ -33,7 +33,7 @@ page.view("trade", (figure, data) => {
     const did = data.files.map(f => f.recorded);
     if (did.every(Boolean))
         add(did.reduce((sum, f) => sum + Number(f.driver_calls), 0), Math.max(...did.map(f => Number(f.peak_reserved_bytes))),
-            { name: "what PyTorch did", did: true });
+            { name: "as recorded by PyTorch", did: true });
     points.sort((a, b) => a.calls - b.calls || b.peak - a.peak);
 
     /* A level far above all points would press them together: it is said, and not drawn. */
@@ -154,7 +154,7 @@ page.view("trade", (figure, data) => {
 
     /* ---- the point that is spoken of ---- */
 
-    const what = p => [p.best && "the answer", p.base && "what the others are compared with", p.front && "on the front", p.fails && "some requests fail"]
+    const what = p => [p.best && "pick", p.base && "base", p.front && "on the front", p.fails && "some requests fail"]
         .filter(Boolean).join(", ");
     const NAMED = 12;
     const go = i => {
@@ -168,9 +168,9 @@ page.view("trade", (figure, data) => {
     board.addEventListener("keydown", page.press({ ArrowLeft: back, ArrowUp: back, ArrowRight: on, ArrowDown: on,
         Home: () => go(0), End: () => go(points.length - 1) }));
 
-    const kinds = [[{ best: true }, "the answer", p => p.best], [{ base: true }, "compared with", p => p.base && !p.best],
+    const kinds = [[{ best: true }, "pick", p => p.best], [{ base: true }, "base", p => p.base && !p.best],
         [{ front: true }, "on the front", p => p.front && !p.best && !p.base], [{}, "others", p => !p.front && !p.best && !p.base && !p.did && !p.fails],
-        [{ fails: true }, "requests fail", p => p.fails], [{ did: true }, "what PyTorch did", p => p.did]];
+        [{ fails: true }, "requests fail", p => p.fails], [{ did: true }, "as recorded by PyTorch", p => p.did]];
     const beyond = isOf => points.filter(p => isOf(p) && isBeyond(p)).map(p => `, ${count(p.calls)} calls: on the edge`);
     const keys = make("ul", { class: "keys" }, ...kinds.filter(kind => points.some(kind[2]))
         .map(([p, name, isOf]) => make("li", {}, sample(shapeOf(p, 10, 8)), name, ...beyond(isOf))),

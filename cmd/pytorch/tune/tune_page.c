@@ -129,26 +129,26 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 /* ---- the page ---- */
 
 static const struct tp_html_section sections[] = {
-    {.id = "answer", .title = "Which setting", .pick = print_answer, .print = print_bound},
+    {.id = "answer", .title = "Setting", .pick = print_answer, .print = print_bound},
     {.id = "trade",
-     .title = "Memory against driver calls",
-     .view = "Each setting by the driver calls it makes and the memory it reserves at most"},
-    {.id = "each", .title = "Every setting", .print = print_table, .write = write_left},
-    {.id = "files", .title = "The recordings", .print = print_files},
-    {.id = "tried", .title = "What was tried, and what was not", .print = print_tried},
+     .title = "Memory vs driver calls",
+     .view = "Each setting by its driver calls and its peak reserved memory"},
+    {.id = "each", .title = "All settings", .print = print_table, .write = write_left},
+    {.id = "files", .title = "Recordings", .print = print_files},
+    {.id = "tried", .title = "Settings tried and left out", .print = print_tried},
     {.id = "ground",
-     .title = "What this rests on",
+     .title = "Method",
      .lead = "Each setting is replayed by a model of PyTorch's allocator, from the recorded "
-             "requests alone; times are not predicted. How far the model does what PyTorch did:",
+             "requests only; times are not predicted. Agreement of the model with the recording:",
      .print = print_ground},
-    {.id = "settings", .title = "Every figure", .write = write_settings},
+    {.id = "settings", .title = "All figures", .write = write_settings},
 };
 
 static void print_head(const void *of, struct tp_page *page)
 {
     const struct tp_tune_page *p = ((const struct tune_page *)of)->p;
     tp_page_put(page, 0,
-                "Which value of PyTorch's environment variable %s would have needed less memory "
+                "Value of PyTorch's environment variable %s that reserves less memory "
                 "for what %s.",
                 tp_tune_variable(p->t),
                 p->t->file_count > 1 ? "these recordings show" : "this recording shows");

@@ -98,11 +98,11 @@ static void add_keep(const struct tp_tune *t, const struct tp_tune_answer *a, st
     if (!a->base->keys && !(a->base->recorded && t->recorded_differs))
         tp_str_add(out, "Keep the defaults");
     else
-        tp_str_add(out, "Keep what is set");
+        tp_str_add(out, "Keep the recorded setting");
     if (a->choices == 1)
         tp_str_add(out, ": no other setting could be tried");
     else if (a->gain < 0.0005)
-        tp_str_add(out, ": none of %s needs less", tp_plural(a->choices, "setting").s);
+        tp_str_add(out, ": none of %s reserves less", tp_plural(a->choices, "setting").s);
     else
         tp_str_add(out, " (best of %s: %s)", tp_plural(a->choices, "setting").s,
                    change_of(a->gain).s);
@@ -125,7 +125,7 @@ static void add_too_big(const struct tp_tune *t, bool exact, struct tp_str *out)
 {
     const struct tp_tune_file *most = find_too_big(t);
     tp_str_add(out,
-               "No setting avoids the out of memory: at event %s the program itself needs %s, "
+               "No setting avoids the OOM: at event %s, %s are requested, "
                "and the device has %s",
                tp_count(most->live_event).s, tp_bytes(most->live, exact).s,
                tp_bytes(most->capacity, exact).s);
@@ -134,15 +134,16 @@ static void add_too_big(const struct tp_tune *t, bool exact, struct tp_str *out)
 static void add_none(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out)
 {
     const struct tp_tune_setting *s = a->farthest;
-    tp_str_add(out, "No setting that was tried avoids the out of memory");
+    tp_str_add(out, "No setting tried avoids the OOM");
     if (s && t->file_count == 1 && s->all.first_failed_event > a->base->all.first_failed_event)
         tp_str_add(out, ": the best, %s, reaches event %s instead of %s", s->conf,
                    tp_count(s->all.first_failed_event).s,
                    tp_count(a->base->all.first_failed_event).s);
     if (a->untold)
-        tp_str_add(out,
-                   ". Some do from a compacted start, but so does what is set: record from the "
-                   "first step to find out");
+        tp_str_add(
+            out,
+            ". Some do from a compacted start, but so does the recorded setting: record from the "
+            "first step to find out");
 }
 
 /* The file of which the rules reproduce least. */
@@ -221,9 +222,9 @@ void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, b
     case TP_TUNE_UNTOLD:
         tp_str_add(out,
                    "Not known: the recorded program %s out of memory, and its replay with the same "
-                   "setting %s, so no row says what would have avoided it",
+                   "setting %s, so no row shows how to avoid it",
                    a->base->all.failed ? "did not run" : "ran",
-                   a->base->all.failed ? "does, on the least device that the recording allows"
+                   a->base->all.failed ? "does, on the smallest device that the recording allows"
                                        : "does not");
         break;
     case TP_TUNE_UNFAITHFUL:

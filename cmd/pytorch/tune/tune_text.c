@@ -33,7 +33,7 @@ void tp_tune_file_print(const struct tp_tune *t, size_t i, struct tp_page *page)
     tp_page_side(page, name, BESIDE);
     tp_page_at(page, BESIDE, "%s", m->capture ? m->capture : f->trace.format);
     if (f->knows)
-        tp_page_more(page, BESIDE, ": %s reserved at most, %s",
+        tp_page_more(page, BESIDE, ": peak reserved %s, %s",
                      tp_bytes(f->did.peak_reserved, page->exact).s,
                      tp_plural(f->did.calls, "driver call").s);
     char full[300] = "";
@@ -42,7 +42,7 @@ void tp_tune_file_print(const struct tp_tune *t, size_t i, struct tp_page *page)
     if (*full)
         tp_page_more(page, BESIDE, ", %s", full);
     if (out)
-        tp_page_more(page, BESIDE, ", out of memory at event %s (%s asked for)",
+        tp_page_more(page, BESIDE, ", out of memory at event %s (%s requested)",
                      tp_count(out->oom_event).s, tp_bytes(out->oom_size, page->exact).s);
     if (m->settings)
         tp_page_more(page, BESIDE, "; %s", m->settings);
@@ -75,12 +75,12 @@ static void print_compacted(const struct tp_tune_answers *a, struct tp_page *pag
     if (a->any.twin)
         tp_page_put(
             page, INDENT,
-            "compacted start: with this setting the initial heap would look different, so its "
+            "compacted start: this setting changes the layout of the initial heap, so its "
             "blocks start side by side; from there %s %s",
             a->any.base->recorded ? "the recorded setting" : "PyTorch with its defaults",
             a->any.twin->all.failed
                 ? "runs out of memory"
-                : tp_text_of("needs %s", tp_bytes(a->any.twin->all.peak_reserved, page->exact).s)
+                : tp_text_of("reserves %s", tp_bytes(a->any.twin->all.peak_reserved, page->exact).s)
                       .s);
 }
 
@@ -133,9 +133,9 @@ void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page)
     tp_page_at(page, BESIDE, "replayed by the strategy %s", t->target->strategy);
     if (capacity)
         tp_page_more(page, BESIDE, " on a device of %s%s", tp_bytes(capacity, page->exact).s,
-                     t->files[0].inferred ? ", what the recorded program could have" : "");
+                     t->files[0].inferred ? ", memory limit of the recorded program" : "");
     else if (!t->files[0].capacity)
-        tp_page_more(page, BESIDE, "; --capacity SIZE asks about out of memory");
+        tp_page_more(page, BESIDE, "; add --capacity SIZE to find OOMs");
     tp_page_line(page);
 }
 
@@ -156,7 +156,7 @@ static void add_columns(struct screen *s)
     uint64_t capacity = tp_tune_capacity(s->t);
     int n = 1;
     if (s->limited) {
-        columns[n] = (struct tp_column){.head = {"fits in", "the device"}};
+        columns[n] = (struct tp_column){.head = {"fits the", "device"}};
         if (capacity)
             snprintf(columns[n].head[1], TP_COLUMN_HEAD, "%.*s", TP_COLUMN_HEAD - 1,
                      tp_bytes(capacity, s->exact).s);
@@ -299,7 +299,7 @@ void tp_tune_table_print(const struct tp_tune *t, const struct tp_tune_answers *
     add_columns(&s);
     find_rows(&s, a, all, chosen);
     if (tp_tune_recorded(t, &did))
-        add_row(&s, &did, did.peak_reserved, "what PyTorch did");
+        add_row(&s, &did, did.peak_reserved, "as recorded by PyTorch");
     add_setting(&s, a->any.base);
     for (size_t i = 0; i < s.count; i++)
         add_setting(&s, s.rows[i]);
@@ -319,14 +319,13 @@ void tp_tune_table_print(const struct tp_tune *t, const struct tp_tune_answers *
 void tp_tune_bound_print(const struct tp_tune *t, struct tp_page *page)
 {
     const struct tp_tune_file *f = tp_tune_largest(t);
-    tp_page_at(page, INDENT, "lower bound: the program itself needs %s at event %s",
+    tp_page_at(page, INDENT, "lower bound: %s requested at event %s",
                tp_bytes(f->live, page->exact).s, tp_count(f->live_event).s);
     if (t->file_count > 1)
         tp_page_more(page, INDENT, " of %s", f->trace.file);
-    tp_page_more(page, INDENT, "; no allocator can be below");
+    tp_page_more(page, INDENT, "; no allocator can use less");
     if (f->packed)
-        tp_page_more(page, INDENT, ", and the best packing found takes %s",
-                     tp_bytes(f->packed, page->exact).s);
+        tp_page_more(page, INDENT, "; best packing %s", tp_bytes(f->packed, page->exact).s);
     tp_page_line(page);
 }
 
@@ -339,12 +338,12 @@ void tp_tune_fidelity_print(const struct tp_tune *t, size_t i, struct tp_page *p
     if (strcmp(f->trace.format, "pytorch") != 0 || !t->target->gpu)
         return;
     if (!how->addresses) {
-        tp_page_command(page, "Do these rules do what PyTorch did there?  tapool verify",
+        tp_page_command(page, "Check the model against the recording:  tapool verify",
                         f->trace.path);
         return;
     }
-    tp_page_at(page, 0, "fidelity of the rules%s%s: %s of %s recorded addresses reproduced",
-               several ? ", " : "", several ? f->trace.file : "", tp_count(how->good_addresses).s,
+    tp_page_at(page, 0, "fidelity%s%s: %s of %s recorded addresses reproduced", several ? ", " : "",
+               several ? f->trace.file : "", tp_count(how->good_addresses).s,
                tp_count(how->addresses).s);
     tp_page_line(page);
 }
@@ -436,7 +435,7 @@ static void print_older(const struct tp_tune *t, const struct tp_tune_answers *a
 static void print_doubts(const struct tp_tune_answer *a, struct tp_page *page)
 {
     if (a->base->danger)
-        tp_page_put(page, 0, "! what is set: %s", a->base->danger);
+        tp_page_put(page, 0, "! recorded setting: %s", a->base->danger);
 }
 
 void tp_tune_answer_print(const struct tp_tune *t, const struct tp_tune_answers *a,

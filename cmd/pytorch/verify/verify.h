@@ -99,7 +99,7 @@ int tp_verify_changes(const struct tp_pytorch *s, const struct tp_torch_rules *r
 /* How far the strategy `torch` agrees with a snapshot: the figures of `tapool verify`, for reports.
  */
 
-/* Adds up all devices with events, or the one that was asked for, of a trace that was opened from
+/* Adds up all devices with events, or the one that was selected, of a trace that was opened from
  * `path`. That reads the file again, so false of large ones unless `large`; and of what is no
  * snapshot, was not read whole, or holds what the rules do not know. */
 bool tp_fidelity_of(const struct tp_trace *trace, const char *path, const struct tp_open_opts *o,

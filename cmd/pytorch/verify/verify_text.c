@@ -152,7 +152,7 @@ static void print_rest(const struct tp_verified *v, struct tp_page *page)
                     of(&v->failed).s);
     if (v->failed_idle)
         tp_page_row(page, MARGIN, "", VALUE,
-                    "%s times before all idle memory went back: why is not in the file",
+                    "%s times before all free memory was returned: the file does not say why",
                     tp_count(v->failed_idle).s);
     if (v->unpooled)
         tp_page_row(page, MARGIN, "not compared", VALUE,

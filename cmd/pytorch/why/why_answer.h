@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Would it help? What some settings of PYTORCH_CUDA_ALLOC_CONF would do to the program of a
+/* Other settings What some settings of PYTORCH_CUDA_ALLOC_CONF would do to the program of a
  * snapshot, replayed by the strategy `torch`. `tapool tune` tries them all. */
 
 enum { TP_WHY_TRIES = 5, TP_WHY_RETRIES_TEXT = 300 };

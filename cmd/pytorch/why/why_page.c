@@ -164,8 +164,8 @@ static void draw(const struct tp_why *w, const struct tp_columns *columns, struc
         .text = text.s, .line = 1, .column = tp_columns_find(columns, m->event)};
     const struct tp_chart_level levels = {level.s, w->room.capacity};
     const struct tp_chart chart = {.title = "Memory over time",
-                                   .about = "What the recorded allocator reserved, and what the "
-                                            "program had asked for and not freed.",
+                                   .about = "Reserved by the recorded allocator, and live in the "
+                                            "program.",
                                    .description = text.s,
                                    .columns = columns,
                                    .lines = lines,
@@ -212,24 +212,22 @@ static struct tp_text size_of(const struct device_part *d, uint64_t bytes)
 
 /* What a verdict means for those who have not met it before. */
 static const char *const meanings[] = {
-    [TP_WHY_NO_REQUEST] = "No request failed at this moment. What serves nothing is memory that "
-                          "PyTorch has taken from the GPU and that no tensor uses.",
+    [TP_WHY_NO_REQUEST] = "No request failed at this moment. Free memory is reserved by PyTorch "
+                          "and used by no tensor.",
     [TP_WHY_TOO_BIG] =
-        "At this moment the tensors of the program and the new one need more than the GPU has. How "
-        "memory is laid out replays no part in it, so no setting of the allocator would help: what "
-        "would help is a smaller request, fewer live tensors, or a larger GPU.",
+        "The live tensors and the new one exceed the GPU's memory, wherever they are placed. No "
+        "allocator setting helps: reduce the request or the live tensors, or use a larger GPU.",
     [TP_WHY_FRAGMENTED] =
-        "There was enough unused memory for the request, but in pieces, each of them too small. A "
-        "tensor lies in one piece, and PyTorch does not move live tensors together to make one.",
+        "Free memory was larger than the request, but each free block was smaller. A tensor needs "
+        "one contiguous block, and PyTorch does not move live tensors.",
     [TP_WHY_NO_CAPACITY] =
-        "Whether the GPU itself had more to give cannot be told from this file. Of what PyTorch "
-        "had already taken, no single piece was large enough.",
+        "The file does not say how much memory the GPU had left. No free block that PyTorch had "
+        "reserved was large enough.",
     [TP_WHY_REFUSED] =
-        "By the figures in the file the GPU could have given what it was asked for, and refused "
-        "all the same.",
+        "By the figures in the file the GPU had enough free memory, and refused the request.",
     [TP_WHY_HAD_ROOM] =
-        "By the rules of PyTorch's allocator this request should have been served. Something that "
-        "the file does not say was different."};
+        "By the rules of PyTorch's allocator this request should have been served. The cause is "
+        "not in the file."};
 
 static const struct tp_why *why_of(const void *of)
 {
@@ -246,13 +244,12 @@ static int write_answer(const void *of, FILE *out, struct tp_err *err)
 {
     (void)err;
     tp_put(out, TP_TO_XML, "<p>%s</p>\n", meanings[why_of(of)->room.verdict]);
-    fputs("<details><summary>What the words mean</summary>\n<p><b>reserved</b>: what PyTorch has "
-          "taken from the GPU. It takes <b>segments</b> and cuts them into <b>blocks</b>, one for "
-          "each tensor.<br>\n<b>live</b>: blocks of tensors that exist.<br>\n<b>rounding</b>: a "
-          "block may be a little larger than what was asked for.<br>\n<b>hole</b>: a free block in "
-          "a segment that others still use: only a request that fits in it is served from "
-          "it.<br>\n<b>idle</b>: whole segments that nobody uses. PyTorch keeps them for later and "
-          "gives them back when memory runs short, or with "
+    fputs("<details><summary>Terms</summary>\n<p><b>reserved</b>: memory that PyTorch holds from "
+          "the GPU, in <b>segments</b> that are split into <b>blocks</b>, one per "
+          "tensor.<br>\n<b>live</b>: blocks of existing tensors.<br>\n<b>rounding</b>: allocated "
+          "minus requested bytes.<br>\n<b>free block</b>: in a segment with live blocks; serves "
+          "only requests up to its size.<br>\n<b>unused segment</b>: without live blocks. PyTorch "
+          "returns it to the GPU when memory runs short, or with "
           "torch.cuda.empty_cache().</p></details>\n",
           out);
     return TP_OK;
@@ -310,8 +307,8 @@ static bool has_map(const void *of)
 static void print_map(const void *of, struct tp_page *page)
 {
     size_t marked = why_of(of)->room.block_count;
-    tp_page_put(page, 0, "Each row is a segment, to scale; hatched is what nobody uses.%s%s",
-                marked ? " Framed are blocks in the way of the request." : "",
+    tp_page_put(page, 0, "Each row is a segment, to scale; hatched: free.%s%s",
+                marked ? " Framed: blocks in the way of the request." : "",
                 marked > TP_WHY_MARKS ? " Only the first 256 of them are." : "");
 }
 
@@ -353,10 +350,10 @@ static int write_room(const void *of, FILE *out, struct tp_err *err)
 {
     const struct device_part *d = of;
     const struct tp_why_room *r = &d->w->room;
-    const struct bar_row rows[] = {{"the request, in one piece", "request", r->need},
-                                   {"the largest hole for it", "idle", r->largest},
-                                   {"what would have fitted", "live", r->fitting},
-                                   {"unused in all pieces", "idle", r->there},
+    const struct bar_row rows[] = {{"request", "request", r->need},
+                                   {"largest free block for it", "idle", r->largest},
+                                   {"largest request that fits", "live", r->fitting},
+                                   {"free blocks in total", "idle", r->there},
                                    {"free on the GPU", "free", d->w->moment.what.device_free}};
     (void)err;
     write_bars(d, rows, sizeof rows / sizeof *rows - !free_known(d->w), out);
@@ -430,35 +427,35 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 /* ---- the page ---- */
 
 static const struct tp_html_section sections[] = {
-    {.id = "answer", .title = "What happened", .pick = print_verdict, .write = write_answer},
-    {.id = "sum", .title = "What the memory was taken by", .print = print_sum, .write = write_sum},
+    {.id = "answer", .title = "Answer", .pick = print_verdict, .write = write_answer},
+    {.id = "sum", .title = "Memory at that moment", .print = print_sum, .write = write_sum},
     {.id = "room",
-     .title = "What would have made room",
+     .title = "Settings that avoid it",
      .print = print_way,
      .write = write_room,
      .there = has_request},
     {.id = "heap",
-     .title = "The map of the heap",
-     .view = "What PyTorch held at this moment: each segment a row, its blocks and its holes",
+     .title = "Heap map",
+     .view = "Segments at this moment, one per row, with live and free blocks",
      .print = print_map,
      .there = has_map},
     {.id = "tries",
-     .title = "Would another setting help?",
+     .title = "Other settings",
      .lead = "More settings, and the text to set: <code>tapool tune</code>",
      .print = print_tries,
      .there = has_tries},
     {.id = "sites",
-     .title = "Who holds the memory",
-     .view = "Who holds the memory, as areas: the larger one is, the more it holds",
+     .title = "Live memory by allocation site",
+     .view = "Live memory by allocation site, as areas in proportion",
      .print = print_sites,
      .there = has_sites},
     {.id = "recorded",
      .title = "Memory over time",
-     .view = "Memory over time: what PyTorch reserved, and what the program had live",
+     .view = "Memory over time: reserved by PyTorch, and live",
      .write = write_memory,
      .there = has_events},
-    {.id = "ground", .title = "What this rests on", .print = print_ground},
-    {.id = "settings", .title = "Every figure", .write = write_settings},
+    {.id = "ground", .title = "Method", .print = print_ground},
+    {.id = "settings", .title = "All figures", .write = write_settings},
 };
 
 /* Without the folder, which is in the command line. */

@@ -57,7 +57,7 @@ void tp_why_head_print(const struct tp_why *w, struct tp_page *page)
     }
     if (m->failed) {
         tp_page_styled(page, 0, TP_RED, "OUT OF MEMORY");
-        tp_page_at(page, NAME, "asked for %s at ", size_of(page, m->what.size).s);
+        tp_page_at(page, NAME, "requested %s at ", size_of(page, m->what.size).s);
     } else if (m->when == TP_WHY_PEAK) {
         tp_page_side(page, "Peak", NAME);
         tp_page_at(page, NAME, "most reserved memory: ");
@@ -88,15 +88,14 @@ void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_why_part out
     const struct tp_text none = tp_text_of("%s", "");
     out[0] = (struct tp_why_part){" ", s->requested,
                                   tp_text_of("live: %s", tp_plural(s->live, "block").s),
-                                  tp_text_of("asked for and not freed")};
+                                  tp_text_of("requested and not freed")};
     out[1] = (struct tp_why_part){"+", s->rounding, tp_text_of("rounding"), none};
     out[2] = (struct tp_why_part){
-        "+", s->hole_bytes, tp_text_of("%s in used segments", tp_plural(s->holes, "hole").s),
-        s->holes ? tp_text_of("fragmentation; the largest %s", tp_bytes(s->largest, exact).s)
-                 : none};
-    out[3] = (struct tp_why_part){
-        "+", s->free_bytes, tp_text_of("%s wholly idle", idle_of(s).s),
-        s->free_bytes ? tp_text_of("PyTorch gives these back before it fails") : none};
+        "+", s->hole_bytes, tp_text_of("%s in used segments", tp_plural(s->holes, "free block").s),
+        s->holes ? tp_text_of("fragmentation; largest %s", tp_bytes(s->largest, exact).s) : none};
+    out[3] = (struct tp_why_part){"+", s->free_bytes, tp_text_of("%s unused", idle_of(s).s),
+                                  s->free_bytes ? tp_text_of("returned to the GPU before an OOM")
+                                                : none};
     out[4] = (struct tp_why_part){
         "=", s->reserved, tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s), none};
 }
@@ -108,7 +107,7 @@ static void print_parts(const struct tp_why *w, struct tp_page *page)
         {.name = "memory", .width = sum_end(page) - 4},
         {.name = "part", .left = true, .gap = LABEL, .width = SHARE_END - LABEL - 8},
         {.name = "share of reserved", .width = 6},
-        {.name = "what it is", .left = true, .gap = NOTE - SHARE_END}};
+        {.name = "note", .left = true, .gap = NOTE - SHARE_END}};
     struct tp_why_part parts[TP_WHY_PARTS];
     struct tp_table table = {0};
     tp_why_parts(&w->sum, page->exact, parts);
@@ -152,20 +151,21 @@ static void print_waste(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_sum *s = &w->sum;
     uint64_t waste = s->hole_bytes + s->free_bytes;
-    begin_verdict("In short", page);
+    begin_verdict("Summary", page);
     if (!waste) {
-        tp_page_more(page, NAME, "all that is reserved is in use");
+        tp_page_more(page, NAME, "all reserved memory is in use");
         tp_page_line(page);
         return;
     }
-    tp_page_more(page, NAME, "%s of what is reserved serves nothing",
+    tp_page_more(page, NAME, "%s of reserved memory is free",
                  tp_percent((double)waste / (double)s->reserved).s);
     if (s->free_bytes)
-        tp_page_more(page, NAME, ": %s would go back with empty_cache()%s",
+        tp_page_more(page, NAME, ": empty_cache() would return %s%s",
                      size_of(page, s->free_bytes).s, s->holes ? "," : "");
     if (s->holes)
-        tp_page_more(page, NAME, "%s %s %s in holes between live blocks", s->free_bytes ? "" : ":",
-                     size_of(page, s->hole_bytes).s, s->free_bytes ? "lies" : "of it lies");
+        tp_page_more(page, NAME, "%s %s %s in free blocks between live blocks",
+                     s->free_bytes ? "" : ":", size_of(page, s->hole_bytes).s,
+                     s->free_bytes ? "lies" : "of it lies");
     tp_page_line(page);
 }
 
@@ -177,28 +177,28 @@ static void print_verdict(const struct tp_why *w, struct tp_page *page)
     switch (r->verdict) {
     case TP_WHY_TOO_BIG:
         begin_verdict("Too big", page);
-        tp_page_more(page, NAME, "live blocks and this request take %s, %s more than there is",
-                     size_of(page, taken + r->need).s,
-                     size_of(page, taken + r->need - r->capacity).s);
+        tp_page_more(
+            page, NAME, "live blocks and this request take %s, %s more than the device has",
+            size_of(page, taken + r->need).s, size_of(page, taken + r->need - r->capacity).s);
         if (r->segment > r->capacity)
             tp_page_more(page, NAME, "; even without any live block it would not fit");
         break;
     case TP_WHY_FRAGMENTED:
         begin_verdict("Fragmented", page);
-        tp_page_more(page, NAME, "%s were there, but no %s in one piece", size_of(page, r->there).s,
+        tp_page_more(page, NAME, "%s free, but no free block of %s", size_of(page, r->there).s,
                      needed.s);
         break;
     case TP_WHY_NO_CAPACITY:
         begin_verdict("Not known", page);
         tp_page_more(page, NAME,
                      "the file does not say what was free on the GPU; %s of what is reserved was, "
-                     "but no %s in one piece",
+                     "but no free block of %s",
                      size_of(page, r->there).s, needed.s);
         break;
     case TP_WHY_REFUSED:
         begin_verdict("Refused", page);
         tp_page_more(page, NAME,
-                     "%s were free for the driver, and it was asked for %s: a limit of the process "
+                     "%s were free on the GPU and %s were requested: a limit of the process "
                      "(memory fraction), or another process was faster",
                      size_of(page, w->moment.what.device_free + w->sum.free_bytes).s,
                      size_of(page, r->segment).s);
@@ -235,10 +235,10 @@ void tp_why_way_print(const struct tp_why *w, struct tp_page *page)
         return;
     static const char *const rooms[][2] = {
         [TP_WHY_HOLE] = {"there would have been room", "there would have been room"},
-        [TP_WHY_SEGMENTS] = {"its segment would have gone back, and the driver had room",
-                             "their segments would have gone back, and the driver had room"},
-        [TP_WHY_UNITS] = {"units of its segment would have gone back, and the driver had room",
-                          "units of segments would have gone back, and the driver had room"}};
+        [TP_WHY_SEGMENTS] = {"its segment would have been returned, and the driver had room",
+                             "their segments would have been returned, and the driver had room"},
+        [TP_WHY_UNITS] = {"units of its segment would have been returned, and the driver had room",
+                          "units of segments would have been returned, and the driver had room"}};
     tp_page_line(page);
     const char *room = rooms[r->way][r->segments > 1];
     if (r->block_count == 1)
@@ -306,7 +306,7 @@ static void print_notes(const struct tp_why *w, struct tp_page *page)
                     size_of(page, t->rows[0].peak_reserved).s, size_of(page, w->recording.peak).s);
     if (any_compacted(t) && !t->rows[0].compacted)
         tp_page_put(page, 2,
-                    "Compacted start: with this setting the initial heap would look different; "
+                    "Compacted start: this setting changes the layout of the initial heap; "
                     "compare these rows with each other.");
     else if (any_compacted(t) || (w->verified.start_blocks && t->rows[0].compacted))
         tp_page_put(page, 2,
@@ -318,7 +318,7 @@ void tp_why_tries_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_tries *t = &w->tries;
     struct tp_column columns[] = {
-        {.head = {"", "Would it help?"}, .left = true, .width = TRY_RESERVED - 15},
+        {.head = {"", "Other settings"}, .left = true, .width = TRY_RESERVED - 15},
         {.head = {"", "peak reserved"}},
         {.left = true, .gap = TRY_FATE - TRY_RESERVED}};
     struct tp_table table = {0};
@@ -346,23 +346,23 @@ void tp_why_tries_print(const struct tp_why *w, struct tp_page *page)
 void tp_why_ground_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_verified *v = &w->verified;
-    tp_page_side(page, "Rests on", NAME);
+    tp_page_side(page, "Method", NAME);
     if (w->replayed)
         tp_page_at(page, NAME,
                    "a replay by the rules of PyTorch's allocator: the trace does not say where "
                    "blocks lay. %s",
                    w->remarks ? w->remarks : "");
     else if (!v->addresses.all)
-        tp_page_at(page, NAME, "the segments of the file as it ended");
+        tp_page_at(page, NAME, "the segments at the end of the file");
     else
-        tp_page_at(page, NAME, "%s of %s addresses up to there as in the file",
+        tp_page_at(page, NAME, "%s of %s recorded addresses reproduced up to this event",
                    tp_count(v->addresses.good).s, tp_count(v->addresses.all).s);
     if (!tp_agrees(v))
         tp_page_more(page, NAME,
-                     "; the rules part from it at event %s, and sizes from there on are guesses: "
+                     "; the first difference is at event %s, and later sizes are estimates: "
                      "tapool verify shows more%s",
                      tp_count(v->first.event).s,
-                     tp_why_is_faithful(w) ? "" : ". No settings are tried for that reason");
+                     tp_why_is_faithful(w) ? "" : ". Other settings are not tried for that reason");
     tp_page_line(page);
 }
 

@@ -115,16 +115,17 @@ TEST(test_no_json)
 {
     expect("", "a.json is empty");
     expect(" \n", "a.json is empty");
-    expect("{\"schema\": nonsense}", "a.json: byte 12: no JSON, or over 1,000 levels deep");
-    expect("{\"schema\": NaN}", "a.json: byte 12: 'NaN' is no JSON number");
-    expect("{\"a\": [1, -Infinity], \"b\": 2}", "a.json: byte 11: '-Infinity' is no JSON number");
-    expect("{\"a\": inf, \"b\": 2}", "a.json: byte 7: 'inf' is no JSON number");
-    expect("{\"a\": nano, \"b\": 2}", "a.json: byte 7: no JSON, or over 1,000 levels deep");
+    expect("{\"schema\": nonsense}", "a.json: byte 12: not JSON, or over 1,000 levels deep");
+    expect("{\"schema\": NaN}", "a.json: byte 12: 'NaN' is not a JSON number");
+    expect("{\"a\": [1, -Infinity], \"b\": 2}",
+           "a.json: byte 11: '-Infinity' is not a JSON number");
+    expect("{\"a\": inf, \"b\": 2}", "a.json: byte 7: 'inf' is not a JSON number");
+    expect("{\"a\": nano, \"b\": 2}", "a.json: byte 7: not JSON, or over 1,000 levels deep");
     expect("{\"a\": NaN", "a.json is cut off: it ends after 9 bytes");
     expect("{} {}", "a.json: byte 4: something follows the document");
-    expect("[]", "a.json: the document is no object");
+    expect("[]", "a.json: the document is not an object");
     expect("{}", "a.json: schema is missing");
-    expect("{\"schema\": 1}", "a.json: schema is no text");
+    expect("{\"schema\": 1}", "a.json: schema is not text");
     expect("{\"schema\": \"tapool.result/1\"}",
            "a.json is 'tapool.result/1'; this tapool reads 'tapool.result/2'");
     expect("{\"schema\": \"tapool.result/20\"}",
@@ -205,7 +206,7 @@ static const struct {
             {"runs[0].latency_scope", NULL},
             {"runs[0].memory", "memory"},
             {"runs[0].memory.class", "memory.class"},
-            {"runs[0].source_calls", "source_calls"},
+            {"runs[0].driver_calls", "driver_calls"},
             {"runs[0].throughput", "throughput"},
             {"runs[0].throughput.ci95_low_ns_per_op", "throughput.ci95_low_ns_per_op"},
             {"runs[0].throughput.ci95_high_ns_per_op", "throughput.ci95_high_ns_per_op"},
@@ -378,20 +379,20 @@ TEST(test_values)
     } rows[] = {
         {"runs[0].memory.peak_reserved_bytes", "1e999", "is beyond all numbers"},
         {"runs[0].memory.peak_reserved_bytes", "-1", "is out of its range"},
-        {"runs[0].memory.peak_reserved_bytes", "1.5", "is no whole number"},
+        {"runs[0].memory.peak_reserved_bytes", "1.5", "is not a whole number"},
         {"runs[0].memory.peak_reserved_bytes", "\"many\"", "is neither a number nor null"},
         {"runs[0].memory.peak_reserved_bytes", "{}", "is neither a number nor null"},
         {"runs[0].memory.unused_reserved", "1.01", "is out of its range"},
-        {"runs[0].memory.class", "\"X\"", "is no word that is known here"},
+        {"runs[0].memory.class", "\"X\"", "is not a known word"},
         {"runs[0].trace.devices", "0", "is not from 1 to 256"},
         {"runs[0].trace.devices", "1000000000", "is not from 1 to 256"},
-        {"runs[0].trace.events", "0.5", "is no whole number from 0"},
-        {"runs[0].trace.frees", "[]", "is no whole number from 0"},
-        {"runs[0].trace.program_hash", "\"abc\"", "is no SHA-256"},
-        {"runs[0].latency_scope", "\"both\"", "is no word that is known here"},
+        {"runs[0].trace.events", "0.5", "is not a whole number from 0"},
+        {"runs[0].trace.frees", "[]", "is not a whole number from 0"},
+        {"runs[0].trace.program_hash", "\"abc\"", "is not a SHA-256"},
+        {"runs[0].latency_scope", "\"both\"", "is not a known word"},
         {"runs[0].throughput.replayed_once", "1", "is neither true nor false"},
         {"runs[0].throughput.replay_overhead_ns_per_op", "true", "is neither a number nor null"},
-        {"runs", "{}", "is no list"},
+        {"runs", "{}", "is not a list"},
         {"runs", "[[]]", ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -427,11 +428,11 @@ TEST(test_devices_missing)
     tp_stored_lacks(&s, true, text, sizeof text);
     assert_string_equal(text, "memory");
     tp_stored_release(&s);
-    cJSON *calls = find(tree, "runs[0].devices[0].source_calls.allocations", name, sizeof name);
+    cJSON *calls = find(tree, "runs[0].devices[0].driver_calls.allocations", name, sizeof name);
     cJSON_DeleteItemFromObject(calls, name);
     assert_int_equal(parse_tree(tree, &s, &err), TP_OK);
     tp_stored_lacks(&s, true, text, sizeof text);
-    assert_string_equal(text, "source_calls.allocations, memory");
+    assert_string_equal(text, "driver_calls.allocations, memory");
     tp_stored_release(&s);
     cJSON *run = find(tree, "runs[0].devices", name, sizeof name);
     cJSON_DeleteItemFromArray(cJSON_GetObjectItem(run, "devices"), 1);

@@ -11,7 +11,7 @@
 #define C   (UINT64_C(256) * MIB)
 
 /*  A  2 MiB, small   | free 1 KiB | 1 KiB | 512 | free ...
- *  B  20 MiB         free                                        wholly idle
+ *  B  20 MiB         free                                        unused
  *  C  20 MiB, st. 1  | 8 MiB | free 4 MiB | 2 MiB ...            the last one reaches the end */
 static const struct tp_heap_segment segments[] = {
     {.base = A, .size = 2 * MIB, .blocks = 2, .flags = TP_HEAP_SMALL},

@@ -481,5 +481,5 @@ TEST_WITH(the_warm_calls_has_a_name_of_its_own, setup, teardown)
     replay(&cfg);
     assert_int_equal(heard.count, 2);
     assert_string_equal(heard.passes[0], "memory");
-    assert_string_equal(heard.passes[1], "next pass");
+    assert_string_equal(heard.passes[1], "warm replay");
 }

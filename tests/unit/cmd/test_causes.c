@@ -63,7 +63,7 @@ TEST(one_reason_is_one_line)
                                         "peak_allocated",
                                         "peak_reserved",
                                         "internal_fragmentation",
-                                        "source_calls.get_bytes",
+                                        "driver_calls.get_bytes",
                                         "internal_fragmentation_weighted"};
     static const char *const better[] = {"peak_carved", "peak_metadata", "external_fragmentation"};
     struct found x;
@@ -75,14 +75,14 @@ TEST(one_reason_is_one_line)
     add(&x, 0, "peak_requested", 100, 100);
     group(&x);
     assert_int_equal(x.gate.cause_count, 1);
-    expect(&x, 0, TP_REGRESSION, 13, "holds 13.0% more memory");
+    expect(&x, 0, TP_REGRESSION, 13, "peak_reserved +13.0%");
     assert_int_equal(x.gate.told[TP_REGRESSION], 1);
     assert_int_equal(x.gate.told[TP_IMPROVED], 0);
     assert_int_equal(x.gate.told[TP_SAME], 1);
     assert_int_equal(x.gate.counts[TP_REGRESSION], 10);
     assert_int_equal(x.gate.counts[TP_IMPROVED], 3);
     assert_non_null(strstr(tp_cause_folded(x.gate.causes).s, "min_capacity +13.0%, end_reserved"));
-    assert_non_null(strstr(tp_cause_folded(x.gate.causes).s, " and 8 more"));
+    assert_non_null(strstr(tp_cause_folded(x.gate.causes).s, ", 8 more"));
 }
 
 /* Two cells, and two families of one cell, have a reason each; improvements come last. */
@@ -92,17 +92,17 @@ TEST(reasons_stay_apart)
     begin(&x);
     add(&x, 1, "peak_reserved", 4096, 2048);
     add(&x, 0, "peak_reserved", 1000, 1100);
-    add(&x, 1, "source_calls.get", 10, 1210);
-    add(&x, 1, "reuse", 0.99, 0.5);
+    add(&x, 1, "driver_calls.get", 10, 1210);
+    add(&x, 1, "hit_rate", 0.99, 0.5);
     add(&x, 0, "instructions", 100, 90);
     add(&x, 1, "failed_allocations", 0, 12);
     group(&x);
     assert_int_equal(x.gate.cause_count, 5);
-    expect(&x, 0, TP_REGRESSION, 1, "holds 10.0% more memory");
-    expect(&x, 1, TP_REGRESSION, 1, "fails 12 more allocations");
-    expect(&x, 2, TP_REGRESSION, 2, "makes 1,200 more calls to the driver");
-    expect(&x, 3, TP_IMPROVED, 1, "takes 10.0% fewer instructions");
-    expect(&x, 4, TP_IMPROVED, 1, "holds 50.0% less memory");
+    expect(&x, 0, TP_REGRESSION, 1, "peak_reserved +10.0%");
+    expect(&x, 1, TP_REGRESSION, 1, "failed_allocations +12");
+    expect(&x, 2, TP_REGRESSION, 2, "driver_calls.get +1,200");
+    expect(&x, 3, TP_IMPROVED, 1, "instructions -10.0%");
+    expect(&x, 4, TP_IMPROVED, 1, "peak_reserved -50.0%");
 }
 
 /* Bytes that were asked for go with the calls where there are more of them, else with memory. */
@@ -113,25 +113,25 @@ TEST(bytes_go_with_what_moved_them)
         size_t causes, first;
         const char *text;
     } cases[] = {
-        {10, 2000, 1, 2, "holds 100.0% more memory"}, /* the same calls for more */
-        {1010, 1000, 1, 2, "makes 1,000 more calls to the system"},
-        {1010, 2000, 2, 1, "holds 100.0% more memory"},
-        {9, 2000, 2, 2, "holds 100.0% more memory"}, /* fewer calls for more: an exchange */
-        {10, 1000, 1, 1, "source_calls.get_bytes +100.0%"},
+        {10, 2000, 1, 2, "peak_reserved +100.0%"}, /* the same calls for more */
+        {1010, 1000, 1, 2, "driver_calls.get +1,000"},
+        {1010, 2000, 2, 1, "peak_reserved +100.0%"},
+        {9, 2000, 2, 2, "peak_reserved +100.0%"}, /* fewer calls for more: an exchange */
+        {10, 1000, 1, 1, "driver_calls.get_bytes +100.0%"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct found x;
         begin(&x);
         add(&x, 0, "peak_reserved", 1000, cases[i].reserved);
-        add(&x, 0, "source_calls.get", 10, cases[i].get);
-        add(&x, 0, "source_calls.get_bytes", 1000, 2000);
+        add(&x, 0, "driver_calls.get", 10, cases[i].get);
+        add(&x, 0, "driver_calls.get_bytes", 1000, 2000);
         group(&x);
         assert_int_equal(x.gate.cause_count, cases[i].causes);
         expect(&x, 0, TP_REGRESSION, cases[i].first, cases[i].text);
     }
 }
 
-/* An option is a cause of its own; values that are no longer exact are told apart from those that
+/* An option is a cause of its own; values that are not exact here are told apart from those that
  * are merely more. */
 TEST(what_is_no_size_is_told_apart)
 {
@@ -150,7 +150,7 @@ TEST(what_is_no_size_is_told_apart)
     expect(&x, 0, TP_REGRESSION, 1, "option b");
     expect(&x, 1, TP_REGRESSION, 1, "option a");
     expect(&x, 2, TP_REGRESSION, 1, "peak_carved");
-    expect(&x, 3, TP_REGRESSION, 1, "holds 10.0% more memory");
+    expect(&x, 3, TP_REGRESSION, 1, "peak_reserved +10.0%");
     assert_string_equal(tp_cause_values(&x.gate.causes[2]).s,
                         "became nondeterministic: 1,000 and 1,100 B in two replays");
     assert_string_equal(tp_cause_sentence(&x.gate, &x.gate.causes[0]).s,
@@ -180,10 +180,10 @@ TEST(a_change_is_that_of_its_pair)
     x.findings[x.count++] = rig_timed(&x.cells[0], TP_REGRESSION, 1.101, 0.02, 1e-6);
     group(&x);
     assert_string_equal(tp_finding_change(&x.findings[0]).s, "+10.1%");
-    expect(&x, 0, TP_REGRESSION, 1, "is 10.1% slower");
+    expect(&x, 0, TP_REGRESSION, 1, "ns_per_op +10.1%");
     x.findings[0].change = 0.12; /* the median of the pairs' ratios */
     assert_string_equal(tp_finding_change(&x.findings[0]).s, "+12.0% paired");
-    expect(&x, 0, TP_REGRESSION, 1, "is 12.0% slower (paired)");
+    expect(&x, 0, TP_REGRESSION, 1, "ns_per_op +12.0% (paired)");
 }
 
 /* A tail that was not slower by what counts could not have been a regression, however noisy. */

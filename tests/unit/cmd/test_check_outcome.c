@@ -63,7 +63,7 @@ TEST(exit_codes_follow_from_what_was_found)
     begin_outcome(&x);
     x.o.base_bin = (char *)(uintptr_t) "old's/tapool";
     add(&x, "peak_reserved", TP_REGRESSION);
-    add(&x, "reuse", TP_REGRESSION);
+    add(&x, "hit_rate", TP_REGRESSION);
     expect(&x, TP_EFOUND, TP_EXIT_FOUND, "peak_reserved of web.tpt, arena, and 1 more");
     assert_string_equal(x.k.gate.again, "tapool check 'my traces/web.tpt' -s arena --base-bin "
                                         "'old'\\''s/tapool' --seed 42");
@@ -100,11 +100,11 @@ TEST(builds_are_told_apart)
     } rows[] = {
         {"x86, GNU 12, release (-O2), glibc", "x86, GNU 12, release (-O2), glibc", ""},
         {"x86, GNU 12, release (-O0), glibc", "x86, GNU 12, release (-O2), glibc",
-         "the base is built otherwise: release (-O0), not release (-O2)"},
+         "the base has another build: release (-O0), not release (-O2)"},
         {"x86, GNU 1, r, glibc", "x86, GNU 11, r, glibc",
-         "the base is built otherwise: GNU 1, not GNU 11"},
-        {"x86, r", "x86, r, r", "the base is built otherwise: r, not r, r"},
-        {"a", "b", "the base is built otherwise: a, not b"},
+         "the base has another build: GNU 1, not GNU 11"},
+        {"x86, r", "x86, r, r", "the base has another build: r, not r, r"},
+        {"a", "b", "the base has another build: a, not b"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[400];
@@ -174,7 +174,7 @@ TEST(nothing_passes_unseen)
     x.o.require = (struct tp_opt_list){latency, 1};
     x.k.gate.classes[TP_CLASS_NOISY] = (struct tp_class_check){.checked = true, .cells = 1};
     add(&x, "ns_per_op", TP_INSENSITIVE);
-    expect(&x, TP_EFOUND, TP_EXIT_FOUND, "not checked in every cell: what was timed is mostly");
+    expect(&x, TP_EFOUND, TP_EXIT_FOUND, "not checked in every cell: replay overhead is most");
     assert_string_equal(x.k.gate.what, "memory and counts, some latency only");
 
     begin_outcome(&x); /* instructions see it */

@@ -317,7 +317,7 @@ TEST(test_names)
     assert_ptr_equal(metric("peak_reserved"), metric("Peak_Reserved_Bytes"));
     assert_ptr_equal(metric("alloc.p99"), metric("alloc.p99_ns"));
     assert_ptr_equal(metric("alloc.p99"), metric("latency.alloc.p99_ns"));
-    assert_ptr_equal(metric("source_calls.get"), metric("source_calls.get"));
+    assert_ptr_equal(metric("driver_calls.get"), metric("driver_calls.get"));
     assert_null(tp_metric_find("per_op", &(struct tp_err){0}));
     assert_null(tp_metric_find("get", &(struct tp_err){0}));
 }
@@ -339,8 +339,7 @@ TEST(test_conditions)
     decide(g);
     assert_int_equal(check(g, "peak_reserved>+3%", &err), TP_OK);
     assert_int_equal(check(g, "peak_reserved>+2%", &err), TP_EFOUND);
-    assert_string_equal(err.text,
-                        "peak_reserved>+2%: t, b: 1.006 KiB against 1,000 B of base, +3.0%");
+    assert_string_equal(err.text, "peak_reserved>+2%: t, b: 1.006 KiB vs 1,000 B of base, +3.0%");
     assert_int_equal(check(g, "ns_per_op>+20%", &err), TP_EFOUND); /* shown */
     assert_int_equal(check(g, "ns_per_op>+31%", &err), TP_OK);
     assert_int_equal(check(g, "ns_per_op<-1%", &err), TP_OK);
@@ -353,8 +352,8 @@ TEST(test_conditions)
     g->runs[1].exact = false;
     decide(g);
     assert_int_equal(check(g, "peak_reserved>+2%", &err), TP_EFOUND);
-    assert_string_equal(
-        err.text, "peak_reserved>+2%: t, b: 1.006 KiB against 1,000 B of base, +3.0% (not exact)");
+    assert_string_equal(err.text,
+                        "peak_reserved>+2%: t, b: 1.006 KiB vs 1,000 B of base, +3.0% (not exact)");
     assert_int_equal(check(g, "ns_per_op>10", &err), TP_EFOUND);
     assert_non_null(strstr(err.text, "; 3 more"));
     assert_int_equal(check(g, "min_capacity>1GiB", &err), TP_EUSAGE); /* nobody knows it */

@@ -70,15 +70,16 @@ TEST(test_refused)
     refused("rain", "'rain' is nothing that --fail-on knows");
     refused(">0", "'>0' is nothing that --fail-on knows");
     refused("peak_reservd>0", "unknown metric 'peak_reservd'");
-    refused("peak_reserved>", "--fail-on 'peak_reserved>': '' is no size (8GiB, +1MiB, +2%)");
-    refused("peak_reserved>2%", "--fail-on 'peak_reserved>2%': '2%' is no size (8GiB, +1MiB, +2%)");
-    refused("peak_reserved>+", "--fail-on 'peak_reserved>+': '+' is no size (8GiB, +1MiB, +2%)");
+    refused("peak_reserved>", "--fail-on 'peak_reserved>': '' is not a size (8GiB, +1MiB, +2%)");
+    refused("peak_reserved>2%",
+            "--fail-on 'peak_reserved>2%': '2%' is not a size (8GiB, +1MiB, +2%)");
+    refused("peak_reserved>+", "--fail-on 'peak_reserved>+': '+' is not a size (8GiB, +1MiB, +2%)");
     refused("peak_reserved>nan",
-            "--fail-on 'peak_reserved>nan': 'nan' is no size (8GiB, +1MiB, +2%)");
-    refused("ns_per_op>1e999", "--fail-on 'ns_per_op>1e999': '1e999' is no time (100ns, +2%)");
+            "--fail-on 'peak_reserved>nan': 'nan' is not a size (8GiB, +1MiB, +2%)");
+    refused("ns_per_op>1e999", "--fail-on 'ns_per_op>1e999': '1e999' is not a time (100ns, +2%)");
     refused("ns_per_op>5 parsecs",
-            "--fail-on 'ns_per_op>5 parsecs': '5 parsecs' is no time (100ns, +2%)");
-    refused("ns_per_op>1.2.3", "--fail-on 'ns_per_op>1.2.3': '1.2.3' is no time (100ns, +2%)");
+            "--fail-on 'ns_per_op>5 parsecs': '5 parsecs' is not a time (100ns, +2%)");
+    refused("ns_per_op>1.2.3", "--fail-on 'ns_per_op>1.2.3': '1.2.3' is not a time (100ns, +2%)");
     refused("overhead==1", "'overhead==1' is nothing that --fail-on knows");
 }
 
@@ -108,11 +109,11 @@ TEST(test_devices)
         bool share = tp_metrics[m].unit == TP_UNIT_SHARE || tp_metrics[m].unit == TP_UNIT_RATIO;
         assert_int_equal(share && tp_metrics[m].per_device, tp_metrics[m].share_of != NULL);
     }
-    struct tp_condition list[] = {parse("reuse<50%"), parse("reuse<90%")};
+    struct tp_condition list[] = {parse("hit_rate<50%"), parse("hit_rate<90%")};
     assert_int_equal(tp_conditions_check_runs(list, 1, &run, 1, &err), TP_OK);
     assert_int_equal(tp_conditions_check_runs(list, 2, &run, 1, &err), TP_EFOUND);
-    weights[tp_metric_count + (size_t)(tp_metric_find("reuse", NULL) - tp_metrics)] = 1;
-    assert_true(isnan(tp_record_total(&run, tp_metric_find("reuse", NULL))));
+    weights[tp_metric_count + (size_t)(tp_metric_find("hit_rate", NULL) - tp_metrics)] = 1;
+    assert_true(isnan(tp_record_total(&run, tp_metric_find("hit_rate", NULL))));
 }
 
 TEST(test_runs)

@@ -1,4 +1,4 @@
-/* The registry of figures agrees with itself, and the schema of results with it: what a row says is
+/* The registry of figures agrees with itself, and the schema of results also: what a row says is
  * there, of that kind, and what the schema says of an object that rows make has a row. */
 #include "cmd/results/metrics.h"
 #include "tests/unit/stored_rig.h"
@@ -132,7 +132,7 @@ TEST(every_member_of_the_schema_has_a_row)
         const char *definition, *object;
     } objects[] = {{"memory", "memory."},
                    {"at_trace_peak", "memory.at_trace_peak."},
-                   {"source_calls", "source_calls."},
+                   {"driver_calls", "driver_calls."},
                    {"measured", "measured."},
                    {"driver", "measured.driver."},
                    {"failed_by", "failed_by."},

@@ -125,7 +125,7 @@ TEST(test_changes)
         {"failed_allocations", 0, 12, "0 -> 12", "+12", "0"},
         {"failed_allocations", 1212, 12, "1,212 -> 12", "-1,200", "0"},
         {"internal_fragmentation", 0.071, 0.074, "7.1 -> 7.4%", "+0.3 points", "0.1 points"},
-        {"reuse", 0.99, 0.5, "99.0 -> 50.0%", "-49.0 points", "0.1 points"},
+        {"hit_rate", 0.99, 0.5, "99.0 -> 50.0%", "-49.0 points", "0.1 points"},
         {"internal_fragmentation", 0.07101, 0.07102, "7.101 -> 7.102%", "+0.001 points",
          "0.1 points"},
         {"unused_reserved", 0.99991, 0.99992, "99.991 -> 99.992%", "+0.001 points", "0.1 points"},
@@ -351,7 +351,7 @@ TEST(test_unmet)
     assert_has(sink.text, "<testsuites name=\"tapool check\" tests=\"13\" failures=\"1\"");
     assert_has(written(tp_check_index_markdown, &r.gate), "2 cells of the baseline not run");
     r.gate.classes[TP_CLASS_NOISY].required = true;
-    assert_has(screen(&r.gate, 100, false), "--require asks for what was not checked: latency");
+    assert_has(screen(&r.gate, 100, false), "required but not checked: latency");
     assert_has(sink.text, "NOT CHECKED, though required: needs the old build");
     assert_has(written(tp_check_index_junit, &r.gate), "<failure type=\"not checked\"");
     assert_lacks(sink.text, "<failure type=\"cells\"");
@@ -377,8 +377,7 @@ TEST(test_partly)
     c->required = true;
     assert_has(written(tp_check_index_junit, &r.gate),
                "<failure type=\"not checked\" message=\"not in every cell, though required: of");
-    assert_has(screen(&r.gate, 100, false),
-               "--require asks for what was not checked: instructions");
+    assert_has(screen(&r.gate, 100, false), "required but not checked: instructions");
     c->named = true;
     RIG_TEXT(c->reason, "web.tpt, lru (base: unknown strategy 'lru')");
     assert_has(screen(&r.gate, 100, false), "required, but not in: web.tpt, lru (base: unknown");
@@ -443,7 +442,7 @@ TEST(test_junit)
                      r.gate.counts[TP_REGRESSION]);
     assert_int_equal(occurrences(sink.text, "<testcase"), RIG_FINDINGS + 4);
     assert_has(sink.text, "p 1.23e-06 raw, 2.21e-05 adjusted; n = 20 pairs");
-    assert_has(sink.text, "medians 14.9 -&gt; 16.4 ns; paired estimate +10.1%, 95% interval");
+    assert_has(sink.text, "medians 14.9 -&gt; 16.4 ns; paired estimate +10.1%, 95% CI");
     assert_has(sink.text, "--seed 90210");
     rig_class(&r.gate.classes[TP_CLASS_EXACT], "vs baseline, exact", 1, 1);
     assert_has(written(tp_check_index_junit, &r.gate),
@@ -665,7 +664,7 @@ TEST(test_many)
 {
     struct gate_rig r;
     struct tp_finding *f = many(&r, TP_REGRESSION);
-    assert_has(screen(&r.gate, 100, false), "and 9,960 more: --export-json FILE has them all");
+    assert_has(screen(&r.gate, 100, false), "9,960 more: see --export-json FILE");
     assert_true(occurrences(sink.text, "\n") < 160);
     written(tp_check_index_markdown, &r.gate);
     assert_true(sink.length <= TP_MARKDOWN_COMMENT);
@@ -695,7 +694,7 @@ TEST(test_github_limits)
         assert_true(length <= 1 << 20);
         bool full = i == 3;
         assert_int_equal(strstr(sink.text, "the step summary is full") != NULL, full);
-        assert_has(sink.text, full ? "and 9,992 more; the step" : "and 9,991 more; the step");
+        assert_has(sink.text, full ? "9,992 more: see the step" : "9,991 more: see the step");
         assert_int_equal(length > before[i], !full);
         assert_int_equal(strstr(text, "more rows do not fit here") != NULL, !full);
         free(text);

@@ -105,8 +105,8 @@ TEST_WITH(test_hostile, set_up, tear_down)
     static const struct {
         const char *text, *says;
     } rows[] = {
-        {"", "no file of callgrind"},
-        {"\n\n", "no file of callgrind"},
+        {"", "not a callgrind file"},
+        {"\n\n", "not a callgrind file"},
         {"totals: 5\n", "no total"},
         {"version: 1\ntotals: 5\n", "no total"},
         {"events: Ir\nversion: 1\ntotals: 5\n", "something else"},
@@ -368,7 +368,7 @@ TEST_WITH(test_broken, set_up, tear_down)
         {VERSION "echo 'valgrind: it is broken' >&2; exit 1\n", "valgrind: it is broken"},
         {VERSION "exit 0\n", "does not count instructions"},
         {VERSION RUNS, "left no count"},
-        {VERSION RUNS LEAVES("garbage\\n"), "no file of callgrind"},
+        {VERSION RUNS LEAVES("garbage\\n"), "not a callgrind file"},
         {VERSION RUNS LEAVES("version: 1\\nevents: Ir\\n"), "cut off"},
         {VERSION RUNS LEAVES("version: 1\\nevents: Ir\\ntotals: 0\\n"), "tp_replay_counted"},
         {VERSION RUNS "mkfifo $out\n", "Invalid argument"},

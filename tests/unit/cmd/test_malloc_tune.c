@@ -80,7 +80,7 @@ static void answers(double resident, double ns, const char *head, const char *re
 
 TEST(what_is_set_is_kept_where_no_other_is_better)
 {
-    const char *keep = ": no other setting needs less memory or time";
+    const char *keep = ": no other setting uses less memory or time";
     answers(1e6, 50, "Keep glibc, nothing set", keep);
     answers(2e6, 80, "Keep glibc, nothing set", keep);
     answers(2e6, 20, "Smallest: glibc, nothing set", " (total resident");

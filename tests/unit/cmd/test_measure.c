@@ -158,7 +158,7 @@ static void a_runner_is_not_given_a_file_that_is_gone(void **state)
     assert_non_null(in);
     assert_non_null(fgets(line, sizeof line, in));
     assert_int_equal(pclose(in), 0);
-    snprintf(expected, sizeof expected, "%d: the program file of this tapool is gone", TP_EIO);
+    snprintf(expected, sizeof expected, "%d: the program file of this tapool was deleted", TP_EIO);
     assert_string_equal(line, expected);
 }
 

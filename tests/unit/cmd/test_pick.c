@@ -90,7 +90,7 @@ static const struct record records[] = {
     {"a time of calls that differs is none of the user's",
      HOST,
      {T("arena", 1000, 20, 10), T("lru", 1000, 10, 10)},
-     "Pick: no difference that matters here",
+     "Pick: no relevant difference",
      false,
      0},
     {"nor is it in the words",
@@ -104,20 +104,20 @@ static const struct record records[] = {
     {"equals",
      HOST,
      {P("arena", 0, 1000, 10, 20), P("lru", 0, 1000, 10, 20)},
-     "Pick: no difference that matters here",
+     "Pick: no relevant difference",
      false,
      0},
     {"a region is no answer where objects are freed",
      DEVICE,
      {P("bump", 1000, 1000, 1, 5), P("lru", 1900, 1900, 100, 20),
       P("stream-pool", 4000, 4000, 100, 20)},
-     "Pick lru: fits in 1.855 KiB where stream-pool needs 3.906 KiB (-52.5%)",
+     "Pick lru: min capacity 1.855 KiB vs 3.906 KiB of stream-pool (-52.5%)",
      false,
      0},
     {"nor is it the runner-up",
      HOST,
      {P("bump", 0, 1000, 1, 5), P("lru", 0, 1900, 9, 20)},
-     "Pick lru: the only strategy here that hands out again what is freed singly",
+     "Pick lru: the only strategy here that reuses single freed blocks",
      false,
      0},
     {"but where nothing is freed singly",
@@ -130,25 +130,25 @@ static const struct record records[] = {
      DEVICE,
      {P("bump", 0, 1000, 1, 5), REPLAYER("lru", 0, 1900, 9, 20, FAILED),
       P("direct", 0, 900, 9, 20)},
-     "Pick bump: the only strategy here that serves every allocation, yardsticks aside",
+     "Pick bump: the only strategy here that serves every allocation, references excluded",
      false,
      0},
-    {"a yardstick never",
+    {"a reference never",
      DEVICE,
      {P("direct", 500, 500, 1, 5), P("lru", 900, 900, 9, 20)},
-     "Pick lru: the others here are yardsticks",
+     "Pick lru: the others here are references",
      false,
      0},
     {"nobody",
      HOST,
      {P("direct", 0, 500, 1, 5), REPLAYER("lru", 0, 900, 9, 20, FAILED)},
-     "Pick: none, every strategy here failed or is a yardstick",
+     "Pick: none, every strategy here failed or is a reference",
      false,
      0},
     {"for whatever reason",
      HOST,
      {P("direct", 0, 500, 1, 5), P("system", 0, 0, 9, 20)},
-     "Pick: none, every strategy here is a yardstick or does not report its memory",
+     "Pick: none, every strategy here is a reference or does not report its memory",
      false,
      0},
     {"memory that is not known is no yardstick's",
@@ -157,23 +157,23 @@ static const struct record records[] = {
      "Pick arena: the only strategy here that reports memory",
      false,
      0},
-    {"though a yardstick's may be",
+    {"though a reference's may be",
      HOST,
      {P("arena", 0, 1000, 0, 20), P("system", 0, 0, 0, 5), P("direct", 0, 4000, 9, 90)},
-     "Pick arena: the only strategy here that reports memory, yardsticks aside",
+     "Pick arena: the only strategy here that reports memory, references excluded",
      false,
      0},
     {"unsafe ones are out",
      DEVICE,
      {REPLAYER("arena", 500, 500, 1, 5, UNSAFE), P("lru", 900, 900, 9, 20),
       P("direct", 1, 1, 1, 1)},
-     "Pick lru: the only strategy here that heeds the streams, yardsticks aside",
+     "Pick lru: the only strategy here that respects streams, references excluded",
      false,
      0},
     {"unless all are",
      DEVICE,
      {REPLAYER("arena", 500, 500, 1, 5, UNSAFE), REPLAYER("bump", 900, 900, 9, 20, UNSAFE)},
-     "Pick arena: the only strategy here that hands out again what is freed singly",
+     "Pick arena: the only strategy here that reuses single freed blocks",
      false,
      0},
     {"an aged heap is not compared with packed ones",
@@ -185,29 +185,28 @@ static const struct record records[] = {
     {"but with others of its kind",
      DEVICE,
      {REPLAYER("arena", 500, 500, 1, 5, AGED), REPLAYER("lru", 900, 900, 1, 5, AGED)},
-     "Pick arena: fits in 500 B where lru needs 900 B (-44.4%)",
+     "Pick arena: min capacity 500 B vs 900 B of lru (-44.4%)",
      false,
      0},
     {"several are left of more",
      DEVICE,
      {P("lru", 900, 900, 9, 9), REPLAYER("arena", 500, 500, 1, 5, UNSAFE),
       P("stream-pool", 900, 900, 9, 9), P("bump", 900, 900, 9, 9)},
-     "Pick lru or stream-pool: no difference that matters between them; the only strategies here "
-     "that "
-     "heed the streams and hand out again what is freed singly",
+     "Pick lru or stream-pool: no relevant difference between them; the only strategies here that "
+     "respect streams and reuse single freed blocks",
      false,
      0},
     {"two reasons",
      DEVICE,
      {REPLAYER("arena", 500, 500, 1, 5, UNSAFE), P("lru", 900, 900, 9, 20),
       REPLAYER("stream-pool", 0, 9, 9, 9, FAILED)},
-     "Pick lru: the only strategy here that serves every allocation and heeds the streams",
+     "Pick lru: the only strategy here that serves every allocation and respects streams",
      false,
      0},
     {"with a limit",
      DEVICE,
      {REPLAYER("arena", 0, 900, 9, 9, FAILED), P("lru", 0, 900, 9, 20), P("direct", 0, 900, 9, 20)},
-     "Pick lru: the only strategy here that fits in 2 KiB, yardsticks aside",
+     "Pick lru: the only strategy here that fits in 2 KiB, references excluded",
      false,
      2048},
     {"the only one of all",
@@ -233,7 +232,7 @@ static const struct record records[] = {
     {"within 5% is the same",
      HOST,
      {P("arena", 0, 1049, 10, 20), P("lru", 0, 1000, 10, 20)},
-     "Pick: no difference that matters here",
+     "Pick: no relevant difference",
      false,
      0},
     {"beyond 5% it decides",
@@ -245,13 +244,13 @@ static const struct record records[] = {
     {"what it fits in counts for more than the peak",
      DEVICE,
      {P("arena", 900, 1000, 9, 9), P("lru", 500, 3000, 9, 9)},
-     "Pick lru: fits in 500 B where arena needs 900 B (-44.4%)",
+     "Pick lru: min capacity 500 B vs 900 B of arena (-44.4%)",
      false,
      0},
     {"where it is known of all",
      DEVICE,
      {P("arena", 0, 1000, 9, 9), P("lru", 500, 3000, 9, 9)},
-     "Pick arena: held 1,000 B where lru held 2.93 KiB (-66.7%)",
+     "Pick arena: peak reserved 1,000 B vs 2.93 KiB of lru (-66.7%)",
      false,
      0},
     {"the quicker one is named",
@@ -267,56 +266,53 @@ static const struct record records[] = {
      DEVICE,
      {P("arena", 3682, 3682, 6, 14), P("lru", 3585, 3726, 264, 16),
       P("stream-pool", 3585, 3726, 264, 21)},
-     "Pick arena: 6 driver calls where lru needs 264, memory +2.7% by 'fits in'. If memory is "
-     "what "
-     "you lack: lru or stream-pool, 3.501 KiB against 3.596 KiB by 'fits in' (-2.6%)",
+     "Pick arena: 6 driver calls vs 264 of lru, min capacity +2.7%. Smallest: lru or stream-pool, "
+     "min capacity 3.501 KiB vs 3.596 KiB (-2.6%)",
      false,
      0},
     {"slower or not",
      DEVICE,
      {P("arena", 1000, 1000, 9, 500), P("lru", 1000, 1000, 100, 5)},
-     "Pick arena: 9 driver calls where lru needs 100, the same memory by 'fits in'",
+     "Pick arena: 9 driver calls vs 100 of lru, same min capacity",
      false,
      0},
     {"one call in 1,823 is none: 9 GiB are more",
      DEVICE,
      {P("lru", 31 * GIB, 31 * GIB, 1823, 9), P("stream-pool", 31 * GIB, 40 * GIB, 1822, 9)},
-     "Pick lru: held 31 GiB where stream-pool held 40 GiB (-22.5%)",
+     "Pick lru: peak reserved 31 GiB vs 40 GiB of stream-pool (-22.5%)",
      false,
      0},
     {"nor are 3 calls of 4,000 operations",
      DEVICE,
      {P("arena", 1000, 1000, 6, 9), P("lru", 1000, 1000, 9, 9)},
-     "Pick: no difference that matters here",
+     "Pick: no relevant difference",
      false,
      0},
     {"calls go with the memory that they were counted with",
      DEVICE,
      {P("arena", 1000, 1900, 6, 9), P("lru", 1000, 1000, 99, 9)},
-     "Pick arena: 6 driver calls (holding up to 1.855 KiB) where lru needs 99, the same memory by "
-     "'fits in'",
+     "Pick arena: 6 driver calls (peak reserved 1.855 KiB) vs 99 of lru, same min capacity",
      false,
      0},
     {"who held far more is out",
      DEVICE,
      {P("arena", 990, 4096, 6, 9), P("lru", 1000, 1000, 264, 9)},
-     "Pick lru: held 1,000 B where arena held 4 KiB (-75.6%). If memory is what you lack: arena, "
-     "990 B against 1,000 B by 'fits in' (-1.0%)",
+     "Pick lru: peak reserved 1,000 B vs 4 KiB of arena (-75.6%). Smallest: arena, min capacity "
+     "990 B vs 1,000 B (-1.0%)",
      false,
      0},
     {"the runner-up for memory is the one that needs least",
      DEVICE,
      {P("stream-pool", 3280, 3280, 5, 9), P("arena", 3245, 3245, 90, 9),
       P("lru", 3157, 3157, 264, 9)},
-     "Pick stream-pool: 5 driver calls where arena needs 90, memory +1.1% by 'fits in'. If memory "
-     "is "
-     "what you lack: lru, 3.083 KiB against 3.203 KiB by 'fits in' (-3.7%)",
+     "Pick stream-pool: 5 driver calls vs 90 of arena, min capacity +1.1%. Smallest: lru, min "
+     "capacity 3.083 KiB vs 3.203 KiB (-3.7%)",
      false,
      0},
     {"several are tied",
      DEVICE,
      {P("arena", 4400, 4400, 9, 9), P("lru", 2300, 2300, 9, 9), P("stream-pool", 2300, 2300, 9, 9)},
-     "Pick lru or stream-pool: fits in 2.246 KiB where arena needs 4.297 KiB (-47.7%)",
+     "Pick lru or stream-pool: min capacity 2.246 KiB vs 4.297 KiB of arena (-47.7%)",
      false,
      0},
 
@@ -330,7 +326,7 @@ static const struct record records[] = {
     {"by over 5%",
      HOST,
      {P("arena", 0, 1000, 10, 19.5), P("lru", 0, 1000, 10, 20)},
-     "Pick: no difference that matters here",
+     "Pick: no relevant difference",
      false,
      0},
     {"a time that speaks against the pick is no reason for it",
@@ -441,13 +437,13 @@ static void fill_row(struct rig *g, struct tp_compare_table *t, size_t i)
         if (ids[w])
             g->warnings[i][run->warnings.count++] =
                 (struct tp_record_option){(char *)(uintptr_t)ids[w], (char *)(uintptr_t)ids[w]};
-    set(g, i, "reuse", 0.9);
+    set(g, i, "hit_rate", 0.9);
     set(g, i, "failed_allocations", p->failed);
     set(g, i, "min_capacity", p->fits > 0 ? p->fits : NAN);
     set(g, i, "peak_reserved", p->peak > 0 ? p->peak : NAN);
     set(g, i, "total_resident", p->resident > 0 ? p->resident : NAN);
-    set(g, i, "source_calls.get", p->peak > 0 ? p->calls : NAN);
-    set(g, i, "source_calls.put", p->peak > 0 ? 0 : NAN);
+    set(g, i, "driver_calls.get", p->peak > 0 ? p->calls : NAN);
+    set(g, i, "driver_calls.put", p->peak > 0 ? 0 : NAN);
     set(g, i, "wall_ns_per_op", p->wall > 0 ? p->wall : NAN);
     double *times = (double *)(uintptr_t)tp_rounds_values(&g->rounds, i, metric("ns_per_op"));
     double *walls = (double *)(uintptr_t)tp_rounds_values(&g->rounds, i, metric("wall_ns_per_op"));
@@ -581,14 +577,13 @@ TEST(in_a_loop_the_warm_calls_counts)
                                  .operations = OPERATIONS,
                                  .capacity = NAN,
                                  .callee = "driver"};
-    said_of(&q, "Pick arena: 6 driver calls where lru needs 264, the same memory by 'fits in'");
+    said_of(&q, "Pick arena: 6 driver calls vs 264 of lru, same min capacity");
     q.loop = true;
-    said_of(&q, "Pick lru: no driver calls a pass once warm where arena needs 90, the same memory "
-                "by 'fits in'");
+    said_of(&q, "Pick lru: no warm driver calls vs 90 of arena, same min capacity");
     list[0].calls_later = 0; /* all that set them apart was the first pass */
-    said_of(&q, "Pick: no difference that matters here");
+    said_of(&q, "Pick: no relevant difference");
     list[0].calls_later = NAN;
-    said_of(&q, "Pick: no difference that matters here");
+    said_of(&q, "Pick: no relevant difference");
 }
 
 static struct tp_pick_question of_host(const struct tp_choice *list, size_t count, size_t base)
@@ -610,13 +605,11 @@ TEST(the_base_is_the_rival)
         {.label = "jemalloc", .min_capacity = NAN, .peak = 1314, .ns = 15.1, .low = 15, .high = 16},
         {.label = "arena", .min_capacity = NAN, .peak = 1279, .ns = 18.2, .low = 18, .high = 19}};
     struct tp_pick_question q = of_host(list, 3, 0);
-    said_of(&q, "Pick jemalloc: held 1.283 KiB where system held 1.447 KiB (-11.3%), ns per call "
-                "-29.4%. If memory is what you lack: arena, 1.249 KiB against 1.283 KiB by 'peak "
-                "reserved' (-2.7%)");
+    said_of(&q, "Pick jemalloc: peak reserved 1.283 KiB vs 1.447 KiB of system (-11.3%), ns/op "
+                "-29.4%. Smallest: arena, peak reserved 1.249 KiB vs 1.283 KiB (-2.7%)");
     q.base = 3;
-    said_of(&q, "Pick jemalloc: ns per call -17.0% against arena, memory +2.7% by 'peak "
-                "reserved'. If memory is what you lack: arena, 1.249 KiB against 1.283 KiB by "
-                "'peak reserved' (-2.7%)");
+    said_of(&q, "Pick jemalloc: ns/op -17.0% vs arena, peak reserved +2.7%. Smallest: arena, peak "
+                "reserved 1.249 KiB vs 1.283 KiB (-2.7%)");
 }
 
 /* A median says nothing where the intervals meet: of two such, none is quicker or slower. */
@@ -626,11 +619,10 @@ TEST(intervals_that_meet_tell_nobody_apart)
         {.label = "system", .min_capacity = NAN, .peak = 2000, .ns = 50, .low = 30, .high = 95},
         {.label = "arena", .min_capacity = NAN, .peak = 1000, .ns = 100, .low = 90, .high = 110}};
     struct tp_pick_question q = of_host(list, 2, 2);
-    said_of(&q, "Pick arena: held 1,000 B where system held 1.953 KiB (-50.0%)");
+    said_of(&q, "Pick arena: peak reserved 1,000 B vs 1.953 KiB of system (-50.0%)");
     list[0].high = 89; /* apart */
-    said_of(&q, "Pick arena: held 1,000 B where system held 1.953 KiB (-50.0%), though ns per "
-                "call +100.0%. If time is what you lack: system, ns per call -50.0%, memory "
-                "+100.0% by 'peak reserved'");
+    said_of(&q, "Pick arena: peak reserved 1,000 B vs 1.953 KiB of system (-50.0%), but ns/op "
+                "+100.0%. Fastest: system, ns/op -50.0%, peak reserved +100.0%");
 }
 
 /* A cold time is no reason to call somebody fast, nor slow. */
@@ -646,8 +638,8 @@ TEST(cold_times_are_not_held_against_steady_ones)
     struct tp_pick_question q = of_host(list, 3, 3);
     q.host = true;
     q.share = NAN;
-    said_of(&q, "Smallest: system (peak reserved 1,000 B). Fastest: not known, cold times beside "
-                "steady ones; more --min-time");
+    said_of(&q, "Smallest: system (peak reserved 1,000 B). Fastest: not known, some times are "
+                "cold; raise --min-time");
     list[1].cold = list[2].cold = true; /* all of them: they compare */
     said_of(&q,
             "Smallest: system (peak reserved 1,000 B, -50.0% vs jemalloc). Fastest: jemalloc (10 "
@@ -662,7 +654,7 @@ TEST(a_time_is_the_reason_of_who_is_faster_alone)
         {.label = "jemalloc", .min_capacity = 1000, .peak = 1500, .ns = 90, .low = 89, .high = 91},
         {.label = "arena", .min_capacity = 1000, .peak = 1000, .ns = 97, .low = 88, .high = 108}};
     const struct tp_pick_question q = of_host(list, 3, 0);
-    said_of(&q, "Pick arena: held 1,000 B where jemalloc held 1.465 KiB (-33.3%)");
+    said_of(&q, "Pick arena: peak reserved 1,000 B vs 1.465 KiB of jemalloc (-33.3%)");
 }
 
 /* No more names than there is room for, however long. */

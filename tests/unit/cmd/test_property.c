@@ -36,7 +36,7 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
         return otherwise;
     uint64_t value = strtoull(text, &end, 10);
     if (*end)
-        fail_msg("%s=%s is no number", name, text);
+        fail_msg("%s=%s is not a number", name, text);
     return value;
 }
 

@@ -244,8 +244,8 @@ TEST(a_format_escapes_its_texts)
     tp_str_put(&s, TP_TO_XML, "<a b=\"%s\">%s</a> 95%% %s", "x\"<y>", "100 %s & more", "");
     assert_string_equal(tp_str_text(&s), "<a b=\"x&quot;&lt;y&gt;\">100 %s &amp; more</a> 95% ");
     tp_str_drop(&s);
-    tp_str_put(&s, TP_TO_CODE, "Again: %s|%s\n", "a`b", "");
-    assert_string_equal(tp_str_text(&s), "Again: `` a`b ``|-\n");
+    tp_str_put(&s, TP_TO_CODE, "Rerun: %s|%s\n", "a`b", "");
+    assert_string_equal(tp_str_text(&s), "Rerun: `` a`b ``|-\n");
     tp_str_drop(&s);
 }
 

@@ -208,7 +208,7 @@ TEST_WITH(a_gain_under_2_percent_is_no_advice, setup, NULL)
     settings[0].conf = "backend:native";
     settings[0].keys = 1;
     tune.setting_count = 2;
-    answers(TP_TUNE_FINE, "Keep what is set (best of 2 settings: -0.9%).");
+    answers(TP_TUNE_FINE, "Keep the recorded setting (best of 2 settings: -0.9%).");
 }
 
 /* A replay that needs more than PyTorch really did makes no gain. */
@@ -221,7 +221,7 @@ TEST_WITH(what_was_really_held_counts, setup, NULL)
                "Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64: 10 GiB -> 9.5 GiB reserved "
                "(-5.0%).");
     answers_of((struct tp_tune_case){.did = 950 * GIB / 100}, TP_TUNE_FINE,
-               "Keep the defaults: none of 2 settings needs less.");
+               "Keep the defaults: none of 2 settings reserves less.");
     answers_of((struct tp_tune_case){.did = 960 * GIB / 100}, TP_TUNE_FINE,
                "Keep the defaults (best of 2 settings: -1.0%).");
 }
@@ -231,8 +231,8 @@ TEST_WITH(memory_is_not_bought_with_many_driver_calls, setup, NULL)
 {
     setting("", 1000, 100, 0, 0);
     setting("max_split_size_mb:32", 930, 1291, 0, 0);
-    answers(TP_TUNE_FINE, "Keep the defaults: none of 2 settings needs less without many "
-                          "more driver calls.");
+    answers(TP_TUNE_FINE,
+            "Keep the defaults: none of 2 settings reserves less without many more driver calls.");
     setting("max_split_size_mb:64,large_segment_size_mb:40", 960, 40, 0, 0);
     setting("max_split_size_mb:64", 965, 90, 0, 0);
     struct tp_tune_case of = {false};
@@ -258,9 +258,8 @@ TEST_WITH(a_compacted_start_is_compared_with_another_one, setup, NULL)
                          "reserved (-26.0%).");
     settings[2].all.peak_reserved = 1000 * GIB / 100;
     settings[0].all.failed = settings[2].all.failed = 1;
-    answers(TP_TUNE_NONE, "No setting that was tried avoids the out of memory. Some do from a "
-                          "compacted start, but so does what is set: record from the first step to "
-                          "find out.");
+    answers(TP_TUNE_NONE, "No setting tried avoids the OOM. Some do from a compacted start, but so "
+                          "does the recorded setting: record from the first step to find out.");
     settings[3].all.failed = 1;
     answers(TP_TUNE_RESCUES,
             "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: 6 GiB reserved, "
@@ -273,7 +272,7 @@ TEST_WITH(where_it_cannot_tell_it_does_not_say_set, setup, NULL)
     setting("max_split_size_mb:64", 500, 10, 0, 0);
     answers_of((struct tp_tune_case){.ran_out = true}, TP_TUNE_UNTOLD,
                "Not known: the recorded program ran out of memory, and its replay with the same "
-               "setting does not, so no row says what would have avoided it.");
+               "setting does not, so no row shows how to avoid it.");
     file.fidelity =
         (struct tp_fidelity){.addresses = 2899, .good_addresses = 577, .first_event = 12};
     answers_of((struct tp_tune_case){.unfaithful = true}, TP_TUNE_UNFAITHFUL,
@@ -290,7 +289,7 @@ TEST_WITH(the_one_that_reaches_farthest_is_named, setup, NULL)
     settings[0].all.first_failed_event = 1844;
     settings[1].all.first_failed_event = 1700;
     settings[2].all.first_failed_event = 2010;
-    answers(TP_TUNE_NONE, "No setting that was tried avoids the out of memory: the best, "
+    answers(TP_TUNE_NONE, "No setting tried avoids the OOM: the best, "
                           "max_split_size_mb:128, reaches event 2,010 instead of 1,844.");
 }
 
@@ -302,19 +301,20 @@ TEST_WITH(fewer_calls_and_retries_count_where_memory_is_the_same, setup, NULL)
                          "instead of 3 retries.");
     settings[1].all.retries = 3;
     settings[1].all.calls = 51;
-    answers(TP_TUNE_FINE, "Keep what is set: none of 2 settings needs less.");
+    answers(TP_TUNE_FINE, "Keep the recorded setting: none of 2 settings reserves less.");
     settings[1].all.calls = 50;
     answers(TP_TUNE_SET, "Leave PYTORCH_CUDA_ALLOC_CONF unset: about as much reserved, 10 GiB, 50 "
                          "fewer driver calls.");
     answers_of((struct tp_tune_case){.mid_run = true}, TP_TUNE_FINE,
-               "Keep what is set: none of 2 settings needs less.");
+               "Keep the recorded setting: none of 2 settings reserves less.");
 }
 
 TEST_WITH(less_memory_is_not_worth_a_retry, setup, NULL)
 {
     setting("", 1000, 20, 0, 0);
     setting("max_split_size_mb:64", 500, 20, 1, 0);
-    answers(TP_TUNE_FINE, "Keep the defaults: none of 2 settings needs less without more retries.");
+    answers(TP_TUNE_FINE,
+            "Keep the defaults: none of 2 settings reserves less without more retries.");
     setting("max_split_size_mb:128", 700, 20, 0, 0);
     answers(
         TP_TUNE_SET,
@@ -328,10 +328,10 @@ TEST_WITH(an_out_of_memory_is_avoided_or_not, setup, NULL)
 {
     setting("", 7941, 1204, 9, 1);
     setting("max_split_size_mb:64", 7402, 1911, 9, 2);
-    answers(TP_TUNE_NONE, "No setting that was tried avoids the out of memory.");
-    answers_of((struct tp_tune_case){.too_big = true}, TP_TUNE_TOO_BIG,
-               "No setting avoids the out of memory: at event 91 the program itself needs 72 GiB, "
-               "and the device has 70 GiB.");
+    answers(TP_TUNE_NONE, "No setting tried avoids the OOM.");
+    answers_of(
+        (struct tp_tune_case){.too_big = true}, TP_TUNE_TOO_BIG,
+        "No setting avoids the OOM: at event 91, 72 GiB are requested, and the device has 70 GiB.");
     setting("max_split_size_mb:128", 7960, 1911, 9, 0);
     answers(TP_TUNE_RESCUES,
             "Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128: 79.6 GiB reserved, without running "
@@ -346,9 +346,9 @@ TEST_WITH(the_device_that_is_too_small_is_named, setup, NULL)
     tune.files = files;
     tune.file_count = 2;
     setting("", 7941, 1204, 9, 1);
-    answers_of((struct tp_tune_case){.too_big = true}, TP_TUNE_TOO_BIG,
-               "No setting avoids the out of memory: at event 7 the program itself needs 50 GiB, "
-               "and the device has 40 GiB.");
+    answers_of(
+        (struct tp_tune_case){.too_big = true}, TP_TUNE_TOO_BIG,
+        "No setting avoids the OOM: at event 7, 50 GiB are requested, and the device has 40 GiB.");
 }
 
 TEST_WITH(what_is_dangerous_or_refused_is_not_proposed, setup, NULL)
@@ -375,7 +375,7 @@ TEST_WITH(older_versions_are_told_what_they_know, setup, NULL)
                "(-10.0%).");
     settings[2].all.peak_reserved = settings[0].all.peak_reserved;
     answers_of((struct tp_tune_case){.older = true}, TP_TUNE_FINE,
-               "Keep the defaults: none of 2 settings needs less.");
+               "Keep the defaults: none of 2 settings reserves less.");
     settings[2].all.peak_reserved = settings[1].all.peak_reserved = 9 * GIB;
     settings[1].all.calls = 10;
     answers(TP_TUNE_SET,

@@ -136,7 +136,7 @@ TEST_IN_RIG(old_versions)
     expect_refusal("does not tell its version");
 }
 
-/* A driver of today hands out the function of the version that was asked for: the one of 13.0 takes
+/* A driver of today hands out the function of the version that was selected: the one of 13.0 takes
  * a context, and would read what was never passed. */
 TEST_IN_RIG(versions_are_asked_for)
 {

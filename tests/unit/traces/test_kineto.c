@@ -31,9 +31,8 @@ static const struct importer_row blocks_and_times[] = {
             "alloc 0 1024 a8 @1; alloc 1 2048 a8 +125 @2; free 0 1024 a8 +1375 @3; ",
             .capture = "PyTorch profiler trace (Kineto)",
             .unknown = "streams, requested sizes, alignment",
-            .remarks = "Sizes are those of blocks as PyTorch rounded them, not "
-                       "those that were asked for.",
-            .kind = "device", .taken = NOT_SAID, .recorder = NOT_SAID),
+            .remarks = "Sizes are as rounded by PyTorch, not as requested.", .kind = "device",
+            .taken = NOT_SAID, .recorder = NOT_SAID),
 };
 
 /* By time; equal times stay as they stand in the file. */

@@ -70,7 +70,7 @@ TEST(a_file_without_metadata_has_no_labels)
     forget(&r);
 }
 
-/* What is no text is nothing; a text that is too long to be kept says so. */
+/* What is not text is nothing; a text that is too long to be kept says so. */
 TEST(odd_metadata_do_no_harm)
 {
 #define TEN     "0123456789"

@@ -332,8 +332,7 @@ static void remark(const struct builder *b)
     tp_meta_set(meta, &meta->unknown, "%s%salignment", device ? "streams, requested sizes, " : "",
                 b->without_addresses ? "addresses, " : "");
     if (device)
-        tp_meta_remark(meta, "Sizes are those of blocks as PyTorch rounded them, not those that "
-                             "were asked for.");
+        tp_meta_remark(meta, "Sizes are as rounded by PyTorch, not as requested.");
     if (b->without_addresses)
         tp_meta_remark(meta, "There are no addresses: each free was matched with the most recent "
                              "allocation of its size, so lifetimes are guesses.");

@@ -166,7 +166,7 @@ static int number(const struct reader *rd, const char *name, struct tp_cut f, in
         return tp_hint(err,
                        bad(rd, err, "%s is '%s', a time of several parts", name, shown(f, text)),
                        "only single numbers are read");
-    return bad(rd, err, "%s is '%s', no whole number below 2^63", name, shown(f, text));
+    return bad(rd, err, "%s is '%s', not a whole number below 2^63", name, shown(f, text));
 }
 
 /* ---- the header ---- */

@@ -4,7 +4,7 @@
  * The members of a segment come behind its blocks, because a pickle fills inner containers first.
  * So blocks wait for the device and the stream of their segment, and in old files for its address.
  *
- * empty_cache() returns wholly idle segments, and of an expandable segment the whole pages within
+ * empty_cache() returns unused segments, and of an expandable segment the whole pages within
  * each free block. Known weakness: pages of large blocks are assumed to have 20 MiB, the default of
  * large_segment_size_mb. */
 #include "traces/formats/pytorch/pytorch_snapshot.h"

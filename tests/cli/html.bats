@@ -31,7 +31,7 @@ reader = Reader()
 reader.feed(text)
 assert "link" not in reader.tags and "iframe" not in reader.tags and "img" not in reader.tags
 assert text.count("<script") == text.count("</script") == reader.tags.count("script")
-assert "sourceMappingURL" not in text and "default-src 'none'" in text
+assert "sourceMappingURL" not in text and '"Content-Security-Policy" content="default-src \'none\';' in text
 assert not [tag for tag in reader.tags if tag in ("link", "iframe", "img", "object", "form")]
 assert "arena" in reader.cells and "lru" in reader.cells, reader.cells
 data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1))

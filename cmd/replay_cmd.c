@@ -17,6 +17,7 @@
 #include "cmd/results/recorded_strategy.h"
 #include "cmd/results/replay_exports.h"
 #include "cmd/results/replay_job.h"
+#include "cmd/results/site_curve.h"
 #include "cmd/stats/measure.h"
 #include "cmd/ui/exit.h"
 #include "cmd/ui/exports.h"
@@ -520,6 +521,8 @@ static void find_places(struct replay *r)
         tp_captured_find(&job->captured, &job->trace, &r->o->sites,
                          tp_exports_need_stacks(&r->o->exports, &tp_replay_exporters),
                          tp_stop_asked);
+        if (tp_exports_any(&r->o->exports))
+            tp_site_curve_find(&job->captured, &job->trace, tp_stop_asked);
         if (tp_exports_frames(&r->o->exports, &tp_replay_exporters))
             tp_captured_find_sizes(&job->captured, &job->trace, tp_stop_asked);
         tp_frame_places_find(&job->captured, &job->trace, &r->report.results[first], end - first,

@@ -242,6 +242,7 @@ void tp_captured_release(struct tp_captured *c)
     free(c->devices);
     tp_sites_free(c->sites);
     tp_sites_free(c->sizes);
+    free(c->site_curve);
     tp_place_table_free(c->frame_places);
     *c = (struct tp_captured){0};
 }

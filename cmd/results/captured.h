@@ -42,6 +42,8 @@ struct tp_captured {
     struct tp_place_table *frame_places;
     struct tp_sites *sites; /* owned; NULL: not known, or there are several devices */
     struct tp_sites *sizes; /* owned: by size at peak demand, for pages; NULL: not asked for */
+    struct tp_site_curve
+        *site_curve; /* owned: `sites` over time; NULL: not known or not asked for */
 };
 
 /* Fills `out` except for the places, in one pass over the program. TP_ENOMEM, or an error of

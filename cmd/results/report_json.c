@@ -533,6 +533,8 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
     const struct tp_figure_of whole = {.r = r};
     tp_json_trace(j, o, r->trace, r->captured);
     tp_json_captured(j, o, r->trace, r->captured);
+    if (!rep->no_curves && (r == rep->results || r[-1].trace != r->trace))
+        tp_json_site_curve(j, o, r->captured->site_curve);
     write_strategy(j, o, r);
     write_settings(j, o, rep);
     write_passes(j, o, run);

@@ -2,6 +2,7 @@
 #include "cmd/results/report_json.h"
 
 #include "alloc/base/units.h"
+#include "cmd/results/site_curve.h"
 
 static void write_site(struct tp_json *j, cJSON *place, const struct tp_sites *h,
                        const struct tp_site *row)
@@ -45,4 +46,24 @@ void tp_json_sites(struct tp_json *j, cJSON *in, const char *name, const struct 
     cJSON *places = tp_json_array(j, o, "places");
     for (unsigned i = 0; i < h->count; i++)
         write_site(j, tp_json_item(j, places), h, &h->rows[i]);
+}
+
+void tp_json_site_curve(struct tp_json *j, cJSON *in, const struct tp_site_curve *c)
+{
+    if (!c)
+        return;
+    cJSON *o = tp_json_object(j, in, "site_curve"), *places = tp_json_array(j, o, "places");
+    for (unsigned i = 0; i < c->sites; i++)
+        tp_json_push(j, places, cJSON_CreateString(c->table->rows[i].place));
+    cJSON *points = tp_json_array(j, o, "points");
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct tp_site_curve_point *p = &c->points[i];
+        cJSON *point = cJSON_CreateArray();
+        tp_json_push(j, point, tp_json_number(j, p->event));
+        tp_json_push(j, point, tp_json_number(j, p->bytes[TP_SERIES_INITIAL]));
+        tp_json_push(j, point, tp_json_number(j, p->bytes[TP_SERIES_OTHER]));
+        for (unsigned k = 0; k < c->sites; k++)
+            tp_json_push(j, point, tp_json_number(j, p->bytes[k]));
+        tp_json_push(j, points, point);
+    }
 }

@@ -102,6 +102,49 @@ END
     matches r.json '"seed":\s*9007199254740991,'
 }
 
+# Each event of a small trace is a point, so that what its curve lacks of one is seen.
+@test "live memory by site over time adds up to what is requested, once for each trace" {
+    python3 -S -E - >sites.jsonl <<'END'
+import json
+print(json.dumps({"format": "tapool-trace", "version": 1}))
+print(json.dumps({"op": "initial", "id": 1000, "size": 700}))
+for i in range(300):
+    print(json.dumps({"op": "alloc", "id": i, "size": 100 + i * 37 % 1000, **({"place": "s%d.c:1 f" % (i % 13)} if i % 7 else {})}))
+    if i % 5 == 4:
+        print(json.dumps({"op": "free", "id": i - i % 5}))
+END
+    json r.json sites.jsonl sites.jsonl -s arena -s direct
+    python3 -S -E - r.json sites.jsonl <<'END'
+import collections, json, sys
+runs = json.load(open(sys.argv[1]))["runs"]
+assert ["site_curve" in run for run in runs] == [True, False] * 2
+curve, sites = runs[0]["site_curve"], runs[0]["peak_sites"]
+assert curve["places"] == [p["place"] for p in sites["places"][:10]] and sites["count"] == 13
+live, now, right = {}, 0, [[0, 700, 0] + [0] * 10]
+for line in list(open(sys.argv[2]))[2:]:
+    event, now = json.loads(line), now + 1
+    if event["op"] == "alloc":
+        live[event["id"]] = event["size"], event.get("place")
+    else:
+        del live[event["id"]]
+    held = collections.Counter()
+    for size, place in live.values():
+        held[place if place in curve["places"] else None] += size
+    right.append([now, 700, held[None]] + [held[place] for place in curve["places"]])
+assert curve["points"] == right, [pair for pair in zip(curve["points"], right) if pair[0] != pair[1]][:3]
+requested = {(point[0], point[1]) for point in runs[0]["memory"]["curve"]}
+assert requested == {(point[0], sum(point[1:])) for point in right}
+END
+    json short.json sites.jsonl -s arena --no-curves
+    is short.json '"site_curve" in r, "peak_sites" in r' '(False, True)'
+    json sizes.json sites.jsonl -s arena --by size
+    is sizes.json '"site_curve" in r' False
+    json late.json sites.jsonl -s arena --at 100
+    is late.json 'r["site_curve"]["places"] == [p["place"] for p in r["sites"]["places"][:10]]' True
+    json none.json sample:jq -s arena
+    is none.json '"site_curve" in r' False
+}
+
 # ---- text against JSON ----
 
 # agree FIGURES ARGS...: text and JSON of one run, at least so many figures compared.

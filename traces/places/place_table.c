@@ -237,9 +237,14 @@ int tp_place_table_of(struct tp_places *places, struct tp_place_table **out, str
     return rc;
 }
 
+const struct tp_place_table *tp_places_table(const struct tp_places *places)
+{
+    return places->find == find ? places->ctx : NULL;
+}
+
 bool tp_places_have_callers(const struct tp_places *places)
 {
-    const struct tp_place_table *t = places->find == find ? places->ctx : NULL;
+    const struct tp_place_table *t = tp_places_table(places);
     for (uint32_t i = 0; t && i < t->stack_count; i++)
         if (t->stacks[i].caller)
             return true;

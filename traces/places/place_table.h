@@ -90,6 +90,9 @@ int tp_place_table_gather_stacks(const struct tp_places *places, const uint64_t 
  * their places in this way. */
 int tp_place_table_of(struct tp_places *places, struct tp_place_table **out, struct tp_err *err);
 
+/* The table behind `places`; NULL: there is none. Its events count those that were cut off, too. */
+const struct tp_place_table *tp_places_table(const struct tp_places *places);
+
 /* Whether some of them are known with where they were called from. */
 bool tp_places_have_callers(const struct tp_places *places);
 

@@ -61,10 +61,10 @@ static void add_to(struct grouping *g, uint32_t group, const struct tp_held_bloc
 /* ---- by place ---- */
 
 /* The number + 1 of the last stack among the places that tell rows apart. */
-static uint32_t outermost(const struct grouping *g, uint32_t stack)
+static uint32_t outermost(const struct tp_place_table *t, unsigned depth, uint32_t stack)
 {
-    for (unsigned i = 1; i < g->cfg->depth; i++) {
-        uint32_t caller = tp_place_table_stack(g->out->table, stack - 1)->caller;
+    for (unsigned i = 1; i < depth; i++) {
+        uint32_t caller = tp_place_table_stack(t, stack - 1)->caller;
         if (!caller)
             break;
         stack = caller;
@@ -72,12 +72,13 @@ static uint32_t outermost(const struct grouping *g, uint32_t stack)
     return stack;
 }
 
-/* "read < parse < main": as many places as tell rows apart. */
-static void name_of_stack(const struct grouping *g, uint32_t stack, struct tp_str *to)
+void tp_site_name(const struct tp_place_table *t, const struct tp_place_item *item, unsigned depth,
+                  struct tp_str *to)
 {
-    const struct tp_place_table *t = g->out->table;
-    uint32_t last = outermost(g, stack);
-    for (bool more = true; more; stack = tp_place_table_stack(t, stack - 1)->caller) {
+    uint32_t stack = item->stack, last = stack ? outermost(t, depth, stack) : 0;
+    if (!stack)
+        tp_str_add(to, "%s", tp_place_table_get(t, item->text));
+    for (bool more = stack != 0; more; stack = tp_place_table_stack(t, stack - 1)->caller) {
         more = stack != last;
         tp_str_item(to, " < ", "%s",
                     tp_place_table_get(t, tp_place_table_stack(t, stack - 1)->text));
@@ -93,10 +94,7 @@ static int group_of_place(struct grouping *g, const struct tp_place_item *item, 
         *group = *known - 1;
         return TP_OK;
     }
-    if (item->stack)
-        name_of_stack(g, item->stack, &name);
-    else
-        tp_str_add(&name, "%s", tp_place_table_get(g->out->table, item->text));
+    tp_site_name(g->out->table, item, g->cfg->depth, &name);
     int rc = tp_str_status(&name, err);
     if (rc == TP_OK)
         rc = group_named(g, tp_str_text(&name), group, err);
@@ -230,7 +228,7 @@ static void find_callers(const struct grouping *g, uint32_t group, struct tp_sit
     const struct tp_place_table *table = g->out->table;
     uint32_t stacks = tp_place_table_stacks(table), texts = tp_place_table_texts(table);
     for (uint32_t s = 0; s < stacks; s++)
-        at[s] = g->of_stack[s] == group + 1 ? outermost(g, s + 1) : 0;
+        at[s] = g->of_stack[s] == group + 1 ? outermost(table, g->cfg->depth, s + 1) : 0;
     for (unsigned depth = 0; depth < TP_SITE_CALLERS; depth++) {
         uint32_t most = 0;
         memset(by_caller, 0, texts * sizeof *by_caller);

@@ -105,6 +105,13 @@ struct tp_site_rest {
 };
 unsigned tp_site_rests(const struct tp_sites *h, struct tp_site_rest rests[TP_SITE_RESTS]);
 
+struct tp_place_item;
+struct tp_str;
+
+/* Adds the name of the row by place that a block with this item of a table belongs to. */
+void tp_site_name(const struct tp_place_table *t, const struct tp_place_item *item, unsigned depth,
+                  struct tp_str *to);
+
 /* *out is NULL where nothing is known of any block. */
 int tp_sites_of(const struct tp_held_list *list, const struct tp_sites_cfg *cfg,
                 int (*stop)(struct tp_err *err), struct tp_sites **out, struct tp_err *err);

@@ -62,7 +62,7 @@ void tp_curve_data_begin(struct tp_curve_data *c, struct tp_json *j, cJSON *in, 
         c->lists[i] = tp_json_array(j, c->curve, names[i]);
 }
 
-static void push_change(struct tp_json *j, cJSON *list, uint64_t *last, uint64_t value)
+void tp_curve_data_push(struct tp_json *j, cJSON *list, uint64_t *last, uint64_t value)
 {
     double change = value >= *last ? (double)(value - *last) : -(double)(*last - value);
     tp_json_push(j, list, cJSON_CreateNumber(change));
@@ -71,7 +71,7 @@ static void push_change(struct tp_json *j, cJSON *list, uint64_t *last, uint64_t
 
 static void add(struct tp_curve_data *c, struct tp_json *j, int list, uint64_t value)
 {
-    push_change(j, c->lists[list], &c->last[list], value);
+    tp_curve_data_push(j, c->lists[list], &c->last[list], value);
 }
 
 void tp_curve_data_add(struct tp_curve_data *c, struct tp_json *j, uint64_t event,
@@ -106,10 +106,10 @@ void tp_course_data(struct tp_json *j, cJSON *in, const struct tp_program_facts 
     for (uint32_t i = 0; i < course->count; i++, p++) {
         if (!tp_curve_stays(&thin, i))
             continue;
-        push_change(j, events, &before.event, p->event);
-        push_change(j, bytes, &before.bytes, p->bytes);
+        tp_curve_data_push(j, events, &before.event, p->event);
+        tp_curve_data_push(j, bytes, &before.bytes, p->bytes);
         if (facts->time_known)
-            push_change(j, ns, &before.clock, p->clock);
+            tp_curve_data_push(j, ns, &before.clock, p->clock);
     }
 }
 

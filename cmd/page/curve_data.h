@@ -46,6 +46,10 @@ struct tp_curve_thin tp_curve_thin(const struct tp_curve_points *points, size_t 
 /* Whether a point stays; to be asked for each, from 0 on. */
 bool tp_curve_stays(struct tp_curve_thin *t, size_t point);
 
+/* Adds a value to a list that is the first value and then the changes; `last` is the one before, at
+ * first 0. */
+void tp_curve_data_push(struct tp_json *j, cJSON *list, uint64_t *last, uint64_t value);
+
 /* Adds an empty curve to `in`, which owns it. */
 void tp_curve_data_begin(struct tp_curve_data *c, struct tp_json *j, cJSON *in, const char *name);
 

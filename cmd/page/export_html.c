@@ -3,7 +3,8 @@
  *
  *     { ..., "runs": [ { ..., "page": { "devices": [ {"curve": {...}, "program": {...},
  *                                                     "recorded": {...},
- *                                                     "resident": {...}} ],
+ *                                                     "resident": {...},
+ *                                                     "site_curve": {...}} ],
  *                                       "marks": [[event, name], ...], "trace": {...},
  *                                       "frames": {...}, "places": {...} } } ] }
  *
@@ -12,9 +13,10 @@
  * trace itself (tp_info_parts), a curve `recorded` of what the recorded allocator reserved, where
  * that is known, and, where each strategy refused something, which is not in its curve, a curve
  * `program` without a strategy. `resident` is the course of what was resident, where that was read;
- * it is known of one device. The member `curve` of the result, which says the same at greater
- * length, is empty. Frames of the heap are as frames_json.h draws them. Where a page would be
- * larger than page_room.h says, curves have fewer points and there are fewer frames. */
+ * it is known of one device. `site_curve` is live memory by allocation site (trace_page.h). The
+ * members `curve` and `site_curve` of the result, which say the same at greater length, are empty
+ * or left out. Frames of the heap are as frames_json.h draws them. Where a page would be larger
+ * than page_room.h says, curves have fewer points and there are fewer frames. */
 #include "cmd/exports/export_text.h"
 #include "cmd/exports/timeline.h"
 #include "cmd/info/info.h"
@@ -30,6 +32,7 @@
 #include "cmd/results/figures.h"
 #include "cmd/results/replay_exports.h"
 #include "cmd/results/report_json.h"
+#include "cmd/results/site_curve.h"
 #include "cmd/ui/stop.h"
 
 #include "alloc/heapmap/frames.h"
@@ -114,6 +117,30 @@ static void add_course(struct curves *c, const struct tp_course *course)
     c->bytes += course->count ? CURVE : 0;
 }
 
+/* Its points on a page are at most so many: an area is no wider than some thousand pixels. */
+enum { SITE_POINTS = 2000 };
+
+static size_t site_points(const struct tp_site_curve *curve)
+{
+    return curve->count < SITE_POINTS ? curve->count : SITE_POINTS;
+}
+
+static void add_site_curve(struct curves *c, const struct tp_site_curve *curve)
+{
+    static const struct tp_site_curve_point start = {0};
+    const struct tp_site_curve_point *last = &start;
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < curve->count; last = &curve->points[i++]) {
+        const struct tp_site_curve_point *p = &curve->points[i];
+        bytes += change_bytes(last->event, p->event) + change_bytes(last->clock, p->clock);
+        for (int s = 0; s < TP_SITE_SERIES; s++)
+            bytes += change_bytes(last->bytes[s], p->bytes[s]);
+    }
+    c->count++;
+    c->points += site_points(curve);
+    c->bytes += CURVE + (curve->count ? bytes * site_points(curve) / curve->count : 0);
+}
+
 /* Whether none of `count` results has all that the program requested of a device in its curve: each
  * one that was followed there refused something. */
 static bool page_lacks_program(const struct tp_result *results, size_t count, uint32_t device)
@@ -134,6 +161,8 @@ static void add_trace(struct curves *c, const struct tp_report *rep, const struc
     for (uint32_t d = 0; d < tp_devices_shown(rep, r); d++) {
         if (page_lacks_program(r, count, d))
             add_curve(c, &info->devices[d].curve);
+        if (!d && r->captured && r->captured->site_curve)
+            add_site_curve(c, r->captured->site_curve);
         if (r->captured && r->captured->known) {
             c->count++;
             c->points += TP_CURVE_POINTS;
@@ -210,6 +239,7 @@ static void begin_run(struct tp_json *j, cJSON *run, uint32_t shown)
     cJSON *devices = tp_json_array(j, tp_json_object(j, run, "page"), "devices");
     cJSON *list = cJSON_GetObjectItemCaseSensitive(run, "devices");
     empty_curve(run);
+    cJSON_DeleteItemFromObjectCaseSensitive(run, "site_curve");
     uint32_t d = 0;
     for (cJSON *device = list ? list->child : NULL, *next; device; device = next, d++) {
         next = device->next;
@@ -233,6 +263,9 @@ static int write_run(struct tp_json *j, cJSON *page, const struct tp_result *r, 
                       tp_driver_calls_followed(r, d));
         if (!d && r->run->resident.course.count)
             tp_course_data(j, of, r->facts, &r->run->resident.course, room->points);
+        if (first && !d && r->captured)
+            tp_site_curve_data(j, of, r->facts, r->captured->site_curve,
+                               room->points < SITE_POINTS ? room->points : SITE_POINTS);
         if (first)
             rc = tp_recorded_data(j, of, r->trace, r->captured, d, room->points, err);
         if (rc == TP_OK)

@@ -6,7 +6,7 @@
  *     <script>   the data, the library of charts, and a script for each view, which draws into the
  *                figure of its name
  *
- * Nothing is loaded from elsewhere, and the page's own strategy forbids it. */
+ * Nothing is loaded from elsewhere, and the content security policy of the page forbids it. */
 #ifndef TP_HTML_PAGE_H
 #define TP_HTML_PAGE_H
 

@@ -24,6 +24,7 @@
     X(table_js, TAPOOL_PAGE_ASSETS "/table.js")                                                    \
     X(forest_js, TAPOOL_PAGE_ASSETS "/forest.js")                                                  \
     X(memory_js, TAPOOL_PAGE_ASSETS "/memory.js")                                                  \
+    X(site_curve_js, TAPOOL_PAGE_ASSETS "/site_curve.js")                                          \
     X(heap_js, TAPOOL_PAGE_ASSETS "/heap.js")                                                      \
     X(recorded_js, TAPOOL_PAGE_ASSETS "/recorded.js")                                              \
     X(trade_js, TAPOOL_PAGE_ASSETS "/trade.js")                                                    \

@@ -258,6 +258,12 @@ static const struct tp_sites *sites_of(const struct page_part *p)
     return c->sites ? c->sites : c->sizes;
 }
 
+static bool has_site_curve(const void *of)
+{
+    const struct page_part *p = of;
+    return p->results->captured && p->results->captured->site_curve;
+}
+
 static bool has_sites(const void *of)
 {
     return sites_of(of) || has_frames(of);
@@ -368,6 +374,11 @@ static const struct tp_html_section sections[] = {
      .title = "Memory over time",
      .view = "Memory over time: requested, and reserved by each strategy",
      .write = write_memory},
+    {.id = "site-curve",
+     .title = "Live memory by allocation site over time",
+     .view = "Live memory over time as stacked areas: the largest allocation sites, all other "
+             "blocks and the initial heap",
+     .there = has_site_curve},
     {.id = "heap",
      .title = "Heap map",
      .view = "Heap of a strategy at a moment: one range per row, with live and free blocks",

@@ -5,6 +5,7 @@
 #include "cmd/exports/timeline.h"
 #include "cmd/page/curve_data.h"
 #include "cmd/page/html_page.h"
+#include "cmd/results/site_curve.h"
 
 #include <stdlib.h>
 
@@ -42,6 +43,56 @@ int tp_recorded_data(struct tp_json *j, cJSON *in, const struct tp_trace *t,
         tp_curve_data(j, in, "recorded", tp_program_facts(t->program), curve, most, false);
     free(curve);
     return rc;
+}
+
+/* The series of a curve that have any bytes, in the order of the page. */
+static unsigned series_of(const struct tp_site_curve *c, unsigned series[TP_SITE_SERIES])
+{
+    unsigned count = 0;
+    for (unsigned s = 0; s < TP_SITE_SERIES; s++) {
+        bool any = false;
+        for (uint32_t i = 0; !any && i < c->count; i++)
+            any = c->points[i].bytes[s] != 0;
+        if (any)
+            series[count++] = s;
+    }
+    return count;
+}
+
+static const char *name_of(const struct tp_site_curve *c, unsigned series)
+{
+    if (series < TP_CURVE_SITES)
+        return c->table->rows[series].place;
+    return series == TP_SERIES_OTHER ? "other" : "initial heap";
+}
+
+void tp_site_curve_data(struct tp_json *j, cJSON *in, const struct tp_program_facts *facts,
+                        const struct tp_site_curve *c, size_t most)
+{
+    if (!c)
+        return;
+    const struct tp_curve_points points = {&c->points->requested, sizeof *c->points, c->count, 1};
+    struct tp_curve_thin thin = tp_curve_thin(&points, most);
+    struct tp_site_curve_point last = {0};
+    cJSON *o = tp_json_object(j, in, "site_curve"), *events = tp_json_array(j, o, "events");
+    cJSON *ns = tp_json_array(j, o, "ns"), *names = tp_json_array(j, o, "names");
+    cJSON *bytes = tp_json_array(j, o, "bytes"), *lists[TP_SITE_SERIES];
+    unsigned series[TP_SITE_SERIES], count = series_of(c, series);
+    for (unsigned s = 0; s < count; s++) {
+        tp_json_push(j, names, cJSON_CreateString(name_of(c, series[s])));
+        lists[s] = cJSON_CreateArray();
+        tp_json_push(j, bytes, lists[s]);
+    }
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct tp_site_curve_point *p = &c->points[i];
+        if (!tp_curve_stays(&thin, i))
+            continue;
+        tp_curve_data_push(j, events, &last.event, p->event);
+        if (facts->time_known)
+            tp_curve_data_push(j, ns, &last.clock, p->clock);
+        for (unsigned s = 0; s < count; s++)
+            tp_curve_data_push(j, lists[s], &last.bytes[series[s]], p->bytes[series[s]]);
+    }
 }
 
 static void push_mark(struct tp_json *j, cJSON *marks, const struct tp_phase_begin *p)

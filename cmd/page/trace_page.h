@@ -31,6 +31,14 @@ void tp_curve_data(struct tp_json *j, cJSON *in, const char *name,
 int tp_recorded_data(struct tp_json *j, cJSON *in, const struct tp_trace *t,
                      const struct tp_captured *c, uint32_t device, size_t most, struct tp_err *err);
 
+/* Adds the object `site_curve`, of about `most` points at most; none where `c` is NULL:
+ *
+ *     events, ns   as of a curve
+ *     names        of its series: sites, the largest first, other blocks, and the initial heap
+ *     bytes        of each series a list as those of a curve */
+void tp_site_curve_data(struct tp_json *j, cJSON *in, const struct tp_program_facts *facts,
+                        const struct tp_site_curve *c, size_t most);
+
 /* Adds the list `marks` of where phases begin, [event, name]; of very many only the first, and long
  * names are cut. Errors as above. */
 int tp_marks_data(struct tp_json *j, cJSON *in, const struct tp_trace *t, struct tp_err *err);

@@ -33,10 +33,10 @@ struct site_sums {
 struct site_lookup {
     const struct tp_places *places;
     const struct tp_sites *sites;
-    unsigned count;               /* of these that have a series */
-    struct tp_place_table *own;   /* of a window, where no table is behind `places` */
-    uint64_t before;              /* added to an event it is the one of the table */
-    uint8_t *of_text, *of_stack;  /* series + 1 by number in the table; 0: not known yet */
+    unsigned count;              /* of these that have a series */
+    struct tp_place_table *own;  /* of a window, where no table is behind `places` */
+    uint64_t before;             /* added to an event it is the one of the table */
+    uint8_t *of_text, *of_stack; /* series + 1 by number in the table; 0: not known yet */
     struct tp_place_cursor cursor;
     int (*stop)(struct tp_err *err);
 };
@@ -90,9 +90,8 @@ static int look_up_window(struct site_scan *s, const struct tp_window *w, struct
     }
     tp_place_table_free(l->own);
     l->own = NULL;
-    int rc = (l->sites->depth > 1 ? tp_place_table_gather_stacks
-                                  : tp_place_table_gather)(l->places, s->asked, count, l->stop,
-                                                           &l->own, err);
+    int rc = (l->sites->depth > 1 ? tp_place_table_gather_stacks : tp_place_table_gather)(
+        l->places, s->asked, count, l->stop, &l->own, err);
     return rc == TP_OK ? use_table(l, l->own, err) : rc;
 }
 

@@ -26,9 +26,9 @@ import predict_page  # noqa: E402
 import snapshot_pages  # noqa: E402
 from chromium import Browser, find  # noqa: E402
 from page_look import LOOKS, Enough, Findings, has, hover_and_zoom, look, look_at_areas, number, option, sort_tables  # noqa: E402
-from view_checks import look_at_fragmentation, look_at_keys, look_at_moments, look_at_other_keys, look_at_print, look_at_resident  # noqa: E402
+from view_checks import look_at_fragmentation, look_at_keys, look_at_moments, look_at_other_keys, look_at_print, look_at_resident, look_at_sites_over_time, look_in_step  # noqa: E402
 
-VIEWS = ("memory", "heap", "latency")
+VIEWS = ("memory", "site-curve", "heap", "latency")
 
 
 # ---- the page of a replay ----
@@ -53,7 +53,7 @@ def look_at_views(page, found):
     look_at_heap(page, found)
     look_at_areas(page, found)
     for view in VIEWS:
-        if view == "heap" and page.value(NO_MAP):
+        if view == "heap" and page.value(NO_MAP) or view == "site-curve" and not has(page, "section.site-curve"):
             continue
         boxes = page.value("""[...document.querySelectorAll('figure[data-view="%s"] canvas')]
             .map(c => c.getBoundingClientRect()).map(r => [r.width, r.height])""" % view)
@@ -71,6 +71,8 @@ def look_at_result(page, document, found):
     look_at_fragmentation(page, found)
     look_at_resident(page, found)
     look_at_moments(page, found)
+    look_at_sites_over_time(page, document, found)
+    look_in_step(page, found)
     sort_tables(page, found)
     look_at_print(page, found)
 
@@ -147,7 +149,7 @@ PAGES = {
 }
 
 # What the data of a page lacks of the JSON of the same run.
-LESS = {"tapool.tune/2": ("files",)}
+LESS = {"tapool.tune/2": ("files",), "tapool.result/2": ("site_curve",)}
 
 
 def json_of(path):

@@ -10,7 +10,7 @@ import packed_numbers  # noqa: E402
 import rounding as text  # noqa: E402
 
 FIGURE = "document.querySelector('figure[data-view=%s]')"
-CHARTS = ("memory", "fragmentation", "latency")
+CHARTS = ("memory", "site-curve", "fragmentation", "latency")
 
 
 class Chart:
@@ -48,6 +48,7 @@ def look_at_keys(page, found):
             page.mouse("mouseMoved", 1, 1) # a chart that moves away below the mouse speaks of no point any more
             page.value(chart.box + ".scrollIntoView()")
             page.settle(2)
+            chart.value(".focus()")
             look_at_names(chart, view, found)
             walk(chart, view, found)
             if view == "memory":
@@ -198,6 +199,64 @@ def look_at_fragmentation(page, found):
                      "fragmentation is drawn as", drawn, "and is", right)
     page.value("%s.value = 0" % choose)
     page.value("%s.dispatchEvent(new Event('change'))" % choose)
+
+
+def look_at_sites_over_time(page, document, found):
+    """What the areas say of an event is what the JSON has there, and what they show of it adds up."""
+    chart, first = Chart(page, "site-curve"), document["runs"][0]
+    if not chart.there or "site_curve" not in first: # the data of a page do not repeat it
+        return
+    points, names = first["site_curve"]["points"], first["site_curve"]["places"]
+    chart.value(".focus()")
+    chart.keys("Home")
+    lifts = None # a row with bytes of the first site
+    for _ in range(12):
+        event = chart.value(".chart.getValue(%d, 0)" % chart.row())
+        point = next((p for p in points if p[0] == event), None)
+        found.expect(point, "site-curve has a point at event", event, "which the JSON lacks")
+        if not point:
+            return
+        held = [(name, size) for name, size in zip(names + ["other", "initial heap"], point[3:] + [point[2], point[1]]) if size]
+        sizes = page.value("%s.map(page.bytes)" % [size for _, size in held])
+        right = ", ".join("%s %s" % (name, size) for (name, _), size in zip(held, sizes)) or "nothing"
+        found.expect(chart.said().startswith("event %s" % text.count(event)) and chart.said().endswith(": " + right),
+                     "site-curve says", chart.said(), "and not", right)
+        top = chart.value(".chart.getValue(%d, 1)" % chart.row())
+        found.expect(top == sum(point[1:]), "site-curve reaches", top, "at event", event, "and not", sum(point[1:]))
+        lifts = (chart.row(), top) if held and held[0][0] == names[0] else lifts
+        chart.keys("ArrowRight", modifiers=8) # Shift
+    first = chart.figure + ".querySelector('.keys input')"
+    page.value(first + ".click()")
+    found.expect(not lifts or chart.value(".chart.getValue(%d, 1)" % lifts[0]) < lifts[1], "an area that is hidden still lifts the others")
+    page.value(first + ".click()")
+
+
+def look_in_step(page, found):
+    """A zoom and a point of one chart are those of the others, and the map of the heap goes where it is told."""
+    memory = Chart(page, "memory")
+    others = [chart for chart in (Chart(page, view) for view in ("site-curve", "fragmentation")) if chart.there]
+    if not memory.there or page.value("page.data.runs.some(run => run.page.devices.length > 1)"):
+        return
+    memory.value(".focus()")
+    memory.keys("Home", "+", "End", "+")
+    window, event = memory.window(), memory.value(".chart.getValue(%d, 0)" % memory.row())
+    for chart in others:
+        chart.value(".scrollIntoView()")
+        page.settle(3)
+        found.expect(chart.window() == window, "a chart shows", chart.window(), "and memory", window)
+        at = [chart.value(".chart.getValue(%d, 0)" % (chart.row() + i)) for i in (0, 1)]
+        found.expect(at[0] <= event and not (at[1] or event + 1) <= event, "a chart speaks of", at, "and memory of", event)
+    memory.keys("Escape")
+    for chart in others:
+        chart.value(".scrollIntoView()")
+        page.settle(3)
+        found.expect(chart.window() == chart.value(".chart.xAxisExtremes()"), "a chart does not show all again")
+    heap = FIGURE % "heap"
+    if page.value("!!(%s && %s.querySelector('.board'))" % (heap, heap)):
+        memory.value(".focus()")
+        memory.keys("End", "Enter")
+        at = page.value(heap + ".querySelector('input[type=range]').value")
+        found.expect(at == page.value(heap + ".querySelector('input[type=range]').max"), "the map does not follow to the end:", at)
 
 
 def look_at_other_keys(page, found):

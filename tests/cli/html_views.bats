@@ -32,7 +32,7 @@ END
 s/ArrowLeft: e =>/ArrowUp: e =>/ ## fragmentation left goes to row
 s/"\+": \(\) => zoom\(0.5\)/"+": () => zoom(1)/ ## latency \+ shows
 s/role: "application"/role: ""/ ## role, name, place and text \['',
-s/"aria-live": "polite", id/"aria-live": "off", id/ ## 'off'\]
+s/under.setAttribute\("aria-live", "polite"\)/under.setAttribute("aria-live", "off")/ ## 'off'\]
 s/ticks: page.ticks.events/ticks: page.ticks.bytes/ ## fragmentation has the events \['0 B'
 s/1 - curve\[share.part\]/1.01 - curve[share.part]/ ## fragmentation is drawn as
 s/resident, "resident", \{ name/resident, "events", { name/ ## arena: resident is at most [0-9]+ and not
@@ -50,6 +50,21 @@ s/piece.parts\[0\], 0\)/piece.size, 0)/ ## the areas are of After event
 s/of.read && at < event/of.read \&\& at > event/ ## memory says event 1,
 
 s/note: "as last read"/note: "as read"/ ## arena: resident is at most None
+END
+}
+
+@test "the checks of live memory by site over time can fail" {
+    ok replay_once "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" -s torch -s arena --export-html a.html --export-json a.json
+    looked_at a.html --once --json a.json
+    noticed a.html --json a.json <<'END'
+s/page.values\(bytes\[i\]\)/page.values(bytes[0])/ ## site-curve says
+s/page.stretch.tell\(figure, now\)/now/ ## a chart shows
+s/page.chosen.hear\(/(() => 0)(/ ## the map does not follow
+
+s/values\[i\] = sum \+= isShown/values[i] = 1 + (sum += isShown/;s/\? values\[i\] : 0;$/? values[i] : 0);/ ## site-curve reaches
+s/page.point.tell\(figure/(() => 0)(figure/ ## a chart speaks of
+
+s/sum \+= isShown\(what.lines\[i\]\)/sum += true/ ## an area that is hidden
 END
 }
 

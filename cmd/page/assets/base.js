@@ -111,21 +111,25 @@ const page = (() => {
 
     /* ---- views ---- */
 
-    /* What one view tells the others of its article: the moment that is looked at. It is told to who
-       asks later, too. */
-    const moment = (() => {
+    /* What one view tells the others of its article, and later who asks then: `moment`, what the map of the
+       heap shows; `stretch`, the events that charts show; `point`, the event that they speak of;
+       `chosen`, the event that the map is to show. */
+    const channel = name => {
         const last = new WeakMap(), around = figure => figure.closest("article") || document.body;
         const tell = (figure, what) => {
-            last.set(around(figure), what);
-            around(figure).dispatchEvent(new CustomEvent("moment", { detail: what }));
+            last.set(around(figure), [what, figure]);
+            around(figure).dispatchEvent(new CustomEvent("tapool-" + name, { detail: [what, figure] }));
         };
+        /* Not what the figure itself tells. */
         const hear = (figure, fn) => {
-            around(figure).addEventListener("moment", e => fn(e.detail));
+            const take = ([what, from]) => from !== figure && fn(what);
+            around(figure).addEventListener("tapool-" + name, e => take(e.detail));
             if (last.has(around(figure)))
-                fn(last.get(around(figure)));
+                take(last.get(around(figure)));
         };
         return { tell, hear };
-    })();
+    };
+    const channels = Object.fromEntries(["moment", "stretch", "point", "chosen"].map(name => [name, channel(name)]));
 
     /* An error is thrown later, so that the other figures are drawn all the same. */
     const draw = (figure, fn) => {
@@ -172,5 +176,5 @@ const page = (() => {
     addEventListener("beforeprint", () => [...waiting.keys()].forEach(now));
 
     return { data, digits, bytes, duration, count, percent, values, make, svg, choice, press, when, id, style, color, dash, indexOf,
-        sample, onTheme, onSize, moment, view };
+        sample, onTheme, onSize, view, ...channels };
 })();

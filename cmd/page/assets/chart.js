@@ -10,9 +10,14 @@
                                  say       (row, lines that are shown) => texts and elements
                                  underlay  draws below the lines
                                  lasts     true: the last values hold on
+                                 stacked   true: areas, each on those behind it that are shown; their
+                                           lines have a `color` by its name
                                  connected true: a line goes on to its next value
                                  options   of the library, which go before those of here
                                  empty     the text where there are no rows
+
+   With spec.events its x are events: all such charts of an article show the same of them, and speak of
+   the one that any of them, or the map of the heap, speaks of. A click, or Enter, shows it in the map.
 
    It answers a function that draws it again. The library knows lines by `line 0`, `line 1`, ...,
    never by their names, which come from files. */
@@ -20,7 +25,8 @@
 page.chart = (figure, spec) => {
     const { make } = page;
     const keyOf = i => "line " + i, shown = new Map();
-    let chart = null, what = null, at = -1;
+    let chart = null, what = null, at = -1, stretch = null;
+    const late = new Map();
 
     /* ---- the window ---- */
 
@@ -29,8 +35,18 @@ page.chart = (figure, spec) => {
         const low = what.rows[0][0], high = what.rows[what.rows.length - 1][0];
         return [low - (what.x.before || 0), high + Math.max(what.x.least / 4, (high - low) / 100)];
     };
+    const isShown = line => shown.has(line.name) ? shown.get(line.name) : line.shown;
+    const stacked = rows => rows.map(([x, ...values]) => {
+        let sum = 0;
+        for (let i = values.length - 1; i >= 0; i--)
+            values[i] = sum += isShown(what.lines[i]) ? values[i] : 0;
+        return [x, ...values];
+    });
     /* The rows that are drawn: the last values may hold on. */
-    const drawn = () => what.lasts ? [...what.rows, [whole()[1], ...what.rows[what.rows.length - 1].slice(1)]] : what.rows;
+    const drawn = () => {
+        const rows = what.stacked ? stacked(what.rows) : what.rows;
+        return what.lasts ? [...rows, [whole()[1], ...rows[rows.length - 1].slice(1)]] : rows;
+    };
     /* A window that wide at least, and within the whole. */
     const fitted = (low, high) => {
         const [first, last] = whole(), wide = Math.min(last - first, Math.max(high - low, what.x.least));
@@ -53,9 +69,17 @@ page.chart = (figure, spec) => {
         if (at >= 0)
             chart.setSelection(at);
     };
-    const say = row => {
+    /* Only the chart that somebody goes through tells a screen reader. */
+    const speak = (row, live) => {
         at = Math.max(0, Math.min(what.rows.length - 1, row));
+        under.setAttribute("aria-live", live);
         under.replaceChildren(...what.say(at, what.lines.filter((line, i) => chart.visibility()[i])));
+    };
+    const say = row => {
+        speak(row, "polite");
+        late.delete("point");
+        if (spec.events)
+            page.point.tell(figure, what.rows[at][0]);
     };
     const go = row => {
         const [low, high] = chart.xAxisRange(), half = (high - low) / 2;
@@ -74,13 +98,56 @@ page.chart = (figure, spec) => {
         ArrowLeft: e => step(e.shiftKey ? -10 : -1), ArrowRight: e => step(e.shiftKey ? 10 : 1),
         Home: () => go(0), End: () => go(what.rows.length - 1),
         "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": seeAll, Escape: seeAll,
+        Enter: () => spec.events && at >= 0 && page.chosen.tell(figure, what.rows[at][0]),
     };
+
+    /* ---- in step with other charts ---- */
+
+    const same = (a, b) => a === b || !!a && !!b && a[0] === b[0] && a[1] === b[1];
+    const tellStretch = () => {
+        const range = chart.xAxisRange(), now = same(range, whole()) ? null : range;
+        if (same(now, stretch))
+            return;
+        stretch = now;
+        late.delete("stretch");
+        page.stretch.tell(figure, now);
+    };
+    const take = {
+        stretch: range => {
+            stretch = range;
+            chart.updateOptions({ dateWindow: range || whole() });
+            mark();
+        },
+        point: event => {
+            const next = what.rows.findIndex(row => row[0] > event);
+            speak((next < 0 ? what.rows.length : next) - 1, "off");
+            mark();
+        },
+    };
+    /* What is out of sight follows as soon as it is seen, so that a zoom draws no more than that; its
+       own zoom or point is newer. */
+    const follow = () => {
+        const told = [...late];
+        late.clear();
+        if (chart)
+            told.forEach(([name, what]) => take[name](what));
+    };
+    const isSeen = () => (r => r.bottom > 0 && r.top < innerHeight)(box.getBoundingClientRect());
+    const hear = (channel, name) => page[channel].hear(figure, told => {
+        late.set(name, channel === "moment" ? told.event : told);
+        if (isSeen())
+            follow();
+    });
 
     /* ---- drawing ---- */
 
     const under = make("p", { class: "under", "aria-live": "polite", id: page.id() }, spec.hint);
     const box = make("div", { class: "chart", tabindex: 0, role: "application", "aria-roledescription": "chart",
-        "aria-label": spec.about, "aria-describedby": under.id, onkeydown: page.press(KEYS) });
+        "aria-label": spec.about, "aria-describedby": under.id, onkeydown: page.press(KEYS),
+        onfocus: () => {
+            follow();
+            under.setAttribute("aria-live", "polite");
+        } });
     const keys = make("ul", { class: "keys" });
     const tools = make("div", { class: "tools" },
         make("button", { type: "button", onclick: () => chart && seeAll() }, "See all"), ...spec.tools || []);
@@ -91,9 +158,21 @@ page.chart = (figure, spec) => {
         const ticks = axis.ticks(...range);
         return ticks.filter((tick, i) => !i || tick.label !== ticks[i - 1].label);
     } });
-    const isShown = line => shown.has(line.name) ? shown.get(line.name) : line.shown;
-    const colours = () => ({ colors: what.lines.map(line => page.color(line.index)),
+    const colours = () => ({ colors: what.lines.map(line => line.color ? page.style(line.color) : page.color(line.index)),
         gridLineColor: page.style("--rule"), axisLineColor: page.style("--rule") });
+    /* The first area reaches to the top of all, and those behind it are drawn over it. */
+    const fill = ({ drawingContext: canvas, points, color, dygraph }) => {
+        const floor = dygraph.toDomYCoord(0);
+        canvas.fillStyle = color;
+        canvas.beginPath();
+        canvas.moveTo(points[0].canvasx, floor);
+        points.forEach(({ canvasx, canvasy }, i) => {
+            canvas.lineTo(canvasx, i ? points[i - 1].canvasy : floor);
+            canvas.lineTo(canvasx, canvasy);
+        });
+        canvas.lineTo(points[points.length - 1].canvasx, floor);
+        canvas.fill();
+    };
     const options = () => ({
         ...colours(),
         labels: [what.x.label, ...what.lines.map((line, i) => keyOf(i))],
@@ -102,16 +181,19 @@ page.chart = (figure, spec) => {
         visibility: what.lines.map(isShown),
         legend: "never", stepPlot: true, connectSeparatedPoints: !!what.connected, includeZero: true, highlightCircleSize: 4,
         xlabel: what.x.label,
-        dateWindow: whole(), underlayCallback: what.underlay || null,
+        dateWindow: stretch || whole(), underlayCallback: what.underlay || null,
         highlightCallback: (e, x, points, row) => say(row),
         zoomCallback: (low, high) => high - low < what.x.least && see(low, high),
+        ...what.stacked && { plotter: fill },
+        ...spec.events && { drawCallback: (g, first) => !first && tellStretch(),
+            clickCallback: (e, x) => page.chosen.tell(figure, x) },
         axes: { x: axisOf(what.x), y: axisOf({ width: 80, ...what.y }) },
         ...what.options,
     });
-    const legend = () => keys.replaceChildren(...what.lines.map((line, i) => {
+    const legend = () => keys.replaceChildren(...what.lines.map(line => {
         const tick = make("input", { type: "checkbox", onchange: e => {
             shown.set(line.name, e.target.checked);
-            chart.setVisibility(i, e.target.checked);
+            chart.updateOptions({ visibility: what.lines.map(isShown), ...what.stacked && { file: drawn() } });
         } });
         tick.checked = isShown(line);
         return make("li", {}, make("label", {}, tick, line.sample || page.sample(line.index, line.width, line.dashes), line.name,
@@ -134,7 +216,16 @@ page.chart = (figure, spec) => {
     };
     show();
     page.onTheme(() => chart && chart.updateOptions(colours()));
-    page.onSize(box, () => chart && chart.resize());
+    page.onSize(box, () => {
+        if (chart)
+            chart.resize();
+        follow();
+    });
+    if (spec.events) {
+        for (const [channel, name] of [["stretch", "stretch"], ["point", "point"], ["moment", "point"]])
+            hear(channel, name);
+        new IntersectionObserver(entries => entries.some(e => e.isIntersecting) && follow()).observe(box);
+    }
     return show;
 };
 

@@ -4,7 +4,8 @@
            about, hint, tools, empty,            as of page.chart
            lines: device => [{ name, index, width, shown, curve, values }],
            text: (line, i, event) => text,       of the value i of a line, which it has at the event
-           y, underlay: (device, lines) => ...,
+           y, stacked, underlay: (device, lines) => ...,
+           devices: 1                            there is none to choose
        });
 
    `curve` is one of page.curve, and `values` has a value for each of its events, or null. */
@@ -75,11 +76,11 @@
         const say = (row, shown) => {
             const { event, at } = moments[row], ns = times.get(event), phase = phaseAt(runs, event);
             const texts = lines.map((line, i) => at[i] >= 0 && shown.includes(line) && line.values[at[i]] !== null
-                ? `${line.name} ${spec.text(line, at[i], event)}` : "").filter(Boolean);
+                ? [line.name, spec.text(line, at[i], event)] : []).filter(([, text]) => text).map(texts => texts.join(" "));
             return [...page.when(`event ${count(event)}`, ns, phase), asked(runs, event), ": ", texts.join(", ") || "nothing"];
         };
         return {
-            lines, lasts: true, rows: moments.map(({ event, at }) => [event, ...lines.map((line, i) => at[i] < 0 ? null : line.values[at[i]])]),
+            lines, lasts: true, stacked: spec.stacked, rows: moments.map(({ event, at }) => [event, ...lines.map((line, i) => at[i] < 0 ? null : line.values[at[i]])]),
             x: { label: "event", ticks: page.ticks.events, least: 1 }, y: spec.y, say,
             underlay: spec.underlay && spec.underlay(device, lines), empty: spec.empty || "No strategy was followed here.",
         };
@@ -93,13 +94,15 @@
 
     page.overEvents = (figure, runs, spec) => {
         let device = 0;
-        const choice = deviceChoice(runs, chosen => {
+        const choice = spec.devices === 1 ? [] : deviceChoice(runs, chosen => {
             device = chosen;
             show();
         });
+        const map = figure.closest("article") && figure.closest("article").querySelector("figure[data-view=heap]");
         const show = page.chart(figure, { about: spec.about || figure.getAttribute("aria-label"),
-            hint: "Drag, or + and -, to zoom; double-click, or 0, to see all; left and right go from point to point.",
-            tools: [...spec.tools || [], ...choice], draw: () => drawn(runs, device, spec) });
+            hint: "Drag, or + and -, to zoom; double-click, or 0, to see all; left and right go from point to point."
+                + (map ? " Click, or Enter, shows the event in the map of the heap." : ""),
+            events: true, tools: [...spec.tools || [], ...choice], draw: () => drawn(runs, device, spec) });
         return show;
     };
 })();

@@ -249,6 +249,7 @@ page.view("heap", (figure, runs) => {
         tools.append(choice("Device", [...Array(devices).keys()], i => { device = i; start(); tell(); }));
     figure.replaceChildren(tools, ...several ? [slider] : [], moment, keys, make("div", { class: "rows" }, board), under);
     start();
+    page.chosen.hear(figure, event => move(frames().findLastIndex(frame => frame.event <= event)));
     page.onSize(board.parentElement, draw);
     page.onTheme(() => { draw(); legend(); });
 });

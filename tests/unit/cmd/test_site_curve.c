@@ -1,15 +1,16 @@
-/* Live memory by site over time: to the byte on a small trace, and on a long one against sums that are kept here. */
+/* Live memory by site over time: to the byte on a small trace, and on a long one against sums that
+ * are kept here. */
 #include "tests/unit/trace_fixture.h"
 
 #include "cmd/results/site_curve.h"
 #include "traces/places/place_table.h"
 
-#define HEAD            "{\"format\":\"tapool-trace\",\"version\":1}\n"
-#define INITIAL(id, n)  "{\"op\":\"initial\",\"id\":" #id ",\"size\":" #n "}\n"
+#define HEAD           "{\"format\":\"tapool-trace\",\"version\":1}\n"
+#define INITIAL(id, n) "{\"op\":\"initial\",\"id\":" #id ",\"size\":" #n "}\n"
 #define ALLOC(id, n, place)                                                                        \
     "{\"op\":\"alloc\",\"id\":" #id ",\"size\":" #n ",\"place\":\"" place "\"}\n"
-#define PLAIN(id, n)    "{\"op\":\"alloc\",\"id\":" #id ",\"size\":" #n "}\n"
-#define FREE(id)        "{\"op\":\"free\",\"id\":" #id "}\n"
+#define PLAIN(id, n) "{\"op\":\"alloc\",\"id\":" #id ",\"size\":" #n "}\n"
+#define FREE(id)     "{\"op\":\"free\",\"id\":" #id "}\n"
 #define REALLOC(id, n, place)                                                                      \
     "{\"op\":\"realloc\",\"id\":" #id ",\"size\":" #n ",\"place\":\"" place "\"}\n"
 
@@ -47,7 +48,8 @@ static void drop(struct curve_of_text *c)
     forget(&c->r);
 }
 
-/* "0 5+0" for each point: its event, and the bytes of the initial heap, of others and of each site. */
+/* "0 5+0" for each point: its event, and the bytes of the initial heap, of others and of each site.
+ */
 static void expect(const struct tp_site_curve *c, const char *wanted)
 {
     char text[4096] = "";
@@ -81,12 +83,13 @@ TEST(to_the_byte)
     drop(&c);
 }
 
-/* Of the class 64 to 127 what has a place stands for all; from 1,000 bytes on it stands for itself. */
+/* Of the class 64 to 127 what has a place stands for all; from 1,000 bytes on it stands for itself.
+ */
 TEST(estimated)
 {
-    struct curve_of_text c = curve_of(
-        HEAD ALLOC(1, 100, "a") PLAIN(2, 100) ALLOC(3, 1000, "a") PLAIN(4, 40) PLAIN(5, 1010) FREE(1),
-        (struct tp_place_sampling){.size = 1000, .every = 10});
+    struct curve_of_text c = curve_of(HEAD ALLOC(1, 100, "a") PLAIN(2, 100) ALLOC(3, 1000, "a")
+                                          PLAIN(4, 40) PLAIN(5, 1010) FREE(1),
+                                      (struct tp_place_sampling){.size = 1000, .every = 10});
     expect(c.curve, "0 0+0+0, 1 0+0+100, 2 0+0+200, 3 0+0+1200, 4 0+40+1200, 5 0+1050+1200, "
                     "6 0+1150+1000");
     drop(&c);
@@ -121,8 +124,8 @@ static void make_long(struct sums_of_events *s)
         sizes[id] = was ? 0 : 1 + (random >> 40) % 1000 * (site + 1);
         memcpy(s->of[e], s->of[e - 1], sizeof s->of[e]);
         s->of[e][site] += sizes[id] - was;
-        at += (size_t)snprintf(s->text + at, sizeof s->text - at,
-                               "{\"op\":\"%s\",\"id\":%u", was ? "free" : "alloc", id);
+        at += (size_t)snprintf(s->text + at, sizeof s->text - at, "{\"op\":\"%s\",\"id\":%u",
+                               was ? "free" : "alloc", id);
         if (!was)
             at += (size_t)snprintf(s->text + at, sizeof s->text - at,
                                    ",\"size\":%" PRIu64 ",\"place\":\"site%c\"", sizes[id],

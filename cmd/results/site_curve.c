@@ -1,10 +1,11 @@
-/* See site_curve.h. The first pass chooses the points, the second one adds up the sites there. An
- * event may have several points: the sums belong to the one with as many requested bytes. */
+/* See site_curve.h. An event may have several points: the sums belong to the one with as many
+ * requested bytes. */
 #include "cmd/results/site_curve.h"
 
 #include "alloc/base/str.h"
 #include "alloc/numbers/curve.h"
 #include "cmd/results/captured.h"
+#include "cmd/results/result.h"
 #include "traces/places/place_table.h"
 
 #include <stdlib.h>
@@ -49,8 +50,8 @@ struct site_scan {
     uint64_t event, time;
     uint32_t era;
     bool timed;
-    struct tp_curve *curve;    /* the first pass fills it; NULL in the second one */
-    struct tp_site_curve *out; /* the second one */
+    struct tp_curve *curve;    /* filled by a pass that chooses points; NULL: sites are added up */
+    struct tp_site_curve *out; /* in which the second one does that */
     uint32_t next;             /* its first point that is not behind the event */
 };
 
@@ -160,6 +161,7 @@ static uint64_t bytes_of_site(const struct site_sums *s, unsigned site)
 
 static void fill_point(const struct site_scan *s, struct tp_site_curve_point *p)
 {
+    p->requested = s->sums.requested;
     uint64_t rest = p->requested - s->sums.exact[TP_SERIES_INITIAL];
     p->bytes[TP_SERIES_INITIAL] = s->sums.exact[TP_SERIES_INITIAL];
     for (unsigned i = 0; i < s->lookup.count; i++) {
@@ -168,6 +170,16 @@ static void fill_point(const struct site_scan *s, struct tp_site_curve_point *p)
         rest -= p->bytes[i];
     }
     p->bytes[TP_SERIES_OTHER] = rest;
+}
+
+/* Points that are behind an event, of which none of what happened there was, are as they were left
+ * by the events before them. */
+static void pass_points(struct site_scan *s)
+{
+    struct tp_site_curve *c = s->out;
+    for (; c && s->next < c->count && c->points[s->next].event < s->event; s->next++)
+        if (c->points[s->next].bytes[TP_SERIES_OTHER] == TP_NONE)
+            fill_point(s, &c->points[s->next]);
 }
 
 /* What is requested from an event on. */
@@ -181,8 +193,6 @@ static void take_sample(struct site_scan *s)
         return;
     }
     struct tp_site_curve *c = s->out;
-    while (s->next < c->count && c->points[s->next].event < s->event)
-        s->next++;
     for (uint32_t i = s->next; i < c->count && c->points[i].event == s->event; i++)
         if (c->points[i].requested == now)
             fill_point(s, &c->points[i]);
@@ -230,6 +240,7 @@ static int on_window(void *ctx, const struct tp_window *w, struct tp_err *err)
     for (uint32_t i = 0; rc == TP_OK && i < w->count; i++) {
         s->event = w->initial_heap ? 0 : tp_window_event(w, i);
         s->time += w->insns[i].gap_ns;
+        pass_points(s);
         rc = on_insn(s, &w->insns[i], err);
     }
     return rc == TP_OK ? s->lookup.stop(err) : rc;
@@ -243,34 +254,49 @@ static int walk(struct site_scan *s, struct tp_program *p, struct tp_err *err)
     return tp_program_walk(p, on_window, s, err);
 }
 
-/* The points, without the bytes of sites. */
+static int open_points(struct site_scan *s, const struct tp_curve *curve, struct tp_err *err)
+{
+    s->out = calloc(1, sizeof *s->out + curve->count * sizeof *s->out->points);
+    if (!s->out)
+        return no_memory(err);
+    s->out->table = s->lookup.sites;
+    s->out->sites = s->lookup.count;
+    s->out->count = curve->count;
+    for (uint32_t i = 0; i < curve->count; i++) {
+        const struct tp_curve_point *from = &curve->points[i];
+        s->out->points[i] = (struct tp_site_curve_point){.event = from->event,
+                                                         .clock = from->clock,
+                                                         .requested = from->bytes[0],
+                                                         .bytes = {[TP_SERIES_OTHER] = TP_NONE}};
+    }
+    return TP_OK;
+}
+
 static int choose_points(struct site_scan *s, struct tp_program *p, struct tp_err *err)
 {
-    s->curve = calloc(1, sizeof *s->curve);
-    int rc = s->curve ? walk(s, p, err) : no_memory(err);
+    struct tp_curve *curve = s->curve = calloc(1, sizeof *curve);
+    int rc = curve ? walk(s, p, err) : no_memory(err);
     if (rc == TP_OK) {
-        tp_curve_finish(s->curve);
-        s->out = calloc(1, sizeof *s->out + s->curve->count * sizeof *s->out->points);
-        rc = s->out ? TP_OK : no_memory(err);
+        tp_curve_finish(curve);
+        rc = open_points(s, curve, err);
     }
-    if (rc == TP_OK) {
-        s->out->table = s->lookup.sites;
-        s->out->sites = s->lookup.count;
-        s->out->count = s->curve->count;
-        for (uint32_t i = 0; i < s->curve->count; i++) {
-            const struct tp_curve_point *from = &s->curve->points[i];
-            s->out->points[i] = (struct tp_site_curve_point){
-                .event = from->event, .clock = from->clock, .requested = from->bytes[0]};
-        }
-    }
-    free(s->curve);
+    free(curve);
     s->curve = NULL;
     return rc;
 }
 
+/* Of the last points nothing happens any more at their events. */
+static int add_up(struct site_scan *s, struct tp_program *p, struct tp_err *err)
+{
+    int rc = walk(s, p, err);
+    s->event = UINT64_MAX;
+    pass_points(s);
+    return rc;
+}
+
 int tp_site_curve_of(const struct tp_trace *t, const struct tp_sites *sites,
-                     int (*stop)(struct tp_err *err), struct tp_site_curve **out,
-                     struct tp_err *err)
+                     const struct tp_curve *points, int (*stop)(struct tp_err *err),
+                     struct tp_site_curve **out, struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
     const struct tp_place_table *table = tp_places_table(&t->places);
@@ -285,9 +311,9 @@ int tp_site_curve_of(const struct tp_trace *t, const struct tp_sites *sites,
     if (rc == TP_OK && table)
         rc = use_table(&s.lookup, table, err);
     if (rc == TP_OK)
-        rc = choose_points(&s, t->program, err);
+        rc = points ? open_points(&s, points, err) : choose_points(&s, t->program, err);
     if (rc == TP_OK)
-        rc = walk(&s, t->program, err);
+        rc = add_up(&s, t->program, err);
     tp_place_table_free(s.lookup.own);
     free(s.lookup.of_text);
     free(s.lookup.of_stack);
@@ -300,9 +326,15 @@ int tp_site_curve_of(const struct tp_trace *t, const struct tp_sites *sites,
 }
 
 void tp_site_curve_find(struct tp_captured *c, const struct tp_trace *t,
+                        const struct tp_result *results, size_t count,
                         int (*stop)(struct tp_err *err))
 {
+    const struct tp_curve *points = NULL;
     struct tp_err ignored = {0};
+    for (size_t i = 0; !points && i < count; i++) {
+        const struct tp_device_run *d = &results[i].run->devices[0];
+        points = d->curve.count && !d->failed_allocations ? &d->curve : NULL;
+    }
     if (c->sites && c->sites->by == TP_BY_PLACE)
-        (void)tp_site_curve_of(t, c->sites, stop, &c->site_curve, &ignored);
+        (void)tp_site_curve_of(t, c->sites, points, stop, &c->site_curve, &ignored);
 }

@@ -1,6 +1,6 @@
 /* Live memory by allocation site over the events of a trace with one device, in bounded memory.
  *
- *     requested   . : . ' : .     some thousand points, as a curve chooses them (numbers/curve.h)
+ *     requested   . : . ' : .     points of a curve (numbers/curve.h), some thousand at most
  *     site 1      . . . ' : .     of each of these: bytes of the largest sites, of all other
  *     other       . . . . . .     blocks of the recording, and of the initial heap, which add up
  *     initial     . . . . . .     to what is requested
@@ -29,18 +29,24 @@ struct tp_site_curve {
     struct tp_site_curve_point points[]; /* ascending by event */
 };
 
-/* `sites`: those of this trace by place; they must outlive the curve, which the caller frees. Two
- * passes over the program, in 16 bytes for each of its slots. TP_ENOMEM, or an error of reading the
- * program. */
+struct tp_curve;
+
+/* `sites`: those of this trace by place; they must outlive the curve, which the caller frees.
+ * `points`: where it has points; NULL: where its own requested bytes are highest or lowest, which
+ * takes another pass over the program. In 16 bytes for each slot of that. TP_ENOMEM, or an error of
+ * reading the program. */
 int tp_site_curve_of(const struct tp_trace *t, const struct tp_sites *sites,
-                     int (*stop)(struct tp_err *err), struct tp_site_curve **out,
-                     struct tp_err *err);
+                     const struct tp_curve *points, int (*stop)(struct tp_err *err),
+                     struct tp_site_curve **out, struct tp_err *err);
 
 struct tp_captured;
 
-/* Finds c->site_curve where c->sites are by place. What cannot be read gives none, which is no
- * error. */
+struct tp_result;
+
+/* Finds c->site_curve where c->sites are by place, with the points of one of the results of the
+ * trace. What cannot be read gives none, which is no error. */
 void tp_site_curve_find(struct tp_captured *c, const struct tp_trace *t,
+                        const struct tp_result *results, size_t count,
                         int (*stop)(struct tp_err *err));
 
 #endif

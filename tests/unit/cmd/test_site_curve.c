@@ -2,6 +2,7 @@
  * are kept here. */
 #include "tests/unit/trace_fixture.h"
 
+#include "alloc/numbers/curve.h"
 #include "cmd/results/site_curve.h"
 #include "traces/places/place_table.h"
 
@@ -37,7 +38,7 @@ static struct curve_of_text curve_of(const char *text, struct tp_place_sampling 
     tp_place_table_sample(c.r.places.ctx, sampling);
     assert_int_equal(tp_sites_find(&trace, 0, &peak, never, &c.sites, &err), TP_OK);
     assert_non_null(c.sites);
-    assert_int_equal(tp_site_curve_of(&trace, c.sites, never, &c.curve, &err), TP_OK);
+    assert_int_equal(tp_site_curve_of(&trace, c.sites, NULL, never, &c.curve, &err), TP_OK);
     return c;
 }
 
@@ -80,6 +81,25 @@ TEST(to_the_byte)
     expect(c.curve, "0 57+0+0+0, 1 57+0+0+100, 2 57+0+300+100, 3 57+1000+300+100, "
                     "4 57+1000+300+0, 5 7+1000+300+60, 6 0+1000+300+60, 7 0+0+2300+60, "
                     "8 0+0+2000+60, 9 0+1+2000+60");
+    drop(&c);
+}
+
+/* Points of another curve: of event 3 and the one after the last nothing is requested or freed. */
+TEST(points_that_are_given)
+{
+    struct curve_of_text c = curve_of(
+        HEAD ALLOC(1, 100, "a") ALLOC(2, 30, "b") "{\"op\":\"sync\"}\n" FREE(1) ALLOC(3, 5, "b"),
+        (struct tp_place_sampling){0});
+    struct tp_trace trace = {.program = c.r.program, .places = c.r.places};
+    struct tp_curve *given = calloc(1, sizeof *given);
+    static const uint64_t points[][2] = {{0, 0}, {2, 130}, {3, 130}, {4, 30}, {6, 35}};
+    for (given->count = 0; given->count < 5; given->count++)
+        given->points[given->count] = (struct tp_curve_point){.event = points[given->count][0],
+                                                              .bytes = {points[given->count][1]}};
+    free(c.curve);
+    assert_int_equal(tp_site_curve_of(&trace, c.sites, given, never, &c.curve, NULL), TP_OK);
+    expect(c.curve, "0 0+0+0+0, 2 0+0+100+30, 3 0+0+100+30, 4 0+0+0+30, 6 0+0+0+35");
+    free(given);
     drop(&c);
 }
 

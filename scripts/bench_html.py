@@ -1,12 +1,15 @@
 """What scripts/bench.py measures of the pages of --export-html: a trace of HTML_EVENTS events (default 1e7)
-replayed by five strategies, with the page and without, in turn; and the page in a real browser, cold:
+replayed by five strategies, with the page and without, in turn; and a page of the same events in a real browser,
+cold, in which the blocks of each size are from an allocation site of their own:
 
   first paint   from the start of loading to the first contents, by the browser
-  zoom          from a new window of events until the next frame is drawn
+  zoom          from a new window of events until the next frame is drawn, of each of two charts, with
+                the other in step
   slider        likewise from a step of the slider under the map of the heap
 """
 import os
 import statistics
+import subprocess
 import sys
 import time
 
@@ -17,6 +20,7 @@ from chromium import Browser, find  # noqa: E402
 
 EVENTS = int(float(os.environ.get("HTML_EVENTS", "1e7")))
 STRATEGIES = ("torch", "arena", "lru", "stream-pool", "rmm-pool")
+STRATEGY_OPTIONS = [word for name in STRATEGIES for word in ("-s", name)]
 STEP_EVENTS = 2268  # of one step of the profile training-step
 
 PAINT = """new Promise(done => new PerformanceObserver(list => list.getEntriesByName("first-contentful-paint")
@@ -28,7 +32,9 @@ UNTIL_DRAWN = """new Promise(done => {
     %s;
     requestAnimationFrame(() => setTimeout(() => done(performance.now() - start)));
 })"""
-ZOOM = "document.querySelector('figure[data-view=memory] .chart').chart.updateOptions({ dateWindow: [%d, %d] })"
+CHART = "document.querySelector('figure[data-view=%s] .chart')"
+ZOOM = CHART + ".chart.updateOptions({ dateWindow: [%d, %d] })"
+ZOOMED = {"memory": "zoom", "site-curve": "zoom of live memory by site"}
 SLIDER = """(s => { s.value = %d; s.dispatchEvent(new Event("input")); })(
     document.querySelector("figure[data-view=heap] input"))"""
 
@@ -40,7 +46,7 @@ def seconds(*command):
 
 
 def bench_writing(tapool, trace, page):
-    command = [tapool, "replay", trace, *(word for name in STRATEGIES for word in ("-s", name))]
+    command = [tapool, "replay", trace, *STRATEGY_OPTIONS]
     without, with_page = [], []
     for _ in range(max(1, ROUNDS // 2)):
         without.append(seconds(*command))
@@ -51,25 +57,43 @@ def bench_writing(tapool, trace, page):
 
 
 def bench_browser(page):
-    paints, zooms, steps = [], [], []
+    paints, zooms, steps = [], {view: [] for view in ZOOMED}, []
     for _ in range(ROUNDS):
         with Browser() as browser:
             opened = browser.open("file://" + os.path.realpath(page))
             paints.append(opened.value(PAINT))
             opened.scroll_through()
-            for i in range(8):
-                zooms.append(opened.value(UNTIL_DRAWN % (ZOOM % (EVENTS * i / 20, EVENTS * (i + 1) / 20))))
-                steps.append(opened.value(UNTIL_DRAWN % (SLIDER % (i * 7))))
+            for view, times in zooms.items():
+                opened.value((CHART % view) + ".scrollIntoView({ block: 'center' })")
+                opened.settle()
+                times.extend(opened.value(UNTIL_DRAWN % (ZOOM % (view, EVENTS * i / 20, EVENTS * (i + 1) / 20))) for i in range(8))
+            steps.extend(opened.value(UNTIL_DRAWN % (SLIDER % (i * 7))) for i in range(8))
     print_goal("first paint, cold", statistics.median(paints), 1000, "ms", "longest %.0f" % max(paints))
-    print_goal("zoom", statistics.median(zooms), 50, "ms", "longest %.0f" % max(zooms))
+    for view, times in zooms.items():
+        print_goal(ZOOMED[view], statistics.median(times), 50, "ms", "longest %.0f" % max(times))
     print_goal("slider, a step", statistics.median(steps), 50, "ms", "longest %.0f" % max(steps))
 
 
+def gen(tapool, trace):
+    return [tapool, "gen", "training-step", "--count", str(EVENTS // STEP_EVENTS), "-o", trace]
+
+
+def gen_with_sites(tapool, trace):
+    events = subprocess.Popen(gen(tapool, "-"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    placed = subprocess.Popen(["sed", "-E", r's/("op": "alloc".*"size": ([0-9]+))/\1, "place": "layer.py:\2 forward"/'],
+                              stdin=events.stdout, stdout=subprocess.PIPE)
+    subprocess.run([tapool, "convert", "-", "-o", trace], stdin=placed.stdout, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, check=True)
+
+
 def print_html(tapool, folder):
-    trace, page = os.path.join(folder, "long.tpt"), os.path.join(folder, "page.html")
-    output_of(tapool, "gen", "training-step", "--count", str(EVENTS // STEP_EVENTS), "-o", trace)
+    trace, placed, page = (os.path.join(folder, name) for name in ("long.tpt", "placed.tpt", "page.html"))
+    output_of(*gen(tapool, trace))
     bench_writing(tapool, trace, page)
-    if find():
-        bench_browser(page)
-    else:
+    if not find():
         print("  there is no browser")
+        return
+    gen_with_sites(tapool, placed)
+    output_of(tapool, "replay", placed, *STRATEGY_OPTIONS, "-f", "--export-html", page)
+    print_goal("page with allocation sites", os.path.getsize(page) / 1e6, 3, "MB")
+    bench_browser(page)

@@ -7,6 +7,7 @@
 #include "cmd/page/trace_page.h"
 #include "cmd/pytorch/why/ranks.h"
 #include "cmd/report/report_sites.h"
+#include "cmd/results/site_curve.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/stop.h"
 
@@ -133,6 +134,8 @@ static int one_trace(const struct info_opts *o, char *const *words, FILE *out, s
         for (uint16_t d = 0; d < captured.count; d++)
             tp_captured_want(&captured, tp_program_demand(trace.program, d)->event);
         tp_captured_find(&captured, &trace, &o->sites, wants_stacks(o), tp_stop_asked);
+        if (tp_exports_any(&o->exports))
+            tp_site_curve_find(&captured, &trace, &info->devices[0].curve, tp_stop_asked);
         status = report(o, &(struct tp_info_report){&trace, info, &captured}, words, out, err);
     }
     tp_captured_release(&captured);

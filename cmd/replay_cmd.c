@@ -522,7 +522,8 @@ static void find_places(struct replay *r)
                          tp_exports_need_stacks(&r->o->exports, &tp_replay_exporters),
                          tp_stop_asked);
         if (tp_exports_any(&r->o->exports))
-            tp_site_curve_find(&job->captured, &job->trace, &r->report.results[first], end - first,
+            tp_site_curve_find(&job->captured, &job->trace,
+                               tp_requested_curve(&r->report.results[first], end - first),
                                tp_stop_asked);
         if (tp_exports_frames(&r->o->exports, &tp_replay_exporters))
             tp_captured_find_sizes(&job->captured, &job->trace, tp_stop_asked);

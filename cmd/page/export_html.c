@@ -117,12 +117,9 @@ static void add_course(struct curves *c, const struct tp_course *course)
     c->bytes += course->count ? CURVE : 0;
 }
 
-/* Its points on a page are at most so many: an area is no wider than some thousand pixels. */
-enum { SITE_POINTS = 2000 };
-
 static size_t site_points(const struct tp_site_curve *curve)
 {
-    return curve->count < SITE_POINTS ? curve->count : SITE_POINTS;
+    return curve->count < TP_SITE_POINTS ? curve->count : TP_SITE_POINTS;
 }
 
 static void add_site_curve(struct curves *c, const struct tp_site_curve *curve)
@@ -265,7 +262,7 @@ static int write_run(struct tp_json *j, cJSON *page, const struct tp_result *r, 
             tp_course_data(j, of, r->facts, &r->run->resident.course, room->points);
         if (first && !d && r->captured)
             tp_site_curve_data(j, of, r->facts, r->captured->site_curve,
-                               room->points < SITE_POINTS ? room->points : SITE_POINTS);
+                               room->points < TP_SITE_POINTS ? room->points : TP_SITE_POINTS);
         if (first)
             rc = tp_recorded_data(j, of, r->trace, r->captured, d, room->points, err);
         if (rc == TP_OK)

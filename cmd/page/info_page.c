@@ -2,8 +2,9 @@
  * traces, which the views draw:
  *
  *     { ..., "page": { "runs": [ { "requested": NAME OF THE LINE, "recorded": {...}, "sites":
- * ..., "page": { "devices": [ {"program": {...}, "recorded": {...}} ], "marks": [...], "trace":
- * {...}, "places": {...} } } ] } }
+ * ..., "page": { "devices": [ {"program": {...}, "recorded": {...}, "site_curve": {...}} ],
+ * "marks":
+ * [...], "trace": {...}, "places": {...} } } ] } }
  *
  * `places` are who asked for what at the points of the curves of that trace (places_json.h). */
 
@@ -97,6 +98,11 @@ static int write_memory(const void *of, FILE *out, struct tp_err *err)
     return tp_stills_html(write_still, r, r->info->device_count, out, err);
 }
 
+static bool has_site_curve(const void *of)
+{
+    return report_of(of)->captured->site_curve != NULL;
+}
+
 static bool has_sites(const void *of)
 {
     return report_of(of)->captured->sites != NULL;
@@ -137,6 +143,7 @@ static const struct tp_html_section one_sections[] = {
      .print = print_live,
      .write = write_memory,
      .there = has_events},
+    TP_SITE_CURVE_SECTION(has_site_curve),
     {.id = "sites",
      .title = "Live memory by allocation site",
      .view = "Live memory by allocation site, as areas in proportion",
@@ -178,6 +185,9 @@ static int one_data(const void *of, FILE *out, struct tp_err *err)
     cJSON *page = tp_json_object(&j, run, "page");
     device = curves_data(&j, page, r->info, tp_program_facts(r->trace->program));
     device = device ? device->child : NULL;
+    if (device)
+        tp_site_curve_data(&j, device, tp_program_facts(r->trace->program), r->captured->site_curve,
+                           TP_SITE_POINTS);
     for (uint32_t d = 0; rc == TP_OK && device; d++, device = device->next)
         rc = tp_recorded_data(&j, device, r->trace, r->captured, d, TP_CURVE_POINTS, err);
     if (rc == TP_OK)

@@ -374,11 +374,7 @@ static const struct tp_html_section sections[] = {
      .title = "Memory over time",
      .view = "Memory over time: requested, and reserved by each strategy",
      .write = write_memory},
-    {.id = "site-curve",
-     .title = "Live memory by allocation site over time",
-     .view = "Live memory over time as stacked areas: the largest allocation sites, all other "
-             "blocks and the initial heap",
-     .there = has_site_curve},
+    TP_SITE_CURVE_SECTION(has_site_curve),
     {.id = "heap",
      .title = "Heap map",
      .view = "Heap of a strategy at a moment: one range per row, with live and free blocks",

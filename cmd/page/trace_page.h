@@ -31,6 +31,18 @@ void tp_curve_data(struct tp_json *j, cJSON *in, const char *name,
 int tp_recorded_data(struct tp_json *j, cJSON *in, const struct tp_trace *t,
                      const struct tp_captured *c, uint32_t device, size_t most, struct tp_err *err);
 
+/* The row of the section of live memory by site over time. */
+#define TP_SITE_CURVE_SECTION(is_there)                                                            \
+    {                                                                                              \
+        .id = "site-curve", .title = "Live memory by allocation site over time",                   \
+        .view = "Live memory over time as stacked areas: the largest allocation sites, all other " \
+                "blocks and the initial heap",                                                     \
+        .there = is_there                                                                          \
+    }
+
+/* Points of that on a page are at most so many: areas are no wider than some thousand pixels. */
+enum { TP_SITE_POINTS = 2000 };
+
 /* Adds the object `site_curve`, of about `most` points at most; none where `c` is NULL:
  *
  *     events, ns   as of a curve

@@ -326,15 +326,19 @@ int tp_site_curve_of(const struct tp_trace *t, const struct tp_sites *sites,
 }
 
 void tp_site_curve_find(struct tp_captured *c, const struct tp_trace *t,
-                        const struct tp_result *results, size_t count,
-                        int (*stop)(struct tp_err *err))
+                        const struct tp_curve *points, int (*stop)(struct tp_err *err))
 {
-    const struct tp_curve *points = NULL;
     struct tp_err ignored = {0};
-    for (size_t i = 0; !points && i < count; i++) {
-        const struct tp_device_run *d = &results[i].run->devices[0];
-        points = d->curve.count && !d->failed_allocations ? &d->curve : NULL;
-    }
     if (c->sites && c->sites->by == TP_BY_PLACE)
         (void)tp_site_curve_of(t, c->sites, points, stop, &c->site_curve, &ignored);
+}
+
+const struct tp_curve *tp_requested_curve(const struct tp_result *results, size_t count)
+{
+    const struct tp_curve *found = NULL;
+    for (size_t i = 0; !found && i < count; i++) {
+        const struct tp_device_run *d = &results[i].run->devices[0];
+        found = d->curve.count && !d->failed_allocations ? &d->curve : NULL;
+    }
+    return found;
 }

@@ -40,13 +40,14 @@ int tp_site_curve_of(const struct tp_trace *t, const struct tp_sites *sites,
                      struct tp_site_curve **out, struct tp_err *err);
 
 struct tp_captured;
-
 struct tp_result;
 
-/* Finds c->site_curve where c->sites are by place, with the points of one of the results of the
- * trace. What cannot be read gives none, which is no error. */
+/* Finds c->site_curve where c->sites are by place. What cannot be read gives none, which is no
+ * error. */
 void tp_site_curve_find(struct tp_captured *c, const struct tp_trace *t,
-                        const struct tp_result *results, size_t count,
-                        int (*stop)(struct tp_err *err));
+                        const struct tp_curve *points, int (*stop)(struct tp_err *err));
+
+/* The curve of the first result of a trace that served all requests; NULL: none did. */
+const struct tp_curve *tp_requested_curve(const struct tp_result *results, size_t count);
 
 #endif

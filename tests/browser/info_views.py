@@ -52,7 +52,19 @@ def look_at_memory(page, found):
         hover_and_zoom(page, found)
 
 
+# Points of live memory by site at which its series do not add up to what is requested at that event.
+ADDED_UP = """page.data.page.runs.flatMap(({ page: { devices: [{ program, site_curve }] } }) => {
+    const { events, requested } = page.curve(program), lists = site_curve.bytes.map(page.values);
+    const right = new Set(events.map((event, i) => `${event} ${requested[i]}`));
+    return page.values(site_curve.events).map((event, i) => `${event} ${lists.reduce((sum, list) => sum + list[i], 0)}`)
+        .filter(point => !right.has(point));
+})"""
+
+
 def look_at_trace(page, document, found):
     if has(page, "section.memory"):
         look_at_memory(page, found)
+    if has(page, "section.site-curve"):
+        wrong = page.value(ADDED_UP)
+        found.expect(not wrong, "live memory by site does not add up at", wrong[:5])
     look_at_bars(page, found)

@@ -1,5 +1,6 @@
 /* tapool strategies: lists the strategies, where they run and what they resemble; with a name,
- * shows the options of one. */
+ * shows the options of one. With --json both are the document tapool.strategies/2
+ * (cmd/jobs/strategies.schema.json). */
 #include "cmd/cli/commands.h"
 #include "cmd/jobs/catalog.h"
 #include "cmd/jobs/child.h"
@@ -7,6 +8,7 @@
 #include "cmd/jobs/gpus.h"
 #include "cmd/jobs/libraries.h"
 #include "cmd/jobs/spec.h"
+#include "cmd/ui/json_out.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
@@ -85,7 +87,7 @@ enum { NAME = 2, SUMMARY = 19, RUNS = 37, GAP = 2, DEFAULT = 24, HELP = 34, WHY 
 
 struct strategies_opts {
     uint32_t color;
-    bool conformance;
+    bool conformance, json;
 };
 
 static const char *const group_names[] = {[TP_GROUP_STRATEGY] = "strategies of tapool",
@@ -111,17 +113,104 @@ static void runs_on(const struct tp_strategy *s, const struct tp_gpu *gpu, char 
         snprintf(out, size, "-");
 }
 
-/* Writes "not here: libcuda.so.1 was not found", or "" if the strategy can run here. */
+/* Writes why the strategy cannot run here, "libcuda.so.1 was not found", or "". */
 static void not_here(const struct tp_strategy *s, const struct tp_gpu *gpu, char *out, size_t size)
 {
     out[0] = '\0';
     if (!needs_gpu(s) || tp_gpu_has_pools(gpu))
         return;
-    snprintf(out, size, "not here: %s%s", gpu->cuda ? "no memory pools: " : "",
+    snprintf(out, size, "%s%s", gpu->cuda ? "no memory pools: " : "",
              gpu->cuda ? tp_gpu_info(gpu)->devices[0].no_pools : tp_gpu_why(gpu));
 }
 
-/* The start of the last column, after the longest list of sources. */
+/* What the list says of a strategy, or of a library of this machine. */
+struct listed {
+    const struct tp_strategy *strategy;
+    const struct tp_loaded_plugin *plugin; /* NULL: it is none */
+    char name[TP_LABEL_MAX];               /* as for -s */
+    char library[TP_RUN_LIBRARY];          /* what serves the calls: "glibc 2.36"; "": no library */
+    char file[TP_LIBRARY_PATH];            /* of a library that is found; "" */
+    char where[64], why[WHY];
+};
+
+typedef void listed_fn(void *ctx, const struct listed *l);
+
+/* `spec` is NULL for a strategy that is named without options. */
+static void list_one(const struct tp_strategy *s, const struct tp_strategy_spec *spec,
+                     const struct tp_gpu *gpu, listed_fn *fn, void *ctx)
+{
+    struct listed l = {.strategy = s, .plugin = spec ? spec->plugin : NULL};
+    bool preloaded = (s->caps & TP_CAP_PRELOAD) != 0;
+    if (spec && spec->preload)
+        snprintf(l.name, sizeof l.name, "%s", spec->label);
+    else
+        snprintf(l.name, sizeof l.name, "%s%s", s->name, preloaded ? ":PATH" : "");
+    if (!preloaded)
+        tp_strategy_library(s, l.library, sizeof l.library);
+    runs_on(s, gpu, l.where, sizeof l.where);
+    not_here(s, gpu, l.why, sizeof l.why);
+    fn(ctx, &l);
+}
+
+/* Lists a library of this machine, or why it cannot be replayed. TP_ESTOP: interrupted. */
+static int list_library(const struct tp_strategy *s, const char *name, listed_fn *fn, void *ctx)
+{
+    struct listed l = {.strategy = s, .where = "host"};
+    struct tp_strategy_spec spec;
+    struct tp_err err = {0};
+    snprintf(l.name, sizeof l.name, "%s:%s", s->name, name);
+    if (tp_strategy_spec_parse(&spec, l.name, &err) || tp_library_find(name, l.file, &err))
+        return TP_OK;
+    int status = tp_child_library(&spec, tp_stop_flag(), l.library, sizeof l.library, &err);
+    tp_strategy_spec_release(&spec);
+    if (status == TP_ESTOP)
+        return status;
+    if (status) {
+        snprintf(l.where, sizeof l.where, "-");
+        snprintf(l.why, sizeof l.why, "%s", err.text);
+    }
+    fn(ctx, &l);
+    return TP_OK;
+}
+
+/* Lists all in the order of their groups. A library that does not answer would outlive a tapool
+ * that just ends, so signals are noted and end what is asked. */
+static int list_all(const struct tp_gpu *gpu, listed_fn *fn, void *ctx, struct tp_err *err)
+{
+    struct tp_stop stop; /* never restored, because the process ends after this */
+    const struct tp_library *here[TP_LIBRARIES_MAX];
+    size_t count = tp_libraries_here(here);
+    int status = TP_OK;
+    tp_stop_catch(&stop, true);
+    for (size_t group = 0; group < sizeof group_names / sizeof *group_names; group++)
+        for (size_t i = 0; tp_strategies[i]; i++) {
+            const struct tp_strategy *s = tp_strategies[i];
+            if (s->group != group)
+                continue;
+            list_one(s, NULL, gpu, fn, ctx);
+            for (size_t n = 0; s->caps & TP_CAP_PRELOAD && n < count && !status; n++)
+                status = list_library(s, here[n]->name, fn, ctx);
+        }
+    return status ? tp_fail(err, TP_ESTOP, "interrupted") : TP_OK;
+}
+
+/* ---- the list on a screen ---- */
+
+/* Writes what the strategy is; for a malloc, the library that answers, and for one that was found
+ * its version. */
+static void summary_of(const struct listed *l, char *out, size_t size)
+{
+    const char *version = l->file[0] ? tp_library_version(l->library) : l->library;
+    const char *none = l->file[0] ? "-" : l->strategy->summary;
+    snprintf(out, size, "%s", *version ? version : none);
+}
+
+struct strategies_list {
+    struct tp_page *page;
+    const char *group; /* of the line above; NULL: there is none */
+    int resembles;     /* the last column, after the longest list of sources */
+};
+
 static int resembles_column(const struct tp_gpu *gpu)
 {
     int widest = 0;
@@ -133,77 +222,32 @@ static int resembles_column(const struct tp_gpu *gpu)
     return RUNS + widest + GAP;
 }
 
-/* Writes the summary. For a malloc it is the name of the library that answers in this process. */
-static void summary_of(const struct tp_strategy *s, char *out, size_t size)
+static void print_group(struct strategies_list *s, const char *name)
 {
-    if (s->caps & TP_CAP_PRELOAD || !tp_strategy_library(s, out, size))
-        snprintf(out, size, "%s", s->summary);
-}
-
-/* Prints a library of this machine, or why it cannot be replayed. TP_ESTOP: interrupted. */
-static int print_library(struct tp_page *page, const struct tp_strategy *s, const char *name,
-                         int resembles)
-{
-    char text[64], library[TP_RUN_LIBRARY] = "", path[TP_LIBRARY_PATH];
-    struct tp_strategy_spec spec;
-    struct tp_err err = {0};
-    snprintf(text, sizeof text, "%s:%s", s->name, name);
-    if (tp_strategy_spec_parse(&spec, text, &err) || tp_library_find(name, path, &err))
-        return TP_OK;
-    int status = tp_child_library(&spec, tp_stop_flag(), library, sizeof library, &err);
-    tp_strategy_spec_release(&spec);
-    if (status == TP_ESTOP)
-        return status;
-    const char *file = strrchr(path, '/');
-    const char *version = tp_library_version(library);
-    tp_page_at(page, NAME, "%s", text);
-    tp_page_at(page, SUMMARY, "%s", *version ? version : "-");
-    tp_page_row(page, RUNS, status ? "-" : "host", resembles, "%s%s", status ? "not here: " : "",
-                status ? err.text : file + 1);
-    return TP_OK;
-}
-
-static int print_libraries(struct tp_page *page, const struct tp_strategy *s, int resembles)
-{
-    int status = TP_OK;
-    const struct tp_library *here[TP_LIBRARIES_MAX];
-    size_t count = tp_libraries_here(here);
-    tp_page_at(page, NAME, "%s:PATH", s->name);
-    tp_page_at(page, SUMMARY, "%s", s->summary);
-    tp_page_row(page, RUNS, "host", resembles, "%s", s->resembles);
-    for (size_t i = 0; !status && i < count; i++)
-        status = print_library(page, s, here[i]->name, resembles);
-    return status;
-}
-
-static int print_group(struct tp_page *page, enum tp_group group, const struct tp_gpu *gpu)
-{
-    int status = TP_OK;
-    bool heads = group == TP_GROUP_STRATEGY;
-    int resembles = resembles_column(gpu);
-    tp_page_at(page, 0, "%s", group_names[group]);
-    if (heads)
-        tp_page_at(page, RUNS, "runs here");
-    if (heads)
-        tp_page_at(page, resembles, "resembles");
-    tp_page_line(page);
-    for (size_t i = 0; !status && tp_strategies[i]; i++) {
-        const struct tp_strategy *s = tp_strategies[i];
-        char where[64], summary[64], why[WHY];
-        if (s->group != group)
-            continue;
-        if (s->caps & TP_CAP_PRELOAD) {
-            status = print_libraries(page, s, resembles);
-            continue;
-        }
-        runs_on(s, gpu, where, sizeof where);
-        not_here(s, gpu, why, sizeof why);
-        summary_of(s, summary, sizeof summary);
-        tp_page_at(page, NAME, "%s", s->name);
-        tp_page_at(page, SUMMARY, "%s", summary);
-        tp_page_row(page, RUNS, where, resembles, "%s", why[0] ? why : s->resembles);
+    tp_page_at(s->page, 0, "%s", name);
+    if (!s->group) {
+        tp_page_at(s->page, RUNS, "runs here");
+        tp_page_at(s->page, s->resembles, "resembles");
     }
-    return status;
+    tp_page_line(s->page);
+    s->group = name;
+}
+
+static void print_listed(void *ctx, const struct listed *l)
+{
+    struct strategies_list *s = ctx;
+    const char *group = group_names[l->strategy->group];
+    const char *file = strrchr(l->file, '/'), *text = l->strategy->resembles;
+    char summary[64];
+    if (s->group != group)
+        print_group(s, group);
+    summary_of(l, summary, sizeof summary);
+    if (file)
+        text = file + 1;
+    tp_page_at(s->page, NAME, "%s", l->name);
+    tp_page_at(s->page, SUMMARY, "%s", summary);
+    tp_page_row(s->page, RUNS, l->where, s->resembles, "%s%s", l->why[0] ? "not here: " : "",
+                l->why[0] ? l->why : text);
 }
 
 /* Prints what to do to make a GPU usable; nothing if one is usable. */
@@ -220,34 +264,31 @@ static void print_how(struct tp_page *page, const struct tp_gpu *gpu)
     tp_page_line(page);
 }
 
-static void print_own(struct tp_page *page, const struct tp_gpu *gpu)
+static void print_plugins(struct strategies_list *s, const struct tp_gpu *gpu)
 {
     static const struct tp_strategy any = {.caps = 0};
     char where[64];
     runs_on(&any, gpu, where, sizeof where);
-    tp_page_at(page, 0, "plug-ins");
-    tp_page_line(page);
-    tp_page_at(page, NAME, TP_PLUGIN_WORD ":PATH");
-    tp_page_at(page, SUMMARY, "a shared library");
-    tp_page_row(page, RUNS, where, resembles_column(gpu), "tapool help plugin");
+    print_group(s, "plug-ins");
+    tp_page_at(s->page, NAME, TP_PLUGIN_WORD ":PATH");
+    tp_page_at(s->page, SUMMARY, "a shared library");
+    tp_page_row(s->page, RUNS, where, s->resembles, "tapool help plugin");
 }
 
-/* Prints the list. A library that does not answer would outlive a tapool that just ends, so signals
- * are noted and end what is asked. */
 static int print_all(struct tp_page *page, const struct tp_gpu *gpu, struct tp_err *err)
 {
-    static const enum tp_group groups[] = {TP_GROUP_STRATEGY, TP_GROUP_REAL, TP_GROUP_YARDSTICK};
-    struct tp_stop stop; /* never restored, because the process ends after this */
-    tp_stop_catch(&stop, true);
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if (print_group(page, groups[i], gpu))
-            return tp_fail(err, TP_ESTOP, "interrupted");
-    print_own(page, gpu);
+    struct strategies_list list = {page, NULL, resembles_column(gpu)};
+    int status = list_all(gpu, print_listed, &list, err);
+    if (status)
+        return status;
+    print_plugins(&list, gpu);
     tp_page_line(page);
     print_how(page, gpu);
     tp_page_put(page, 0, "Options and defaults: tapool strategies arena");
     return TP_OK;
 }
+
+/* ---- one strategy on a screen ---- */
 
 /* Prints an option. A help text of several lines explains the choices itself, so they are not
  * listed again. */
@@ -270,19 +311,20 @@ static void print_plugin(struct tp_page *page, const struct tp_loaded_plugin *p)
                 p->version[0] ? ", version " : "", p->version);
 }
 
-static void print_one(struct tp_page *page, const struct tp_strategy *s,
-                      const struct tp_loaded_plugin *plugin, const struct tp_gpu *gpu)
+static void print_one(void *ctx, const struct listed *l)
 {
-    char where[64], summary[64], why[WHY];
-    runs_on(s, gpu, where, sizeof where);
-    not_here(s, gpu, why, sizeof why);
-    summary_of(s, summary, sizeof summary);
+    struct tp_page *page = ctx;
+    const struct tp_strategy *s = l->strategy;
+    const struct tp_loaded_plugin *plugin = l->plugin;
+    char summary[64];
+    summary_of(l, summary, sizeof summary);
     tp_page_put(page, 0, "%s: %s", s->name, summary);
     if (plugin)
         print_plugin(page, plugin);
     if (s->resembles[0])
         tp_page_row(page, NAME, "resembles", DEFAULT, "%s", s->resembles);
-    tp_page_row(page, NAME, "runs here on", DEFAULT, "%s", why[0] ? why : where);
+    tp_page_row(page, NAME, "runs here on", DEFAULT, "%s%s", l->why[0] ? "not here: " : "",
+                l->why[0] ? l->why : l->where);
     tp_page_line(page);
     if (!s->options) {
         tp_page_put(page, 0, "It has no options.");
@@ -328,8 +370,69 @@ static int check_conformance(const char *name, FILE *out, struct tp_err *err)
     return status;
 }
 
-/* Prints the page of a strategy that is named as for -s; a name alone needs no options. */
-static int show_one(const char *name, struct tp_page *page, const struct tp_gpu *gpu,
+/* ---- JSON ---- */
+
+struct strategies_json {
+    struct tp_json json;
+    cJSON *strategies;
+};
+
+static void write_option(struct tp_json *j, cJSON *in, const struct tp_opt *row)
+{
+    static const char *const types[] = {
+        [TP_OPT_FLAG] = "flag",   [TP_OPT_UINT] = "uint",         [TP_OPT_SIZE] = "size",
+        [TP_OPT_REAL] = "real",   [TP_OPT_DURATION] = "duration", [TP_OPT_CHOICE] = "choice",
+        [TP_OPT_SHARE] = "share", [TP_OPT_SET] = "set",           [TP_OPT_TEXT] = "text",
+        [TP_OPT_LIST] = "list"};
+    bool ranged = row->type <= TP_OPT_DURATION && row->type != TP_OPT_FLAG;
+    cJSON *o = tp_json_item(j, in);
+    tp_json_text(j, o, "name", row->name);
+    tp_json_text(j, o, "type", types[row->type]);
+    tp_json_text(j, o, "default", row->def);
+    tp_json_uint(j, o, "min", ranged ? row->min : TP_NONE);
+    tp_json_uint(j, o, "max", ranged && row->max ? row->max : TP_NONE);
+    cJSON *choices = tp_json_array(j, o, "choices");
+    for (size_t i = 0; row->choices && row->choices[i]; i++)
+        tp_json_push(j, choices, cJSON_CreateString(row->choices[i]));
+    tp_json_text(j, o, "help", row->help);
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] ? text : NULL;
+}
+
+static void write_listed(void *ctx, const struct listed *l)
+{
+    static const char *const groups[] = {[TP_GROUP_STRATEGY] = "strategy",
+                                         [TP_GROUP_REAL] = "real",
+                                         [TP_GROUP_YARDSTICK] = "reference"};
+    struct strategies_json *t = ctx;
+    struct tp_json *j = &t->json;
+    const struct tp_strategy *s = l->strategy;
+    cJSON *o = tp_json_item(j, t->strategies);
+    tp_json_text(j, o, "name", l->name);
+    tp_json_text(j, o, "kind", l->plugin ? "plugin" : groups[s->group]);
+    tp_json_text(j, o, "summary", s->summary);
+    tp_json_text(j, o, "resembles", text_or_null(s->resembles));
+    tp_json_text(j, o, "to_use", text_or_null(s->to_use));
+    cJSON *sources = tp_json_array(j, o, "runs_on");
+    char where[sizeof l->where], *rest = NULL;
+    snprintf(where, sizeof where, "%s", l->why[0] ? "" : l->where);
+    for (char *w = strtok_r(where, " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+        tp_json_push(j, sources, cJSON_CreateString(w));
+    tp_json_text(j, o, "not_here", text_or_null(l->why));
+    tp_json_text(j, o, "library", text_or_null(l->library));
+    tp_json_text(j, o, "file", l->plugin ? l->plugin->path : text_or_null(l->file));
+    cJSON *options = tp_json_array(j, o, "options");
+    for (const struct tp_opt *row = s->options; row && row->name; row++)
+        write_option(j, options, row);
+}
+
+/* ---- the command ---- */
+
+/* Shows a strategy that is named as for -s; a name without options needs no values. */
+static int show_one(const char *name, const struct tp_gpu *gpu, listed_fn *fn, void *ctx,
                     struct tp_err *err)
 {
     struct tp_strategy_spec spec;
@@ -340,10 +443,25 @@ static int show_one(const char *name, struct tp_page *page, const struct tp_gpu 
         status = tp_strategy_spec_parse(&spec, name, err);
     if (status)
         return status;
-    print_one(page, s ? s : spec.strategy, s ? NULL : spec.plugin, gpu);
+    list_one(s ? s : spec.strategy, s ? NULL : &spec, gpu, fn, ctx);
     if (!s)
         tp_strategy_spec_release(&spec);
     return TP_OK;
+}
+
+static int write_tree(const char *name, const struct tp_gpu *gpu, FILE *out, struct tp_err *err)
+{
+    struct strategies_json t = {.json = {false}};
+    cJSON *root = tp_json_object(&t.json, NULL, NULL);
+    tp_json_text(&t.json, root, "schema", "tapool.strategies/2");
+    tp_json_tool(&t.json, root);
+    t.strategies = tp_json_array(&t.json, root, "strategies");
+    int status =
+        name ? show_one(name, gpu, write_listed, &t, err) : list_all(gpu, write_listed, &t, err);
+    if (status == TP_OK)
+        return tp_json_print(&t.json, root, out, err);
+    cJSON_Delete(root);
+    return status;
 }
 
 static int run_strategies(const struct tp_args *args, FILE *out, struct tp_err *err)
@@ -361,8 +479,10 @@ static int run_strategies(const struct tp_args *args, FILE *out, struct tp_err *
     if (o->conformance)
         return check_conformance(args->words[0], out, err);
     tp_gpu_open(&gpu);
-    if (args->count)
-        status = show_one(args->words[0], &page, &gpu, err);
+    if (o->json)
+        status = write_tree(args->count ? args->words[0] : NULL, &gpu, out, err);
+    else if (args->count)
+        status = show_one(args->words[0], &gpu, print_one, &page, err);
     else
         status = print_all(&page, &gpu, err);
     tp_gpu_close(&gpu);
@@ -374,12 +494,14 @@ static const struct tp_opt rows[] = {
                 .help = "test NAME on every memory source; exit with 4 if a check fails\n"
                         "Random operations are checked against a model. NAME "
                         "takes options as in -s."),
+    TP_FLAG_ROW(struct strategies_opts, json, .excludes = "conformance", .help = "print JSON",
+                TP_FIRST(OUTPUT)),
     TP_COLOR_ROW(offsetof(struct strategies_opts, color)),
     {.name = NULL}};
 
 const struct tp_command tp_command_strategies = {
     .name = "strategies",
-    .usage = "strategies [NAME | --conformance NAME[:OPTS]]",
+    .usage = "strategies [NAME] [--json] | strategies --conformance NAME[:OPTS]",
     .summary = "list the strategies and where they run; with NAME, show its options",
     .about = "",
     .opts_size = sizeof(struct strategies_opts),

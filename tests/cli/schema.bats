@@ -12,6 +12,7 @@ WHY=$TAPOOL_ROOT/cmd/pytorch/why/why.schema.json
 RANKS=$TAPOOL_ROOT/cmd/pytorch/why/ranks.schema.json
 VERIFY=$TAPOOL_ROOT/cmd/pytorch/verify/verify.schema.json
 PREDICT=$TAPOOL_ROOT/cmd/predict/predict.schema.json
+STRATEGIES=$TAPOOL_ROOT/cmd/jobs/strategies.schema.json
 
 # replayed NAME ARGS...: the result in NAME.json; `schema valid` looks at many of them at once.
 replayed() {
@@ -48,12 +49,14 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     schema shape "$RANKS"
     schema shape "$VERIFY"
     schema shape "$PREDICT"
+    schema shape "$STRATEGIES"
     schema shared "$RESULT" "$INFO"
     schema shared "$RESULT" "$PAIR"
     schema shared "$INFO" "$WHY"
     schema shared "$INFO" "$RANKS"
     schema shared "$INFO" "$VERIFY"
     schema shared "$INFO" "$PREDICT"
+    schema shared "$INFO" "$STRATEGIES"
     schema shared "$PAIR" "$RANKS"
 }
 
@@ -331,6 +334,34 @@ END
     refused 2 'json and --rules exclude each other' "$TAPOOL" verify --rules --json
     schema valid "$VERIFY" ./*.json
     schema covered "$VERIFY" ./*.json
+}
+
+@test "what strategies writes follows its schema, and holds every member of it" {
+    local name
+    "${CC:-cc}" -shared -fPIC -I "$(dirname "$TAPOOL")/include" \
+        "$TAPOOL_ROOT/scripts/plugin-example/buddy.c" -o buddy.so
+    for name in '' arena cudaMallocAsync plugin:./buddy.so; do
+        ok env TAPOOL_CUDA_DRIVER=/nonexistent "$TAPOOL" strategies ${name:+"$name"} --json
+        cp "$out" "one-$(basename "${name:-all}").json"
+    done
+    python3 - <<'END'
+import json
+def load(name):
+    return json.load(open("one-%s.json" % name))["strategies"]
+listed = {s["name"]: s for s in load("all")}
+assert listed["arena"] == load("arena")[0], load("arena")
+assert listed["system"]["library"] and listed["system"]["runs_on"] == ["host"], listed["system"]
+assert "lib:PATH" in listed and listed["direct"]["kind"] == "reference" and not listed["direct"]["options"]
+assert listed["cudaMallocAsync"]["not_here"] == "/nonexistent was not found" and not listed["cudaMallocAsync"]["runs_on"]
+assert load("buddy.so")[0]["file"] == "./buddy.so" and load("buddy.so")[0]["kind"] == "plugin"
+options = {o["name"]: o for o in listed["arena"]["options"]}
+assert options["first_range"]["type"] == "size" and options["first_range"]["default"] == "64KiB"
+assert options["classes"]["choices"] == ["fine", "coarse6", "coarse12"] and options["classes"]["min"] is None
+END
+    refused 2 'json and --conformance exclude each other' "$TAPOOL" strategies --conformance arena --json
+    refused 2 "unknown strategy 'aerna'" "$TAPOOL" strategies aerna --json
+    schema valid "$STRATEGIES" ./one-*.json
+    schema covered "$STRATEGIES" ./one-*.json
 }
 
 @test "what why and info write of several snapshots follows its schema" {

@@ -153,7 +153,7 @@ static const char oom_text[] =
     "  demand          Requested bytes leave no room; no strategy can help.\n"
     "  fragmentation   Enough was free, but rounded up, cached for other sizes, or\n"
     "                  not contiguous; another strategy may serve the request.\n"
-    "  strategy          The strategy refused by a rule of its own; the device was not\n"
+    "  strategy        The strategy refused by a rule of its own; the device was not\n"
     "                  full.\n"
     "\n"
     "  min capacity    smallest device without OOM. A strategy returns free memory\n"
@@ -197,10 +197,10 @@ static void print_pick(const struct tp_topic_section *section, FILE *out)
     }
     tp_page_line(&page);
     tp_page_put(&page, 0,
-                "The Pick's reason is the figure of the last step that removed a strategy, and the "
-                "best of those it removed. If no step from %d on removed one, the strategies do "
-                "not differ in what matters here. The other lines name strategies for other goals. "
-                "compare picks by the same rule.",
+                "The Pick line gives the figure of the last step that removed a strategy, and the "
+                "best strategy that it removed. If no step from %d on removes one, there is no "
+                "relevant difference. Further lines name the smallest and the fastest strategy. "
+                "compare picks by the same rules.",
                 TP_PICK_DECIDING);
 }
 

@@ -7,11 +7,10 @@
 #include <math.h>
 
 const char tp_pick_host_rule[] =
-    "the Pick is within 5% of the best in memory (total resident; peak reserved where no real "
-    "allocator is in the table) and in time: no other is 5% faster beyond doubt (of several "
-    "threads: wall time). Where none is both, the smallest and the fastest are named. --goal "
-    "memory "
-    "or --goal time picks for one of them";
+    "pick a strategy within 5% of the smallest (total resident; peak reserved if no real allocator "
+    "is in the table) that no other is 5% faster than, with 95% CIs that do not overlap (several "
+    "threads: wall time). If none is both, name the smallest and the fastest. --goal memory or "
+    "--goal time picks for one of the two";
 
 static double ns_of(const struct tp_pick_field *f, size_t i)
 {

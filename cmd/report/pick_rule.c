@@ -133,35 +133,33 @@ static const struct step {
 } steps[STEPS] = {
     [SERVING] =
         {not_serving, false, NULL,
-         "excluded: strategies with failed allocations, references (direct, recorded), and those "
+         "leave out strategies with failed allocations, references (direct, recorded) and those "
          "that do not report their memory"},
-    [SAFE] =
-        {unsafe, true, NULL,
-         "so are those that reuse memory on which another stream may still work (unsafe-reuse), "
-         "unless all here do"},
-    [PACKED] =
-        {aged, true, NULL,
-         "so are those that began with the recorded heap (torch), beside others that began packed"},
+    [SAFE] = {unsafe, true, NULL,
+              "leave out strategies that reuse memory on which another stream may still work "
+              "(unsafe-reuse), unless all do"},
+    [PACKED] = {aged, true, NULL,
+                "leave out strategies that began with the recorded heap (torch) if others began "
+                "compacted"},
     [SINGLE] =
         {region, true, NULL,
-         "so are regions (bump) where the trace frees objects one by one, unless nobody else "
+         "leave out regions (bump) if the trace frees single objects, unless no other strategy "
          "is left"},
     [TELLING] = {too_small, false, NULL,
-                 "where the warning small-trace is about one of the rest, nothing is picked"},
+                 "pick none if the warning small-trace applies to one of the rest"},
     [SMALL] =
         {large, false, tp_pick_need,
-         "those within 5% of the lowest min capacity stay (where that is not known of all, of the "
-         "least peak); one that held over twice what another of these did is out"},
+         "keep those within 5% of the lowest min capacity (if not known for all: of the lowest "
+         "peak reserved) whose peak reserved is at most twice the lowest of these"},
     [FEW_CALLS] =
         {calling, false, calls_of,
-         "where no call to the source is in the times (virtual), those with the fewest "
-         "stay: a difference counts from 5% and from one in 1,000 of the program's own "
-         "calls on. Where the trace is one period of a loop (about as much is live at its "
-         "end as before it), the warm calls count, not the first's"},
+         "on a virtual GPU, keep those with the fewest driver calls: a difference counts if it is "
+         "5% or more, and 1 in 1,000 operations of the trace. If the trace is one period of a loop "
+         "(as much is live at the end as at the start), warm driver calls count"},
     [FAST] = {slow, false, time_of,
-              "where times are real, those stay that nobody is faster than by 5% and beyond doubt: "
-              "the intervals do not meet; in compare, a test shows it"},
-    [LOW_PEAK] = {holding, false, peak_of, "those within 5% of the least peak stay"},
+              "on a real GPU, keep those that no other is 5% faster than, with 95% CIs that do not "
+              "overlap; in compare: by its test"},
+    [LOW_PEAK] = {holding, false, peak_of, "keep those within 5% of the lowest peak reserved"},
 };
 
 const char *tp_pick_rule(size_t n)
@@ -327,7 +325,7 @@ static void say_only(const struct tp_pick_field *f, size_t left, char *text)
         const char *verb, *rest;
     } lacks[] = {{SERVING, "report", " memory"},
                  {SAFE, "respect", " streams"},
-                 {PACKED, "begin", " packed"},
+                 {PACKED, "begin", " compacted"},
                  {SINGLE, "reuse", " single freed blocks"}};
     enum { LACKS = sizeof lacks / sizeof *lacks };
     const char *s = left == 1 ? "s" : "";

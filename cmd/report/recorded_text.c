@@ -15,8 +15,8 @@ void tp_fidelity_reason(const struct tp_fidelity *f, struct tp_str *out)
     else
         tp_str_add(
             out,
-            "where new segments lie is the driver's choice, and of equal free blocks PyTorch "
-            "takes the lowest address; from the recorded ones all %s addresses follow",
+            "the driver chooses the address of a new segment, and PyTorch takes the lowest of "
+            "equal free blocks; given the recorded segments, all %s addresses agree",
             tp_count(f->addresses).s);
 }
 
@@ -55,6 +55,6 @@ void tp_retries_text(const struct tp_captured_retries *r, const char *settings, 
                tp_plural(r->count, "time").s, tp_count(r->first_event).s,
                all ? "the whole cache" : "cached memory");
     if (r->least)
-        tp_str_add(&s, "; the program could have at least %s and less than %s",
+        tp_str_add(&s, "; memory of the program: at least %s, less than %s",
                    tp_bytes(r->least, exact).s, tp_bytes(r->below, exact).s);
 }

@@ -1,4 +1,5 @@
-/* The screen of one result: memory as a sum at peak demand, speed, and latencies by kind of call.
+/* The screen of one result: memory as a sum at the trace peak, speed, and latencies by kind of
+ * call.
  */
 #include "alloc/packing/offline.h"
 #include "cmd/report/report.h"
@@ -11,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NUMBER_END = 15, TEXT = 20, NOTE = 46, SPEED_NOTE = 50, LABEL = 16 };
+enum { NUMBER_END = 15, TEXT = 20, NOTE = 46, SPEED_NOTE = 52, LABEL = 16 };
 
 /* ---- memory ---- */
 
@@ -40,17 +41,16 @@ static void note_idle(const struct tp_result *r, const struct tp_device_run *d, 
     struct tp_str s = tp_str_in(note, size);
     if (at->pieces == TP_NONE) {
         if (!r->spec->plugin) /* one without a walk says nothing of its pieces */
-            tp_str_add(&s, "by the allocator's own statistics");
+            tp_str_add(&s, "from the allocator's own statistics");
         return;
     }
     if (at->pieces)
         tp_str_add(&s, "%s, largest %s", tp_plural(at->pieces, "block").s,
                    tp_bytes(at->largest, exact).s);
     if (at->dead)
-        tp_str_item(&s, "; ", "%s of it dead until a reset", tp_bytes(at->dead, exact).s);
+        tp_str_item(&s, "; ", "%s unusable until a reset", tp_bytes(at->dead, exact).s);
     if (at->page_rest && at->page_rest != TP_NONE)
-        tp_str_item(&s, "; ", "%s in pages that its ranges do not fill",
-                    tp_bytes(at->page_rest, exact).s);
+        tp_str_item(&s, "; ", "%s in partly used pages", tp_bytes(at->page_rest, exact).s);
 }
 
 static void note_reserved(const struct tp_device_run *d, bool exact, char *note, size_t size)
@@ -61,18 +61,17 @@ static void note_reserved(const struct tp_device_run *d, bool exact, char *note,
     tp_str_add(&s, "%s of requested", tp_times(times).s);
     bool also_peak = d->at_peak.reserved == d->peak_reserved;
     if (also_peak && d->peak_carved != TP_NONE)
-        tp_str_add(&s, "; at most %s of it was in use", tp_bytes(d->peak_carved, exact).s);
+        tp_str_add(&s, "; at most %s in use", tp_bytes(d->peak_carved, exact).s);
 }
 
 static void print_own_peak(const struct tp_result *r, const struct tp_device_run *d,
                            struct tp_page *page)
 {
     struct tp_range peak = tp_device_reserved(r->run, d);
-    tp_page_at(page, TEXT, "its peak: %s, at event %s", tp_range_text(&peak, page->exact).s,
+    tp_page_at(page, TEXT, "peak reserved: %s, at event %s", tp_range_text(&peak, page->exact).s,
                tp_count(d->peak_reserved_event).s);
     if (d->peak_carved != TP_NONE)
-        tp_page_more(page, TEXT, "; at most %s of it was in use",
-                     tp_bytes(d->peak_carved, page->exact).s);
+        tp_page_more(page, TEXT, "; at most %s in use", tp_bytes(d->peak_carved, page->exact).s);
     tp_page_line(page);
 }
 
@@ -86,7 +85,7 @@ static void print_when(const struct tp_result *r, const struct tp_device_run *d,
     tp_page_put(page, LABEL, "at the trace peak: event %s of %s%s", tp_count(d->at_peak.event).s,
                 tp_count(r->facts->events).s, tp_time_at(r->facts, d->at_peak.time_ns).s);
     if (r->run->resident.threads > 1)
-        tp_page_put(page, TEXT, "by one thread, except %s",
+        tp_page_put(page, TEXT, "replayed by one thread, except %s",
                     r->run->mapped.threads > 1 ? "resident and mapped memory" : "resident memory");
     tp_sites_line(r->captured->sites, LABEL, page);
 }
@@ -127,13 +126,14 @@ static void print_calls(const struct tp_result *r, const struct tp_device_run *d
     bool known = d->reused != TP_NONE && d->allocations;
     if (d->gets == TP_NONE || (!calls && !d->allocations)) /* not known, or nothing was requested */
         return;
-    tp_page_at(page, TEXT, "%s to the %s%s", tp_plural(calls, "call").s, tp_result_callee(r),
-               tp_result_is_device(r) ? " for memory" : "");
+    tp_page_at(page, TEXT, "%s %s call%s%s", tp_count(calls).s, tp_result_callee(r),
+               calls == 1 ? "" : "s", tp_result_is_device(r) ? " for memory" : "");
     if (known)
         tp_page_more(page, TEXT, "; hit rate %s",
                      tp_percent((double)d->reused / (double)d->allocations).s);
     if (d->next_calls != TP_NONE && d->next_calls != calls)
-        tp_page_more(page, TEXT, "; warm: %s", d->next_calls ? tp_count(d->next_calls).s : "none");
+        tp_page_more(page, TEXT, "; warm %s calls: %s", tp_result_callee(r),
+                     tp_count(d->next_calls).s);
     tp_page_line(page);
 }
 
@@ -205,7 +205,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
         print_sum_line(&rounding, page);
     if (at->reserved == TP_NONE) {
         if (tp_run_total_resident(r->run) == TP_NONE)
-            tp_page_put(page, TEXT, "its other memory is not known");
+            tp_page_put(page, TEXT, "free and reserved memory are not known");
         print_resident(r, page);
         return;
     }
@@ -251,22 +251,21 @@ static void print_threads(const struct tp_result *r, struct tp_page *page)
     struct tp_by_threads t = tp_threads_of(r->run);
     if (t.calls_per_second == TP_NONE)
         return;
-    tp_page_at(page, LABEL, "%s ns of wall time", tp_digits(t.wall).s);
-    tp_page_put(page, SPEED_NOTE, "for each call of all threads: %s a second",
-                tp_count(t.calls_per_second).s);
-    tp_page_at(page, LABEL, "%s in each window", tp_duration((uint64_t)t.window).s);
-    tp_page_put(page, SPEED_NOTE, "at whose end all threads meet, untimed");
+    tp_page_at(page, LABEL, "%s ns/op wall time", tp_digits(t.wall).s);
+    tp_page_put(page, SPEED_NOTE, "%s calls/s", tp_count(t.calls_per_second).s);
+    tp_page_at(page, LABEL, "%s per window", tp_duration((uint64_t)t.window).s);
+    tp_page_put(page, SPEED_NOTE, "all threads meet at its end");
     if (t.never_alone) {
         tp_page_put(page, LABEL, TP_NEVER_ALONE_NOTE);
     } else {
-        tp_page_at(page, LABEL, "%s of one thread", tp_times(t.speedup).s);
-        tp_page_put(page, SPEED_NOTE, "by that time%s",
+        tp_page_at(page, LABEL, "%s vs 1 thread", tp_times(t.speedup).s);
+        tp_page_put(page, SPEED_NOTE, "speedup in wall time%s",
                     t.one_lock ? "; one lock around every call" : "");
     }
     tp_page_at(page, LABEL, "%s waited", tp_percent(t.waited).s);
-    tp_page_put(page, SPEED_NOTE, "for another thread's object; not in ns/op");
+    tp_page_put(page, SPEED_NOTE, "for other threads' blocks");
     tp_page_at(page, LABEL, "%s blocked", tp_percent(t.blocked).s);
-    tp_page_put(page, SPEED_NOTE, "calls without a core: in a lock, a page fault");
+    tp_page_put(page, SPEED_NOTE, "in a lock or a page fault");
 }
 
 static void print_speed(const struct tp_result *r, struct tp_page *page)
@@ -281,7 +280,7 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
     }
     tp_page_at(page, LABEL, "%s ns/op", tp_digits(s.ns).s);
     if (t->runs.count > 1) /* a single measurement has no interval */
-        tp_page_at(page, page->column + 1, "[%s, %s]", tp_digits(s.low).s, tp_digits(s.high).s);
+        tp_page_more(page, LABEL, ", 95%% CI [%s, %s]", tp_digits(s.low).s, tp_digits(s.high).s);
     if (r->run->flags & TP_RUN_REPLAYED_ONCE)
         tp_page_at(page, SPEED_NOTE, "%s, longer than %s: cold", tp_plural(t->replays, "replay").s,
                    tp_duration(r->min_time_ns).s);
@@ -290,11 +289,11 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
     tp_page_line(page);
     if (!(r->run->flags & TP_RUN_REPLAYED_ONCE)) {
         tp_page_at(page, LABEL, "%s ns/op cold", tp_digits(s.cold).s);
-        tp_page_put(page, SPEED_NOTE, "the first replay%s",
-                    tp_result_is_device(r) ? ", on a fresh instance" : ", page faults included");
+        tp_page_put(page, SPEED_NOTE,
+                    tp_result_is_device(r) ? "first replay" : "page faults included");
     }
     tp_page_at(page, LABEL, "%s ns/op replay overhead", tp_digits(s.engine).s);
-    tp_page_put(page, SPEED_NOTE, "measured by a %s that does nothing; subtracted",
+    tp_page_put(page, SPEED_NOTE, "subtracted (empty %s)",
                 tp_result_is_foreign(r) ? "malloc" : "strategy");
     print_threads(r, page);
 }
@@ -421,12 +420,12 @@ bool tp_report_warnings(const struct tp_result *results, size_t count, int colum
     return any;
 }
 
-/* " (4 threads: one every 16.66 ns)"; "": one thread replayed. */
+/* " (4 threads: 16.66 ns/op wall time)"; "": one thread replayed. */
 static struct tp_text by_threads(const struct tp_run *run)
 {
     struct tp_by_threads t = tp_threads_of(run);
     return isnan(t.wall) ? tp_text_of("%s", "")
-                         : tp_text_of(" (%s threads: one every %s ns)", tp_count(t.replayed).s,
+                         : tp_text_of(" (%s threads: %s ns/op wall time)", tp_count(t.replayed).s,
                                       tp_digits(t.wall).s);
 }
 

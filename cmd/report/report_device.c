@@ -80,18 +80,17 @@ void tp_device_pool(const struct tp_result *r, const struct tp_device_run *d, st
 
 static void print_calls(const struct tp_driver_counts *c, struct tp_page *page)
 {
-    tp_page_at(page, TEXT, "%s into the driver in one replay: %s, %s",
-               tp_plural(c->calls, "call").s, tp_plural(c->syncs, "synchronisation").s,
-               tp_plural(c->event_waits, "event wait").s);
+    tp_page_at(page, TEXT, "%s in one replay: %s, %s", tp_plural(c->calls, "driver call").s,
+               tp_plural(c->syncs, "synchronisation").s, tp_plural(c->event_waits, "event wait").s);
     if (c->works)
-        tp_page_more(page, TEXT, "; also %s works on the streams", tp_count(c->works).s);
+        tp_page_more(page, TEXT, "; %s kernels queued", tp_count(c->works).s);
     tp_page_line(page);
     if (c->busy_asked_ns)
-        tp_page_put(page, TEXT, "the busiest stream was given %s of work and took %s",
+        tp_page_put(page, TEXT, "busiest stream: %s of work queued, took %s",
                     tp_duration(c->busy_asked_ns).s, tp_duration(c->busy_spent_ns).s);
     if (!c->ns)
         return;
-    tp_page_put(page, TEXT, "%s inside them, as seen from the CPU", tp_duration(c->ns).s);
+    tp_page_put(page, TEXT, "%s in driver calls, as seen from the CPU", tp_duration(c->ns).s);
 }
 
 /* Prints by how much the free memory of cuMemGetInfo sank, beside the bytes that were reserved. The
@@ -100,11 +99,11 @@ static void print_missing(const struct tp_measured *m, struct tp_page *page)
 {
     if (m->missing_at_peak == TP_NONE)
         return;
-    tp_page_at(page, TEXT, "cuMemGetInfo: %s less free when %s were reserved",
+    tp_page_at(page, TEXT, "cuMemGetInfo: %s less free at %s reserved",
                tp_bytes(m->missing_at_peak, page->exact).s,
                tp_bytes(m->reserved_then, page->exact).s);
     if (m->free_at_start != TP_NONE)
-        tp_page_more(page, TEXT, "; %s of %s were free at the start",
+        tp_page_more(page, TEXT, "; %s of %s free at the start",
                      tp_bytes(m->free_at_start, page->exact).s, tp_bytes(m->total, page->exact).s);
     tp_page_line(page);
 }
@@ -173,6 +172,6 @@ void tp_device_verbose_run(const struct tp_device_run *d, struct tp_page *page)
          tp_count(m->driver.event_waits).s, tp_count(m->driver.works).s,
          tp_count(m->driver.held_back).s);
     if (m->driver.busy_asked_ns)
-        line(page, "  busiest stream", "requested %s ns, took %s ns",
+        line(page, "  busiest stream", "%s ns queued, took %s ns",
              tp_count(m->driver.busy_asked_ns).s, tp_count(m->driver.busy_spent_ns).s);
 }

@@ -178,19 +178,17 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
     }
     if (!r->facts->initial_heap) {
         if (r->trace->initial_dropped)
-            tp_page_row(page, 0, "began mid-run", note,
-                        "%s blocks that were live before the first event are left out",
+            tp_page_row(page, 0, "initial heap", note,
+                        "left out: %s blocks that were live before the first event",
                         tp_count(r->trace->initial_dropped).s);
         return;
     }
-    tp_page_row(page, 0, "began mid-run", note,
-                "%s (%s, %s of the peak) %s live before the first event. Placed first, by "
-                "address%s, not counted as calls. %s of the peak is new.",
+    tp_page_row(page, 0, "initial heap", note,
+                "%s (%s, %s of the peak), live before the first event. Placed first, by "
+                "address%s, not counted as calls.",
                 tp_plural(r->facts->initial_heap, "block").s, tp_bytes(before, page->exact).s,
                 tp_percent(peak ? (double)before / (double)peak : 0).s,
-                r->facts->initial_heap == 1 ? "was" : "were",
-                tp_program_heap(r->trace->program) ? " (by torch, where they lay)" : "",
-                tp_bytes(peak - before, page->exact).s);
+                tp_program_heap(r->trace->program) ? " (torch: at the recorded address)" : "");
 }
 
 /* How the replay differs from the recording, on a device of the same size. */
@@ -234,12 +232,12 @@ void tp_failures_text(uint64_t ooms, uint64_t replayed, char *text, size_t size)
 {
     text[0] = '\0';
     if (ooms == 1 && replayed)
-        snprintf(text, size, "the request that failed is replayed too");
+        snprintf(text, size, "the failed request is replayed");
     else if (ooms == replayed)
-        snprintf(text, size, "the %s requests that failed are replayed too", tp_count(ooms).s);
+        snprintf(text, size, "the %s failed requests are replayed", tp_count(ooms).s);
     else if (replayed)
-        snprintf(text, size, "%s of the %s requests that failed %s replayed too",
-                 tp_count(replayed).s, tp_count(ooms).s, replayed == 1 ? "is" : "are");
+        snprintf(text, size, "%s of the %s failed requests %s replayed", tp_count(replayed).s,
+                 tp_count(ooms).s, replayed == 1 ? "is" : "are");
 }
 
 static void print_failures(const struct tp_result *r, int note, struct tp_page *page)
@@ -249,9 +247,8 @@ static void print_failures(const struct tp_result *r, int note, struct tp_page *
     if (!all.ooms)
         return;
     tp_failures_text(all.ooms, all.replayed, text, sizeof text);
-    const char *also = all.replayed == 1 ? ", counted in requested" : ", counted in requested";
-    tp_page_row(page, 0, "ran out", note, "%s when it was recorded%s%s%s",
-                tp_plural(all.ooms, "time").s, *text ? "; " : "", text, *text ? also : "");
+    tp_page_row(page, 0, "recorded OOM", note, "%s%s%s%s", tp_plural(all.ooms, "time").s,
+                *text ? "; " : "", text, *text ? " and counted in requested" : "");
 }
 
 /* A count of threads, streams or devices: "1 thread", "streams not recorded". */
@@ -372,13 +369,13 @@ static void describe_source(const struct tp_result *r, bool exact, struct tp_str
 {
     bool nothing = tp_result_is_virtual(r);
     if (tp_result_is_foreign(r)) {
-        tp_str_add(s, "%s: its own heap, in a process of its own", r->run->library);
+        tp_str_add(s, "%s, in its own process", r->run->library);
     } else if (tp_result_is_device(r)) {
         describe_device(r, exact, s);
     } else if (nothing && r->facts->kind == TP_KIND_DEVICE) {
         describe_virtual_gpu(r, exact, s);
     } else {
-        tp_str_add(s, "%s", nothing ? "no memory behind it" : "this machine's memory (mmap)");
+        tp_str_add(s, "%s", nothing ? "simulated, no memory" : "this machine's memory (mmap)");
         add_wrappers(r->source, s);
         add_limit(r, ", limited to ", exact, s);
         if (nothing)
@@ -429,7 +426,7 @@ static void print_fewer(const struct tp_result *r, int note, struct tp_page *pag
     const struct tp_text asked =
         recorded ? tp_text_of("recorded") : tp_text_of("%u", (unsigned)r->threads);
     if (has == 1)
-        tp_page_put(page, note, "(the trace %s: --threads %s changes nothing)",
+        tp_page_put(page, note, "(the trace %s: --threads %s has no effect)",
                     tp_is_recorded(r->trace, "threads") ? "has one thread" : "names no threads",
                     asked.s);
     else
@@ -452,7 +449,7 @@ static void print_source(const struct tp_result *r, const char *label, int note,
     const char *touched = touched_text(r);
     bool contents = !tp_result_is_virtual(r) && !tp_result_is_device(r);
     if (r->spec->strategy->caps & TP_CAP_PRELOAD && !strcmp(label, tp_report_place(r).s))
-        tp_str_add(&text, "each malloc has its own heap, in a process of its own"); /* a table */
+        tp_str_add(&text, "each malloc runs in its own process"); /* a table */
     else
         describe_source(r, page->exact, &text);
     tp_page_side(page, label, note);

@@ -17,7 +17,7 @@ struct tp_text tp_time_taken(const struct tp_program_facts *f);
 /* The time of an event, " (+25.4 ms)"; "" for a trace without times. */
 struct tp_text tp_time_at(const struct tp_program_facts *f, uint64_t ns);
 
-/* Prints "; the last to ask there: optimizer.py:78 step, for 1.2% of it", if the file knows the
+/* Prints "; last allocation there: optimizer.py:78 step (1.2% of the peak)", if the file knows the
  * place of the event at peak demand. */
 void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, uint16_t device,
                    struct tp_page *page);
@@ -29,7 +29,7 @@ const char *tp_written_words(const struct tp_trace *t);
  * capture, in two columns. */
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page);
 
-/* Writes "the 3 requests that failed are replayed too"; "" if none failed. */
+/* Writes "the 3 failed requests are replayed"; "" if none failed. */
 void tp_failures_text(uint64_t ooms, uint64_t replayed, char *text, size_t size);
 
 /* Writes what was repaired, "1 double_alloc, 2 zero_size"; "" if nothing was. */

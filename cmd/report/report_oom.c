@@ -1,4 +1,4 @@
-/* Explains an out of memory: what was requested, how much was free in which pieces, and whether the
+/* Explains an out of memory: what was requested, how much was free in which blocks, and whether the
  * program needed too much or the strategy kept too much. */
 #include "alloc/engine/replay.h"
 #include "cmd/report/report.h"
@@ -9,7 +9,7 @@
 
 enum { NAME = 2, VERDICT = 16, VERDICT_MAX = 30, BESIDE = 17, PLAIN_ALIGN = 256 };
 
-/* Prints "event 1,844 (+25.4 ms), in phase 'step 2', asked for 147.2 MiB". */
+/* Prints "first: event 1,844 (+25.4 ms), in phase 'step 2', requested 147.2 MiB". */
 static void print_first(const struct tp_result *r, const struct tp_device_run *d, int column,
                         struct tp_page *page)
 {
@@ -27,9 +27,9 @@ static void print_first(const struct tp_result *r, const struct tp_device_run *d
         tp_page_more(page, column, ", in phase '%s'", phase);
     tp_page_more(page, column, ", requested %s", tp_bytes(f->size, page->exact).s);
     if (f->replaced)
-        tp_page_more(page, column, " in place of %s", tp_bytes(f->replaced, page->exact).s);
+        tp_page_more(page, column, " to replace %s", tp_bytes(f->replaced, page->exact).s);
     if (f->align > PLAIN_ALIGN)
-        tp_page_more(page, column, " at a multiple of %s", tp_bytes(f->align, page->exact).s);
+        tp_page_more(page, column, ", aligned to %s", tp_bytes(f->align, page->exact).s);
     tp_page_line(page);
 }
 
@@ -46,7 +46,7 @@ static uint64_t usable_idle(const struct tp_at_peak *at)
     return at->cached == TP_NONE ? at->idle : at->cached + at->span;
 }
 
-/* Prints "free then: 99.1 MiB in 2,472 pieces (largest 45.6 MiB) + 114.7 MiB not yet reserved". */
+/* Prints "free: 99.1 MiB in 2,472 blocks (largest 45.6 MiB) + 114.7 MiB not yet reserved". */
 static void print_free(const struct tp_first_failure *f, int column, struct tp_page *page)
 {
     const struct tp_at_peak *at = &f->at;
@@ -75,16 +75,31 @@ static void print_device_free(const struct tp_result *r, const struct tp_device_
                 tp_bytes(d->measured.free_at_failure, page->exact).s,
                 tp_bytes(d->measured.total, page->exact).s);
     if (d->measured.pool_unused_at_failure != TP_NONE)
-        tp_page_put(page, column, "reserved by the pool and not used by a block: %s",
+        tp_page_put(page, column, "reserved by the pool, not used by a block: %s",
                     tp_bytes(d->measured.pool_unused_at_failure, page->exact).s);
+}
+
+static void print_fragmentation(const struct tp_result *r, const struct tp_first_failure *f,
+                                int column, struct tp_page *page)
+{
+    const struct tp_at_peak *at = &f->at;
+    uint64_t idle = usable_idle(at) == TP_NONE ? 0 : usable_idle(at);
+    if (r->run->flags & TP_RUN_POOL) {
+        tp_page_at(page, column,
+                   "OOM by fragmentation: the requested bytes fit, the pool refused.");
+        return;
+    }
+    tp_page_at(page, column, "OOM by fragmentation: %s free",
+               tp_bytes(idle + not_reserved(f), page->exact).s);
+    if (at->largest && at->largest != TP_NONE)
+        tp_page_more(page, column, ", largest block %s", tp_bytes(at->largest, page->exact).s);
+    tp_page_more(page, column, ", %s requested.", tp_bytes(f->size, page->exact).s);
 }
 
 static void print_class(const struct tp_result *r, const struct tp_first_failure *f, int column,
                         struct tp_page *page)
 {
     const struct tp_at_peak *at = &f->at;
-    uint64_t idle = usable_idle(at) == TP_NONE ? 0 : usable_idle(at);
-    uint64_t all = idle + not_reserved(f);
     switch ((enum tp_oom_class)f->oom_class) {
     case TP_OOM_DEMAND:
         tp_page_at(page, column, "OOM by demand: %s requested, %s on the device.",
@@ -92,17 +107,7 @@ static void print_class(const struct tp_result *r, const struct tp_first_failure
                    tp_bytes(f->capacity, page->exact).s);
         break;
     case TP_OOM_FRAGMENTATION:
-        if (r->run->flags & TP_RUN_POOL)
-            tp_page_at(page, column,
-                       "OOM by fragmentation: the requested bytes fit, the pool refused.");
-        else if (all >= f->size)
-            tp_page_at(page, column, "OOM by fragmentation: %s free, but not in one block.",
-                       tp_bytes(all, page->exact).s);
-        else
-            tp_page_at(page, column,
-                       "OOM by fragmentation: %s free; the requested bytes fit, the reserved bytes "
-                       "do not.",
-                       tp_bytes(all, page->exact).s);
+        print_fragmentation(r, f, column, page);
         break;
     case TP_OOM_STRATEGY:
         tp_page_at(page, column,
@@ -115,7 +120,7 @@ static void print_class(const struct tp_result *r, const struct tp_first_failure
                    tp_bytes(at->reserved, page->exact).s, TP_GUARD_TIMES);
         break;
     default:
-        tp_page_at(page, column, "OOM: the %s refused; its free memory is not known.",
+        tp_page_at(page, column, "OOM: the %s refused; free memory is not known.",
                    tp_result_callee(r));
     }
 }
@@ -211,7 +216,7 @@ static void print_fitting(const struct tp_result *r, int column, struct tp_page 
     tp_page_at(page, NAME, "%s", r->spec->label);
     tp_page_at(page, column, "fits");
     if (calls != TP_NONE)
-        tp_page_at(page, column + BESIDE, "%s %s call%s, %s at the peak", tp_count(calls).s,
+        tp_page_at(page, column + BESIDE, "%s %s call%s, peak reserved %s", tp_count(calls).s,
                    tp_result_callee(r), calls == 1 ? "" : "s", tp_range_text(&peak, page->exact).s);
     tp_page_line(page);
 }

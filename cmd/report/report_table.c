@@ -379,17 +379,17 @@ static void add_needed_row(const struct tp_result *r, const struct column *colum
         tp_table_add(t, column == &col_needed ? "1.00x" : "-");
 }
 
-/* Fills the row of the best packing, "-" in columns without such a value. */
-static void add_packing_row(const struct tp_result *r, const struct column *column, bool exact,
-                            struct tp_table *t)
+/* Fills the row of the best packing or the lower bound, "-" in columns without such a value. */
+static void add_packing_row(const char *name, uint64_t bytes, const struct tp_result *r,
+                            const struct column *column, bool exact, struct tp_table *t)
 {
-    uint64_t needed = tp_run_trace_peak(r->run), packed = tp_result_packed(r);
+    uint64_t needed = tp_run_trace_peak(r->run);
     if (column == &col_peak)
-        tp_table_bytes(t, packed, exact);
+        tp_table_bytes(t, bytes, exact);
     else if (column == &col_needed && needed)
-        tp_table_add(t, "%s", tp_times((double)packed / (double)needed).s);
+        tp_table_add(t, "%s", tp_times((double)bytes / (double)needed).s);
     else
-        tp_table_add(t, "%s", column == &col_name ? "best packing" : "-");
+        tp_table_add(t, "%s", column == &col_name ? name : "-");
 }
 
 /* What the recorded allocator did, summed over the devices. */
@@ -482,8 +482,8 @@ static int choose_columns(const struct tp_result *results, size_t count,
     return used;
 }
 
-/* Fills the table: the row of the program's need, of the recorded allocator, and of each strategy.
- */
+/* Fills the table: the rows of the trace, of the recorded allocator, and of each strategy. The
+ * lower bound has a row where it differs from the requested bytes and from the best packing. */
 static void fill_table(const struct tp_report *rep, const struct tp_result *results, size_t count,
                        bool exact, const struct column *const *columns, int used,
                        struct tp_table *t)
@@ -496,7 +496,11 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
     for (int c = 0; c < used; c++)
         add_needed_row(results, columns[c], exact, t);
     for (int c = 0; c < used && results->bounds; c++)
-        add_packing_row(results, columns[c], exact, t);
+        add_packing_row("best packing", tp_result_packed(results), results, columns[c], exact, t);
+    uint64_t bound = results->bounds ? tp_result_lower_bound(results) : 0;
+    bool between = bound > tp_run_trace_peak(results->run) && bound < tp_result_packed(results);
+    for (int c = 0; c < used && between; c++)
+        add_packing_row("lower bound", bound, results, columns[c], exact, t);
     for (int c = 0; c < used && has_recorded(results); c++)
         add_recorded_row(results, columns[c], exact, t);
     for (size_t i = 0; i < count; i++)
@@ -504,8 +508,8 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
             columns[c]->fill(&(struct row){rep, &results[i], exact, resident}, t);
 }
 
-/* Prints "Peak: event 1,844 of 6,486 (+25.4 ms); the last to ask there: optimizer.py:78 step, for
- * 1.2% of it; in Optimizer.step". */
+/* Prints "Trace peak: event 1,844 of 6,486 (+25.4 ms); last allocation there: optimizer.py:78 step
+ * (1.2% of the peak), in Optimizer.step". */
 static void print_demand(const struct tp_result *r, struct tp_page *page)
 {
     const struct tp_demand *peak = tp_program_demand(r->trace->program, 0);
@@ -537,7 +541,7 @@ static void print_recorded_notes(const struct tp_result *r, bool idle, struct tp
                     "It includes blocks that were live before the first event and are not in the "
                     "trace.");
     if (sum.ran_out || sum.peak < tp_run_trace_peak(r->run))
-        tp_page_dim(page, NOTE, "It is less than requested: %s.",
+        tp_page_dim(page, NOTE, "Its peak is below the requested bytes: %s.",
                     sum.ran_out ? "the recorded program ran out of memory at the trace peak"
                                 : "the file's segments and its events disagree");
 }
@@ -555,11 +559,11 @@ static void print_device_notes(const struct tp_result *results, size_t count, st
     }
     if (pool)
         tp_page_dim(page, NOTE,
-                    "%s's peak is the high-water mark of the driver's pool, which reports neither "
-                    "free memory nor reuse.",
+                    "%s: peak as counted by the driver's pool, which does not report free memory "
+                    "or its hit rate.",
                     pool->spec->label);
     if (ranges)
-        tp_page_dim(page, NOTE, "A peak that differs between the passes is given as a range.");
+        tp_page_dim(page, NOTE, "Peaks that differ between passes are ranges.");
 }
 
 static bool has_foreign(const struct tp_result *results, size_t count)
@@ -584,15 +588,15 @@ static void print_resident(const struct tp_result *results, size_t count, struct
         threads = r->threads > threads ? r->threads : threads;
         mapped = results[i].run->mapped.threads > mapped ? results[i].run->mapped.threads : mapped;
     }
-    tp_page_dim(page, NOTE, "Peak resident: private memory, %s%s%s%s.%s",
-                tp_written_words(results->trace), single.length ? "; 1 pass, not 3: " : "",
-                tp_str_text(&single), single.length ? ", which took long" : "",
+    tp_page_dim(page, NOTE, "Peak resident: private memory, %s%s%s.%s",
+                tp_written_words(results->trace),
+                single.length ? "; 1 slow pass instead of 3: " : "", tp_str_text(&single),
                 is_preloaded(results, count) ? " At start: RSS added by the library." : "");
     if (has_foreign(results, count))
         tp_page_dim(page, NOTE, "Validated: malloc libraries %s.", tp_validated_resident(threads));
     if (threads > 1)
         tp_page_dim(page, NOTE,
-                    "%s memory is replayed by the %s recorded threads, all other memory by one.",
+                    "%s memory: replayed by the %s recorded threads; all other memory: by one.",
                     mapped > 1 ? "Resident and mapped" : "Resident", tp_count(threads).s);
     tp_str_drop(&single);
 }
@@ -676,7 +680,7 @@ static void print_time_notes(const struct tp_result *results, size_t count, unsi
                     tp_result_is_device(results) ? "" : ", page faults included");
     if (drowned && see & SEE_TIME)
         tp_page_dim(page, NOTE,
-                    "(c) not above the replay overhead, which is subtracted: too noisy, or too few "
+                    "(c) within the replay overhead, which is subtracted: too noisy, or too few "
                     "calls.");
 }
 
@@ -692,12 +696,10 @@ static void print_notes(const struct tp_result *results, size_t count, unsigned 
     if (by_threads(results, count))
         print_thread_notes(results, count, see, page);
     if (apart && see & SEE_SPACE)
-        tp_page_dim(page, NOTE,
-                    "%s is the peak of each strategy, which may be at another event than the "
-                    "trace peak.",
-                    host ? "Address space" : "Reserved");
+        tp_page_dim(page, NOTE, "%s: each strategy's own peak, not always at the trace peak.",
+                    host ? "Address space" : "Peak reserved");
     if (results[0].run->device_count > 1)
-        tp_page_dim(page, NOTE, "Bytes are sums over the %ss, each at its own peak; one by one: -v",
+        tp_page_dim(page, NOTE, "Bytes are sums over the %ss, each at its own peak. Per device: -v",
                     tp_part_name(results->trace, "device", "memory space"));
     if (sampled && see & SEE_P99)
         tp_page_dim(page, NOTE, "p99: of the first %s calls.", tp_count(sampled).s);
@@ -770,7 +772,7 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     tp_pick_print(&pick, page);
     tp_report_warnings(results, count, 0, page);
     tp_strategy_spec_add_name(&one, sourced->spec);
-    tp_page_put(page, 0, "%sNumbers: tapool help report    One strategy in detail: only%s",
+    tp_page_put(page, 0, "%sNumbers: tapool help report    One strategy:%s",
                 rep->verbose ? "" : "Details: -v    ", tp_str_text(&one));
     tp_str_drop(&one);
 }

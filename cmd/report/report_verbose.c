@@ -53,7 +53,7 @@ static void print_identity(const struct tp_report *rep, const struct tp_result *
     if (tp_result_is_device(r))
         tp_device_verbose(r, page);
     tp_page_row(page, FIELD, "program", HASH, "%s", tp_hash_text(f).s);
-    line(page, "objects", "%s, %s of them live at the end (%s), %s at once",
+    line(page, "objects", "%s; %s live at the end (%s), at most %s at once",
          tp_plural(objects, "object").s, tp_count(f->live_at_end).s,
          tp_bytes(f->live_at_end_bytes, false).s, tp_count(tp_captured_at_once(r->captured, f)).s);
     line(page, "clock", "%s: step %s ns, a reading costs %s ns; an empty alloc reads %s ns",
@@ -110,7 +110,7 @@ static void print_phases(const struct tp_result *r, const struct tp_device_run *
         const struct tp_phase *phase = &d->phases[i];
         const char *name = tp_mark_phase(r->trace->program, phase->mark);
         if (!name)
-            name = phase->mark == UINT32_MAX ? "before the first mark" : "outside of all phases";
+            name = phase->mark == UINT32_MAX ? "before the first mark" : "outside all phases";
         tp_table_add(&t, "  %.*s", (int)tp_text_bytes(name, PHASE_NAME), name);
         tp_table_count(&t, phase->times);
         tp_table_bytes(&t, phase->peak_requested, false);
@@ -118,7 +118,7 @@ static void print_phases(const struct tp_result *r, const struct tp_device_run *
     }
     print_table(&t, page);
     if (d->phase_count == TP_PHASES && r->facts->marks > TP_PHASES - 1)
-        line(page, "  further names", "%s", tp_count(r->facts->marks - (d->phase_count - 1)).s);
+        line(page, "  more phases", "%s", tp_count(r->facts->marks - (d->phase_count - 1)).s);
 }
 
 static uint64_t whole(const struct tp_metric *f, const struct tp_figure_of *of)
@@ -217,12 +217,13 @@ static void print_resident(const struct tp_run *run, struct tp_page *page)
         return;
     if (!resident->passes)
         line(page, "resident", "not known: %s",
-             resident->threads ? "this kernel does not say" : "so many threads cannot run here");
+             resident->threads ? "this kernel does not report it"
+                               : "too many threads for this machine");
     else
-        line(page, "resident", "%s by %s, blocks written wholly, huge pages %s",
-             resident->passes == 1 ? "1 pass" : "middle of 3 passes",
+        line(page, "resident", "%s by %s, every block written, huge pages %s",
+             resident->passes == 1 ? "1 pass" : "median of 3 passes",
              tp_plural(resident->threads, "thread").s,
-             resident->huge_pages ? "as the machine has them" : "off");
+             resident->huge_pages ? "as configured" : "off");
     if (!resident->passes)
         return;
     print_spread("  at trace peak", &resident->at_peak, page);
@@ -236,10 +237,10 @@ static void print_mapped(const struct tp_run *run, struct tp_page *page)
     if (!(run->passes & TP_PASS_MAPPED))
         return;
     if (!m->known) {
-        line(page, "mapped", "not known: its process cannot be followed (%s)", tp_mapped_why(m));
+        line(page, "mapped", "not known: the process cannot be traced (%s)", tp_mapped_why(m));
         return;
     }
-    line(page, "mapped", "%s above its start by %s; %s calls get, %s give back%s",
+    line(page, "mapped", "%s above the start, by %s; %s get calls, %s put calls%s",
          tp_bytes(m->peak - m->base, true).s, tp_plural(m->threads, "thread").s,
          tp_count(m->gets).s, tp_count(m->puts).s, m->fixed ? "" : "; addresses were randomised");
     bytes_line(page, "  at trace peak", m->at_peak, TP_NONE);
@@ -290,7 +291,7 @@ static void print_slowest(const struct tp_result *r, struct tp_page *page)
 
 void tp_report_verbose(const struct tp_report *rep, const struct tp_result *r, struct tp_page *page)
 {
-    tp_page_put(page, 0, "%s, in full", r->spec->label);
+    tp_page_put(page, 0, "%s, all figures", r->spec->label);
     print_identity(rep, r, page);
     for (uint32_t d = 0; d < tp_devices_shown(rep, r); d++) {
         if (r->run->device_count > 1)

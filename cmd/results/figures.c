@@ -114,11 +114,11 @@ struct tp_by_threads tp_threads_of(const struct tp_run *run)
 const char *tp_result_no_speed(const struct tp_result *r)
 {
     if (!r->facts->operations)
-        return "not measured: the trace has no call that could be timed";
+        return "not measured: the trace has no call to time";
     if (!r->run->throughput.runs.count)
-        return "not measured: no call of the trace could take place";
+        return "not measured: every call of the trace failed or was skipped";
     return isnan(tp_speed_of(r->run).ns)
-               ? "not above the replay overhead, which is subtracted: too noisy, or too few calls"
+               ? "within the replay overhead, which is subtracted: too noisy, or too few calls"
                : NULL;
 }
 
@@ -228,6 +228,14 @@ uint64_t tp_result_packed(const struct tp_result *r)
     uint64_t sum = 0;
     for (uint16_t d = 0; d < r->facts->devices; d++)
         sum += r->bounds[d].best;
+    return sum;
+}
+
+uint64_t tp_result_lower_bound(const struct tp_result *r)
+{
+    uint64_t sum = 0;
+    for (uint16_t d = 0; d < r->facts->devices; d++)
+        sum += r->bounds[d].least;
     return sum;
 }
 

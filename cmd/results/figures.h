@@ -25,7 +25,7 @@ struct tp_speed tp_speed_of(const struct tp_run *run);
 #define TP_WAITED_NOTE  "waited: for an object of another thread; not in ns/op"
 #define TP_BLOCKED_NOTE "blocked: calls without a core, in a lock or a page fault; in ns/op"
 
-#define TP_NEVER_ALONE_NOTE "against one thread: not known of a library that has threads of its own"
+#define TP_NEVER_ALONE_NOTE "vs 1 thread: not known for a library with threads of its own"
 
 /* What real threads did. All unknown where one thread replayed everything. */
 struct tp_by_threads {
@@ -105,8 +105,10 @@ uint64_t tp_run_total_resident(const struct tp_run *run);
  * of which nothing else is known that a strategy has too, and it is known of all that served. */
 bool tp_results_by_resident(const struct tp_result *results, size_t count);
 
-/* Bytes of the best packing, summed over the devices; packings must have been looked for. */
+/* Bytes of the best packing and the lower bound, summed over the devices; packings must have been
+ * looked for. */
 uint64_t tp_result_packed(const struct tp_result *r);
+uint64_t tp_result_lower_bound(const struct tp_result *r);
 
 /* Bytes of the smallest devices on which no allocation fails; TP_NONE: not looked for. */
 uint64_t tp_run_min_capacity(const struct tp_run *run);

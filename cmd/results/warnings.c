@@ -48,14 +48,13 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
         !idle_is_start_up(&r->run->devices[0].at_peak))
         return false;
     return say(text, size,
-               "%s starts with %s at a time, more than this program needs of most sizes: \"%s\"%s "
-               "is that start-up cost, not fragmentation. Too small to judge: use a trace with a "
-               "peak above 16 MiB.",
+               "%s reserves at least %s at a time: its overhead of %s%s is start-up cost, not "
+               "fragmentation. Too small to judge: use a trace with a peak above 16 MiB.",
                r->spec->label, tp_bytes(start, false).s, tp_times(times).s,
-               tp_result_is_on_host(r) ? " of address space" : "");
+               tp_result_is_on_host(r) ? " in address space" : "");
 }
 
-/* Whether all memory that is handed out consists of whole pages, at every point of the curve. */
+/* Whether all allocated memory consists of whole pages, at every point of the curve. */
 static bool hands_out_pages(const struct tp_device_run *d)
 {
     for (uint32_t i = 0; i < d->curve.count; i++)

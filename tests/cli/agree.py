@@ -64,7 +64,7 @@ def latency_cell(what, cell, value, coarse, step):
 def detail_memory(text, run):
     memory, calls = run["memory"], run["driver_calls"]
     at = memory["at_trace_peak"]
-    event, events = find(r"event ([\d,]+) of ([\d,]+)", text, "event of peak demand")
+    event, events = find(r"event ([\d,]+) of ([\d,]+)", text, "event of the trace peak")
     check("event", event, at["event"])
     check("events", events, run["trace"]["events"])
     for name, pattern, value in (
@@ -77,19 +77,19 @@ def detail_memory(text, run):
     unknown = run["memory"]["informative"] and at["reserved_bytes"] == 0
     if not unknown and at["requested_bytes"] + (at["allocated_bytes"] - at["requested_bytes"]) \
             + at["free_bytes"] != at["reserved_bytes"]:
-        sys.exit("requested + rounding + idle is not reserved")
+        sys.exit("requested + rounding + free is not reserved")
     check("internal_fragmentation", find(NUMBER + r"% of allocated", text, "share")[0],
           100 * memory["internal_fragmentation"], 0.0501)
     if ("also the peak" in text) != (at["reserved_bytes"] == memory["peak_reserved_bytes"]):
         sys.exit("'also the peak' is not what the JSON says")
     if at["free_blocks"]:
-        check("free_blocks", find(r"([\d,]+) blocks?, largest", text, "pieces")[0], at["free_blocks"])
-        check("largest", find(r"largest\s+%s" % BYTES, text, "largest")[0], at["largest_free_block_bytes"])
+        check("free_blocks", find(r"([\d,]+) blocks?, largest", text, "blocks")[0], at["free_blocks"])
+        check("largest", find(r"blocks?, largest\s+%s" % BYTES, text, "largest")[0], at["largest_free_block_bytes"])
     if calls["get"] is not None:
-        check("calls", find(r"([\d,]+) calls? to the (?:system|driver)", text, "calls")[0],
+        check("calls", find(r"([\d,]+) (?:system|driver) calls?", text, "calls")[0],
               calls["get"] + calls["put"])
         check("reuse", find(r"hit rate (>?[\d.]+)%", text, "hit rate")[0], 100 * calls["hit_rate"], 0.0501)
-        check("carved", find(r"%s of it was in use" % BYTES, text, "carved")[0], memory["peak_carved_bytes"])
+        check("carved", find(r"at most %s\s+in use" % BYTES, text, "carved")[0], memory["peak_carved_bytes"])
         times = at["reserved_bytes"] / at["requested_bytes"]
         check("times", find(NUMBER + r"x of requested", text, "times")[0], times,
               0.00501 if times < 9.99 else 0.0501)
@@ -101,7 +101,7 @@ def no_speed(text, speed):
     for name in ("ns_per_op", "ci95_low_ns_per_op", "ci95_high_ns_per_op"):
         if speed[name] is not None:
             sys.exit("no speed in the text, %s is %r in the JSON" % (name, speed[name]))
-    find(r"^(?:Speed|Strategy time) +not above the replay overhead", text, "reason for no speed")
+    find(r"^(?:Speed|Strategy time) +within the replay overhead", text, "reason for no speed")
     compared += 5  # as many as stand where there is one
 
 
@@ -116,7 +116,7 @@ def detail_speed(text, run):
         check("low", low.rstrip(","), speed["ci95_low_ns_per_op"])
         check("high", high, speed["ci95_high_ns_per_op"])
     check("replays", find(r"([\d,]+) replays?(?: in|, longer)", text, "replays")[0], speed["replays"])
-    check("engine", find(NUMBER + r" ns/op replay overhead", text, "engine share")[0],
+    check("engine", find(NUMBER + r" ns/op replay overhead", text, "replay overhead")[0],
           speed["replay_overhead_ns_per_op"])
     if "ns/op cold" in text:
         check("cold", find(NUMBER + r" ns/op cold", text, "cold")[0], speed["cold_ns_per_op"])
@@ -139,24 +139,24 @@ def table_row(text, run, step):
     label = run["strategy"]["label"]
     line = find(r"^(  %s  .*)$" % re.escape(label), text, "row of " + label)[0]
     cells = re.split(r" {2,}", line.strip())[1:]
-    resident = re.search(r"^ +resident +needed", text, re.M) is not None  # a real allocator is here
+    resident = re.search(r"^ +resident +overhead", text, re.M) is not None  # a real allocator is here
     held = run["resident"]["peak_bytes"] if resident else memory["peak_reserved_bytes"]
     check(label + " held", cells[0], held)
     check(label + " needed", cells[1], held / memory["trace_peak_requested_bytes"],
           max(0.000501, 0.0005001 * held / memory["trace_peak_requested_bytes"]))
     cells = cells[2:]
     if run["memory"]["min_capacity_bytes"] is not None:
-        check(label + " fits in", cells.pop(0), memory["min_capacity_bytes"])
+        check(label + " min capacity", cells.pop(0), memory["min_capacity_bytes"])
     if run["trace"]["kind"] == "device" and run["latency_scope"] == "strategy":
-        cells = cells[3:] + cells[1:3] + cells[:1]  # times stand last, idle memory first
-    if re.search(r"^ .* wall time ", text, re.M):  # replayed by the recorded threads
+        cells = cells[3:] + cells[1:3] + cells[:1]  # times stand last, free memory first
+    if re.search(r"^ .* wall ns/op ", text, re.M):  # replayed by the recorded threads
         check(label + " wall time", cells.pop(0).split(" ")[0], run["throughput"]["wall_ns_per_op"])
         shares = [run["throughput"][name] for name in ("waited", "blocked")]
         for value, cell in zip(shares, cells[2:4]):
             check(label + " share of time", cell.rstrip("%"), 100 * value, 0.0501)
         cells = cells[:1] + cells[4:]
     time = cells.pop(0)
-    if time == "(c)":  # nothing above tapool's own share
+    if time == "(c)":  # within the replay overhead
         compared += 1
         if run["throughput"]["ns_per_op"] is not None:
             sys.exit("%s: '(c)' in the text, a time in the JSON" % label)
@@ -173,7 +173,7 @@ def table_row(text, run, step):
         check(label + " reuse", cells[1].rstrip("%"), 100 * calls["hit_rate"], 0.0501)
     if len(cells) > 2:
         at = memory["at_trace_peak"]
-        check(label + " idle", cells[2].split(" (")[0], at["free_bytes"])
+        check(label + " free", cells[2].split(" (")[0], at["free_bytes"])
         if "(" in cells[2]:
             check(label + " largest", cells[2].split("(")[1].rstrip(")"), at["largest_free_block_bytes"])
 

@@ -22,7 +22,7 @@ bool tp_sites_asked(const struct tp_sites_opts *o)
 
 static struct tp_text moment(const struct tp_sites *h)
 {
-    return h->at == TP_AT_PEAK ? tp_text_of("Live memory at the trace peak")
+    return h->at == TP_AT_PEAK ? tp_text_of("Live memory at the peak")
                                : tp_text_of("Live memory at event %s", tp_count(h->at).s);
 }
 
@@ -74,7 +74,7 @@ void tp_place_short(const char *place, struct tp_str *out)
         tp_str_add(out, "...");
 }
 
-/* "mostly from X < Y": the callers that agree; "from X (40.0% of it), Y (31.2%)": none does. */
+/* "mostly from X < Y": the callers that agree; "from X (40.0%), Y (31.2%)": none does. */
 static void add_callers(const struct tp_site *row, struct tp_str *out)
 {
     bool all = true;
@@ -88,8 +88,7 @@ static void add_callers(const struct tp_site *row, struct tp_str *out)
     for (unsigned i = 0; !row->caller_count && i < row->largest_count; i++) {
         tp_str_add(out, "%s", i ? ", " : ", from ");
         tp_place_short(row->largest[i].place, out);
-        tp_str_add(out, " (%s%s)", tp_percent(row->largest[i].bytes / row->bytes).s,
-                   i ? "" : " of it");
+        tp_str_add(out, " (%s)", tp_percent(row->largest[i].bytes / row->bytes).s);
     }
 }
 
@@ -145,7 +144,7 @@ static void add_rest(struct tp_table *t, const struct tp_sites *h, unsigned show
     if (h->places > shown)
         add_row(t, h, rest,
                 tp_text_of("%s more: --json",
-                           tp_plural(h->places - shown, h->by == TP_BY_PLACE ? "place" : "row").s)
+                           tp_plural(h->places - shown, h->by == TP_BY_PLACE ? "site" : "row").s)
                     .s);
     struct tp_site_rest rests[TP_SITE_RESTS];
     for (unsigned i = 0, count = tp_site_rests(h, rests); i < count; i++)
@@ -155,11 +154,8 @@ static void add_rest(struct tp_table *t, const struct tp_sites *h, unsigned show
 void tp_sites_print(const struct tp_sites *h, struct tp_page *page)
 {
     static const char *const by[] = {
-        [TP_BY_PLACE] = "allocation site",
-        [TP_BY_PHASE] = "phase of the allocation",
-        [TP_BY_AGE] = "age",
-        [TP_BY_SIZE] = "block size",
-        [TP_BY_METADATA] = "metadata",
+        [TP_BY_PLACE] = "allocation site", [TP_BY_PHASE] = "phase",       [TP_BY_AGE] = "age",
+        [TP_BY_SIZE] = "block size",       [TP_BY_METADATA] = "metadata",
     };
     if (!h)
         return;
@@ -183,8 +179,8 @@ void tp_sites_print(const struct tp_sites *h, struct tp_page *page)
     tp_table_drop(&table);
     if (h->estimated)
         tp_page_row(page, NAME, "estimated", NOTE,
-                    "from the call stacks of %s: below %s one in %s has one, and stands for the "
-                    "others of its size class (powers of two)",
+                    "from the call stacks of %s: below %s one block in %s has a stack and stands "
+                    "for the others of its size class (powers of two)",
                     tp_plural(small, "block").s, tp_bytes(h->sampling.size, false).s,
                     tp_count(h->sampling.every).s);
 }
@@ -213,7 +209,7 @@ void tp_sites_line(const struct tp_sites *h, int column, struct tp_page *page)
             tp_page_more(page, column + 6, "%s %s %s", h->count || i ? "," : "",
                          tp_percent(rests[i].bytes / (double)h->bytes).s, rests[i].name);
     if (h->places > IN_A_LINE)
-        tp_page_more(page, column + 6, "; tapool info shows more");
+        tp_page_more(page, column + 6, "; more: tapool info");
     tp_page_line(page);
 }
 

@@ -259,8 +259,7 @@ class Sites:
     """A row for each site, which says more of it behind its name where more was asked for; and for the others."""
     SAID = re.compile(r"(?P<name>.*?)(?: \(by (?P<by>[\d,]+) blocks?\))?(?:, (?:mostly )?from (?P<callers>.*?))?"
                       r"(?:; (?P<blocks>[\d,]+) blocks?(?:, oldest (?P<age>.*))?)?")
-    HEADS = ("allocation site", "phase of the allocation", "age", "block size",
-             "metadata")
+    HEADS = ("allocation site", "phase", "age", "block size", "metadata")
 
     def __init__(self, document, runs):
         held = runs[0].get("peak_sites") or runs[0].get("sites") or runs[0].get("page", {}).get("held_sizes") or {}
@@ -269,11 +268,11 @@ class Sites:
         self.rows = [(p, whole(p["bytes"])) for p in places]
         left, rest = held.get("count", 0) - len(places), self.all - unknown - sum(row[1] for row in self.rows)
         if left > 0:
-            self.rows.append((r"%s (place|row)%s more: --json" % (text.count(left), "s" * (left > 1)), max(0, rest)))
+            self.rows.append((r"%s (site|row)%s more: --json" % (text.count(left), "s" * (left > 1)), max(0, rest)))
         self.rows += [(re.escape(rest["why"]), whole(rest["bytes"])) for rest in held.get("rests", [])]
 
     def see(self, table):
-        good = len(table["rows"]) == len(self.rows) and table["heads"][:2] == ["held", "share"] and table["heads"][2] in self.HEADS
+        good = len(table["rows"]) == len(self.rows) and table["heads"][:2] == ["live", "share"] and table["heads"][2] in self.HEADS
         return [] if good else ["sites: %d rows for %d, of %s" % (len(table["rows"]), len(self.rows), table["heads"])]
 
     def expected(self, table, row, column):

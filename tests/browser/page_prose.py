@@ -50,7 +50,7 @@ def sites(d):
 
 
 def held(d):
-    """A row of who holds the memory, with how many blocks and the oldest: those that are shown, and all others."""
+    """A row of live memory by site, with how many blocks and the oldest: those that are shown, and all others."""
     of = sites(d)
     rows = [(whole(p["bytes"]), whole(p["blocks"]), p["oldest_ns"]) for p in of["places"]]
     rests = [whole(of["bytes"]) - whole(of["unknown_bytes"]) - sum(row[0] for row in rows[:k]) for k in (len(rows), 8)]
@@ -112,13 +112,13 @@ SENTENCES = [(pattern, values) for pattern, values in (
     (r"^<S> <P>(?: \D*?[:;] <C> blocks?(?:, (?:the )?oldest <T>)?)?", held),
     (r"NAME \(<P>", lambda d: [(share(p["bytes"], row["bytes"]),) for row in sites(d)["places"] for p in row["called_from"]]),
     (r"NAME \(by <C> blocks?\)", lambda d: [(row["blocks"],) for row in sites(d)["places"]]),
-    (r"^ *<C> (?:places?|rows?) more: --json", lambda d: [(sites(d)["count"] - 8,)]),
+    (r"^ *<C> (?:sites?|rows?) more: --json", lambda d: [(sites(d)["count"] - 8,)]),
 )]
 # Figures that the JSON does not have.
 UNKNOWN = [
     r"^frees <C> requested(?:; <C> of them completed later, by up to <T>)?", r"^no effect <C> of these events",
     r"first at event <C>, asked for <S>(?:, with <S> left on the device)?(?:; <C> of them)?", r", for <P> of it",
-    r", the oldest <C> events?", r"from the call stacks of <C> blocks?: below <S> one in <C> ",
+    r", the oldest <C> events?", r"from the call stacks of <C> blocks?: below <S> one block in <C> ",
     r"the last to ask there: .*?(?=, in phase|$)", r"^Drawn are the first <C> of <C>;", r"\(<C> events, <S>\)",
 ]
 # Digits that are words.

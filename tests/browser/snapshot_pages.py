@@ -60,13 +60,13 @@ class Rows:
 
 def sum_rows(d):
     memory = {name: whole(n) for name, n in d["memory"].items()}
-    idle = [plural(memory[key], noun) for key, noun in (("free_segments", "segment"), ("free_units", "unit")) if memory[key]]
-    names = ["live: " + plural(memory["live_blocks"], "block"), "rounding",
-             "%s in used segments" % plural(memory["holes"], "free block"),
-             "%s unused" % (", ".join(idle) or "0 segments"), "reserved, " + plural(memory["segments"], "segment")]
+    unused = [plural(memory[key], noun) for key, noun in (("free_segments", "segment"), ("free_units", "unit")) if memory[key]]
+    names = [plural(memory["live_blocks"], "live block"), "rounding", "free blocks in used segments",
+             (", ".join(unused) or "0 segments").replace(" ", " unused ", 1),
+             "reserved, " + plural(memory["segments"], "segment")]
     notes = ["requested and not freed", "",
-             "fragmentation; largest " + text.size(memory["largest_hole_bytes"]) if memory["holes"] else "",
-             "returned to the GPU before an OOM" if memory["free_bytes"] else "", ""]
+             "%s, largest %s" % (text.count(memory["holes"]), text.size(memory["largest_hole_bytes"])) if memory["holes"] else "",
+             "returned by empty_cache()" if memory["free_bytes"] else "", ""]
     shares = [text.percent(memory[p] / memory["reserved_bytes"] if memory["reserved_bytes"] else None) for p in PARTS[:-1]] + [""]
     return [list(row) for row in zip(" +++=", map(text.size, (memory[p] for p in PARTS)), names, shares, notes)]
 
@@ -75,13 +75,13 @@ def try_rows(d):
     limit = d["settings_capacity_bytes"]
     rows = [["  " + (t["conf"] or "as recorded") + " (compacted start)" * t["compacted_start"],
              "" if limit and t["failed_requests"] else text.size(whole(t["peak_reserved_bytes"])),
-             "no room" if t["failed_requests"] else "fits"] for t in d["settings"]]
-    heads = ["Other settings", "peak reserved"] + (["of " + text.size(whole(limit))] if limit else [])
+             "OOM" if t["failed_requests"] else "fits"] for t in d["settings"]]
+    heads = ["Setting", "peak reserved"] + (["in " + text.size(whole(limit))] if limit else [])
     return heads, [row[:len(heads)] for row in rows]
 
 
 WHY = {
-    "sum": lambda d: Rows(["name", "memory", "part", "share of reserved", "what it is"], sum_rows(d)),
+    "sum": lambda d: Rows(["name", "memory", "part", "share of reserved", "note"], sum_rows(d)),
     "tries": lambda d: Rows(*try_rows(d)),
     "sites": lambda d: Sites(None, [d]),
 }
@@ -110,7 +110,7 @@ def parts_of(figures, part, d):
 
 def room_of(figures, part, d):
     request = d.get("request")
-    figures.found.expect(bool(request) == ("room" in part), "what would have made room is there, or is missing")
+    figures.found.expect(bool(request) == ("room" in part), "the request is there, or is missing")
     if not request:
         return
     right = [request["block_bytes"], request["largest_hole_bytes"], request["fitting_bytes"] or 0, request["unused_bytes"]]

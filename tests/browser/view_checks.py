@@ -317,7 +317,7 @@ def held_in(first, frame):
     places, held = {event: text for event, (text, freed) in places_of(first).items() if not freed}, {}
     for size, event, merged in live_pieces(frame):
         name = "small blocks, not told apart" if merged else \
-            places.get(event, "not known" if event else "from before the recording") if first["page"].get("places") else \
+            places.get(event, "not known" if event else "initial heap") if first["page"].get("places") else \
             1 << size.bit_length() - 1
         held[name] = held.get(name, 0) + size
     return held

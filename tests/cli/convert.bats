@@ -68,7 +68,7 @@ long_trace() {
         is "$out" 'd["peak_sites"]["estimated"]' True
         is "$out" 'd["peak_sites"]["places"][0]["bytes"]' 500
         ok replay_once "$form" -s system
-        matches "$out" 'Live memory at the trace peak, estimated: 50\.0% by a\.c:1 a, 50\.0% not known$'
+        matches "$out" 'Live memory at the peak, estimated: 50\.0% by a\.c:1 a, 50\.0% not known$'
     done
     refused 3 "meta.*'one_in' is" "$TAPOOL" info /dev/stdin \
         <<<'{"format":"tapool-trace","version":1,"meta":{"sampled":{"below":1000,"one_in":-3}}}'

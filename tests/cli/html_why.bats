@@ -258,7 +258,7 @@ runs=("$TAPOOL_ROOT"/tests/data/h200/gpt-train-ctx{128.pickle.zst@ctx=128,256.pi
 s/page.view\("recorded"/page.view("nothing"/
 s/page.view\("heap"/page.view("nothing"/
 s/<td class="n">60 MiB/<td class="n">61 MiB/
-s/(the largest hole for it: <b>)30/\131/
+s/(largest free block for it: <b>)30/\131/
 s/"reserved":\[0,62914560/"reserved":[0,62914561/
 s/--soft: #595959/--soft: #d0d0d0/
 END

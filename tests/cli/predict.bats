@@ -255,7 +255,7 @@ at() { made "$2" batch="$1" "${@:3}" >"$1-$2.jsonl"; }
     matches "$out" '^OUT OF MEMORY   requested 128 MiB at event '
     matches "$out" 'of 400 MiB that it could have: '
     said=$(tr -s ' \n' ' ' <"$out")
-    [[ $said == *"Method a replay by the rules of PyTorch's allocator: the trace does not say where blocks lay. Predicted at 1,024, not recorded: from gpt-infer-ctx128"* ]]
+    [[ $said == *"Based on a replay by the rules of PyTorch's allocator: the trace has no addresses. Predicted at 1,024, not recorded: from gpt-infer-ctx128"* ]]
     ok "$TAPOOL" tune p.tpt
     lacks "$out" 'what PyTorch did'
     lacks "$out" 'reserved at most'

@@ -71,7 +71,7 @@ assert d["verdict"]["agree"] and d["verdict"]["odd"] is None and "sites" not in 
     rank a 60
     rank b 90
     ok "$TAPOOL" why a.pickle b.pickle
-    matches "$out" '^Odd one out: b\.pickle, peak reserved 190 MiB, 18\.8% above the median of 160 MiB \(a\.pickle\)$'
+    matches "$out" '^Outlier: b\.pickle, peak reserved 190 MiB, 18\.8% above the median of 160 MiB \(a\.pickle\)$'
     ok "$TAPOOL" info a.pickle b.pickle
     matches "$out" '^second +b\.pickle$'
 }
@@ -90,7 +90,7 @@ assert d["verdict"]["agree"] and d["verdict"]["odd"] is None and "sites" not in 
     tool width 100 <"$out"
     capture "$TAPOOL" why rank0.pickle missing.pickle
     [ "$rc" -eq 3 ]
-    matches "$out" '^Only one rank can be judged: there is nothing to compare$'
+    matches "$out" '^Only one rank can be compared$'
     refused 3 '^tapool: missing\.pickle: no such file$' "$TAPOOL" why missing.pickle "$TAPOOL_ROOT/README.md"
     # what was read of a file before it turned out to be bad is dropped
     capture "$TAPOOL" why rank0.pickle rank1.pickle --json
@@ -115,7 +115,7 @@ assert [sorted(x) for x in r[1:]] == [["error", "file", "name"]] and r[0]["event
     rank bare 60 bare
     rank plain 90
     ok "$TAPOOL" why bare.pickle plain.pickle
-    matches "$out" '^  bare has no stack frames: its allocation sites are not known$'
+    matches "$out" '^  bare has no stack frames, so its allocation sites are unknown$'
     rank plainer 90 bare
     ok "$TAPOOL" why bare.pickle plainer.pickle
     lacks "$out" 'allocation site$'
@@ -146,7 +146,7 @@ assert [sorted(x) for x in r[1:]] == [["error", "file", "name"]] and r[0]["event
 
 @test "real ranks: batches of a training, and what rounding and free memory add up to" {
     ok "$TAPOOL" why "$DATA"/gpt-train-b{2,4,8,32}.pickle.zst
-    matches "$out" '^Odd one out: gpt-train-b32\.pickle\.zst, requested 2\.354 GiB, 309\.0% above the median of 589\.5 MiB$'
+    matches "$out" '^Outlier: gpt-train-b32\.pickle\.zst, requested 2\.354 GiB, 309\.0% above the median of 589\.5 MiB$'
     matches "$out" '^ +\+616 MiB +121 MiB +737 MiB += +linear\.py:134 forward$'
     matches "$out" '^ +\+1\.779 GiB +589\.5 MiB +2\.354 GiB += +total$'
     ok "$TAPOOL" why "$DATA"/gpt-train-b{2,4,8,32}.pickle.zst --json
@@ -164,7 +164,7 @@ assert growth == sorted(growth, reverse=True)
 END
     # each row is what why says of the file alone at its peak
     ok "$TAPOOL" why "$DATA/gpt-train-b8.pickle.zst" --at peak
-    matches "$out" '^ +849\.7 MiB   live: '
+    matches "$out" '^ +849\.7 MiB   226 live blocks '
     matches "$out" '^ = +894 MiB   reserved'
 }
 

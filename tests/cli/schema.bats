@@ -303,7 +303,7 @@ END
     cp "$out" age.json
     ok "$TAPOOL" why "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" --json
     cp "$out" peak.json
-    is peak.json 'd["devices"][0]["sites"]["rests"][0]["why"]' "from before the recording"
+    is peak.json 'd["devices"][0]["sites"]["rests"][0]["why"]' "initial heap"
     schema valid "$WHY" ./*.json
     schema covered "$WHY" ./*.json
 }

@@ -264,7 +264,7 @@ static const char *const age_names_of_events[] = {"of the last 10 events",
                                                   "of the last 1,000,000 events",
                                                   "older"};
 
-static const char from_before[] = "from before the recording";
+static const char from_before[] = "initial heap";
 
 static const char *name_of_age(const struct grouping *g, const struct tp_held_block *b)
 {

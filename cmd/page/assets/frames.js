@@ -103,7 +103,7 @@ page.frames = (() => {
                 add("small blocks, not told apart", piece.parts[0], 0);
             else
                 add(by === "size" ? sizeName(piece.size) : placeOf(first, piece.event)
-                    || (bornOf(run, piece.event) ? "not known" : "from before the recording"), piece.size, 1);
+                    || (bornOf(run, piece.event) ? "not known" : "initial heap"), piece.size, 1);
         const items = [...groups.values()].sort((a, b) => b.bytes - a.bytes), rest = items.splice(MOST);
         if (rest.length)
             items.push({ name: "others", bytes: rest.reduce((sum, item) => sum + item.bytes, 0) });

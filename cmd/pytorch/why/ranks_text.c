@@ -51,7 +51,7 @@ static void print_odd(const struct tp_ranks *r, struct tp_page *page)
     struct tp_str name = {0}, other = {0};
     add_rank_name(r, odd, &name);
     add_rank_name(r, median, &other);
-    tp_page_styled(page, 0, TP_BOLD, "Odd one out: %s", tp_str_text(&name));
+    tp_page_styled(page, 0, TP_BOLD, "Outlier: %s", tp_str_text(&name));
     tp_page_more(page, 0, ", %s %s, ", figure_words[r->figure],
                  tp_bytes(tp_rank_value(odd, r->figure), page->exact).s);
     if (isinf(apart))
@@ -71,8 +71,7 @@ static void print_odd(const struct tp_ranks *r, struct tp_page *page)
 static void print_answer(const struct tp_ranks *r, struct tp_page *page)
 {
     if (r->good < 2)
-        tp_page_put(page, 0, "%s can be judged: there is nothing to compare",
-                    r->good ? "Only one rank" : "No rank");
+        tp_page_put(page, 0, "%s can be compared", r->good ? "Only one rank" : "No rank");
     else if (r->agree)
         print_agreement(r, page);
     else
@@ -153,7 +152,7 @@ static void print_parts(const struct tp_ranks *r, struct tp_page *page)
                  {"requested", {m->sum.requested, odd->sum.requested}},
                  {"rounding", {m->sum.rounding, odd->sum.rounding}},
                  {"free", {tp_rank_free(m), tp_rank_free(odd)}}};
-    const char *before = "From the median to the odd one:";
+    const char *before = "Difference from the median to the outlier:";
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].bytes[0] != parts[i].bytes[1]) {
             tp_page_more(page, 0, "%s %s %s", before, parts[i].name,
@@ -166,11 +165,11 @@ static void print_parts(const struct tp_ranks *r, struct tp_page *page)
 static void print_sites(const struct tp_ranks *r, struct tp_page *page)
 {
     static const struct tp_site_screen screen = {
-        .heads = {"median", "odd one"}, .by = TP_BY_PLACE, .shown = SITES};
+        .heads = {"median", "outlier"}, .by = TP_BY_PLACE, .shown = SITES};
     for (int side = 0; side < 2; side++)
         if (!r->sites.known[side] && r->sites.blocks[side]) {
             const struct tp_rank *rank = &r->list[side ? r->odd : r->median];
-            tp_page_put(page, INDENT, "%s has no stack frames: its allocation sites are not known",
+            tp_page_put(page, INDENT, "%s has no stack frames, so its allocation sites are unknown",
                         rank->name);
         }
     if (r->sites.known[0] || r->sites.known[1])
@@ -194,12 +193,13 @@ static void print_ground(const struct tp_ranks *r, struct tp_page *page)
             worst = rank;
     }
     if (worst)
-        tp_page_put(page, INDENT,
-                    "* estimates: by the rules some addresses are not those of the file, at worst "
-                    "%s of %s up to the peak (%s, from event %s on); from 1%% on a rank is not "
-                    "judged; 'tapool verify' shows more",
-                    tp_count(worst->addresses.all - worst->addresses.good).s,
-                    tp_count(worst->addresses.all).s, worst->name, tp_count(worst->differs_at).s);
+        tp_page_put(
+            page, INDENT,
+            "* estimates: up to %s of %s addresses before the peak differ from the file (%s, "
+            "from event %s on). A rank with more than 1%% is not compared. Details: tapool "
+            "verify",
+            tp_count(worst->addresses.all - worst->addresses.good).s,
+            tp_count(worst->addresses.all).s, worst->name, tp_count(worst->differs_at).s);
 }
 
 void tp_ranks_text(const struct tp_ranks *r, struct tp_page *page)

@@ -147,8 +147,8 @@ static struct tp_text mark_text(const struct tp_why_moment *m)
     struct tp_text when =
         m->event ? tp_text_of("event %s", tp_count(m->event).s) : tp_text_of("the beginning");
     if (m->failed)
-        return tp_text_of("%s: no room for %s", when.s, tp_bytes(m->what.size, false).s);
-    return tp_text_of("%s: looked at here", when.s);
+        return tp_text_of("%s: OOM, %s requested", when.s, tp_bytes(m->what.size, false).s);
+    return tp_text_of("%s: explained", when.s);
 }
 
 static void draw(const struct tp_why *w, const struct tp_columns *columns, struct tp_stretch *at,
@@ -156,7 +156,7 @@ static void draw(const struct tp_why *w, const struct tp_columns *columns, struc
 {
     const struct tp_why_moment *m = &w->moment;
     const struct tp_text text = mark_text(m), capacity = tp_bytes(w->room.capacity, false);
-    const struct tp_text level = tp_text_of("could have %s", capacity.s);
+    const struct tp_text level = tp_text_of("capacity %s", capacity.s);
     const struct tp_chart_line lines[LINES] = {
         {.kind = TP_CHART_REQUESTED, .name = "live", .at = at},
         {.kind = TP_CHART_RECORDED, .name = "reserved", .at = at + columns->count}};
@@ -164,8 +164,8 @@ static void draw(const struct tp_why *w, const struct tp_columns *columns, struc
         .text = text.s, .line = 1, .column = tp_columns_find(columns, m->event)};
     const struct tp_chart_level levels = {level.s, w->room.capacity};
     const struct tp_chart chart = {.title = "Memory over time",
-                                   .about = "Reserved by the recorded allocator, and live in the "
-                                            "program.",
+                                   .about = "Memory that PyTorch reserved, and memory "
+                                            "requested and not freed.",
                                    .description = text.s,
                                    .columns = columns,
                                    .lines = lines,
@@ -212,22 +212,22 @@ static struct tp_text size_of(const struct device_part *d, uint64_t bytes)
 
 /* What a verdict means for those who have not met it before. */
 static const char *const meanings[] = {
-    [TP_WHY_NO_REQUEST] = "No request failed at this moment. Free memory is reserved by PyTorch "
-                          "and used by no tensor.",
+    [TP_WHY_NO_REQUEST] = "No request failed at this event. Free memory is reserved by PyTorch and "
+                          "used by no tensor.",
     [TP_WHY_TOO_BIG] =
-        "The live tensors and the new one exceed the GPU's memory, wherever they are placed. No "
-        "allocator setting helps: reduce the request or the live tensors, or use a larger GPU.",
+        "Live tensors and the new one need more than the capacity. No allocator setting helps: "
+        "make a smaller request, keep fewer tensors live, or use a larger GPU.",
     [TP_WHY_FRAGMENTED] =
-        "Free memory was larger than the request, but each free block was smaller. A tensor needs "
-        "one contiguous block, and PyTorch does not move live tensors.",
+        "Enough memory was free, but no free block was large enough. A tensor needs contiguous "
+        "memory, and PyTorch does not move live tensors.",
     [TP_WHY_NO_CAPACITY] =
-        "The file does not say how much memory the GPU had left. No free block that PyTorch had "
-        "reserved was large enough.",
+        "The file does not record the free memory of the GPU. No free block of reserved memory "
+        "was large enough.",
     [TP_WHY_REFUSED] =
         "By the figures in the file the GPU had enough free memory, and refused the request.",
     [TP_WHY_HAD_ROOM] =
-        "By the rules of PyTorch's allocator this request should have been served. The cause is "
-        "not in the file."};
+        "By the rules of PyTorch's allocator a free block serves this request: the recording "
+        "differs in something that the file does not have."};
 
 static const struct tp_why *why_of(const void *of)
 {
@@ -245,12 +245,12 @@ static int write_answer(const void *of, FILE *out, struct tp_err *err)
     (void)err;
     tp_put(out, TP_TO_XML, "<p>%s</p>\n", meanings[why_of(of)->room.verdict]);
     fputs("<details><summary>Terms</summary>\n<p><b>reserved</b>: memory that PyTorch holds from "
-          "the GPU, in <b>segments</b> that are split into <b>blocks</b>, one per "
-          "tensor.<br>\n<b>live</b>: blocks of existing tensors.<br>\n<b>rounding</b>: allocated "
-          "minus requested bytes.<br>\n<b>free block</b>: in a segment with live blocks; serves "
-          "only requests up to its size.<br>\n<b>unused segment</b>: without live blocks. PyTorch "
-          "returns it to the GPU when memory runs short, or with "
-          "torch.cuda.empty_cache().</p></details>\n",
+          "the GPU. It allocates <b>segments</b> and splits them into <b>blocks</b>, one for each "
+          "tensor.<br>\n<b>live block</b>: a block of a tensor that exists.<br>\n<b>rounding</b>: "
+          "bytes of live blocks beyond the requested ones.<br>\n<b>free block</b>: reserved but "
+          "not allocated; it serves only requests that are not larger.<br>\n<b>unused segment</b>: "
+          "a segment without live blocks. PyTorch keeps it for reuse and returns it before an OOM "
+          "and in torch.cuda.empty_cache().</p></details>\n",
           out);
     return TP_OK;
 }
@@ -270,7 +270,7 @@ static void print_sum(const void *of, struct tp_page *page)
     tp_why_sum_print(why_of(of), page);
 }
 
-/* The parts side by side; with what the GPU had left, they are what the process could have. */
+/* The parts side by side; with what the GPU had free, they are the capacity. */
 static int write_sum(const void *of, FILE *out, struct tp_err *err)
 {
     const struct device_part *d = of;
@@ -307,9 +307,9 @@ static bool has_map(const void *of)
 static void print_map(const void *of, struct tp_page *page)
 {
     size_t marked = why_of(of)->room.block_count;
-    tp_page_put(page, 0, "Each row is a segment, to scale; hatched: free.%s%s",
-                marked ? " Framed: blocks in the way of the request." : "",
-                marked > TP_WHY_MARKS ? " Only the first 256 of them are." : "");
+    tp_page_put(page, 0, "Each row is a segment, to scale; free blocks are hatched.%s%s",
+                marked ? " Frames mark blocks in the way of the request." : "",
+                marked > TP_WHY_MARKS ? " Only the first 256 have one." : "");
 }
 
 /* ---- room ---- */
@@ -353,7 +353,7 @@ static int write_room(const void *of, FILE *out, struct tp_err *err)
     const struct bar_row rows[] = {{"request", "request", r->need},
                                    {"largest free block for it", "idle", r->largest},
                                    {"largest request that fits", "live", r->fitting},
-                                   {"free blocks in total", "idle", r->there},
+                                   {"all free memory", "idle", r->there},
                                    {"free on the GPU", "free", d->w->moment.what.device_free}};
     (void)err;
     write_bars(d, rows, sizeof rows / sizeof *rows - !free_known(d->w), out);
@@ -372,7 +372,7 @@ static void print_tries(const void *of, struct tp_page *page)
     tp_why_tries_print(why_of(of), page);
 }
 
-/* ---- who, when, and what it rests on ---- */
+/* ---- sites, memory over time, accuracy ---- */
 
 static bool has_sites(const void *of)
 {
@@ -427,34 +427,34 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 /* ---- the page ---- */
 
 static const struct tp_html_section sections[] = {
-    {.id = "answer", .title = "Answer", .pick = print_verdict, .write = write_answer},
-    {.id = "sum", .title = "Memory at that moment", .print = print_sum, .write = write_sum},
+    {.id = "answer", .title = "What happened", .pick = print_verdict, .write = write_answer},
+    {.id = "sum", .title = "Reserved memory by use", .print = print_sum, .write = write_sum},
     {.id = "room",
-     .title = "Settings that avoid it",
+     .title = "Request and free memory",
      .print = print_way,
      .write = write_room,
      .there = has_request},
     {.id = "heap",
      .title = "Heap map",
-     .view = "Segments at this moment, one per row, with live and free blocks",
+     .view = "Heap at this event: a row per segment, with its live and free blocks",
      .print = print_map,
      .there = has_map},
     {.id = "tries",
      .title = "Other settings",
-     .lead = "More settings, and the text to set: <code>tapool tune</code>",
+     .lead = "More settings, with the text to paste: <code>tapool tune</code>",
      .print = print_tries,
      .there = has_tries},
     {.id = "sites",
      .title = "Live memory by allocation site",
-     .view = "Live memory by allocation site, as areas in proportion",
+     .view = "Live memory by allocation site: areas are proportional to bytes",
      .print = print_sites,
      .there = has_sites},
     {.id = "recorded",
      .title = "Memory over time",
-     .view = "Memory over time: reserved by PyTorch, and live",
+     .view = "Reserved and live memory over time",
      .write = write_memory,
      .there = has_events},
-    {.id = "ground", .title = "Method", .print = print_ground},
+    {.id = "ground", .title = "Accuracy", .print = print_ground},
     {.id = "settings", .title = "All figures", .write = write_settings},
 };
 
@@ -467,10 +467,10 @@ static const char *name_of(const struct tp_why_page *p)
 
 static void print_head(const void *of, struct tp_page *page)
 {
-    tp_page_put(page, 0,
-                "From a memory snapshot of PyTorch: device %u at one moment of its recording, and "
-                "why its memory was full or not.",
-                why_of(of)->device);
+    tp_page_put(
+        page, 0,
+        "PyTorch memory snapshot: reserved memory of device %u at one event of its recording.",
+        why_of(of)->device);
 }
 
 static int write_articles(const void *of, FILE *out, struct tp_err *err)

@@ -1,5 +1,5 @@
-/* See why.h. First what happened, then the sum, then what follows from it, then who holds the
- * memory, and at last what all that rests on. */
+/* See why.h. First what happened, then the sum, the verdict, live memory by allocation site, and at
+ * last what all that rests on. */
 #include "cmd/pytorch/why/why.h"
 
 #include "cmd/report/report_sites.h"
@@ -13,8 +13,8 @@ enum {
     SUM_END = 13,
     EXACT_END = 22,
     LABEL = 3,
-    SHARE_END = 37,
-    NOTE = 40,
+    SHARE_END = 39,
+    NOTE = 42,
     TRY_RESERVED = 57,
     TRY_FATE = 60
 };
@@ -57,7 +57,7 @@ void tp_why_head_print(const struct tp_why *w, struct tp_page *page)
     }
     if (m->failed) {
         tp_page_styled(page, 0, TP_RED, "OUT OF MEMORY");
-        tp_page_at(page, NAME, "requested %s at ", size_of(page, m->what.size).s);
+        tp_page_at(page, NAME, "%s requested at ", size_of(page, m->what.size).s);
     } else if (m->when == TP_WHY_PEAK) {
         tp_page_side(page, "Peak", NAME);
         tp_page_at(page, NAME, "most reserved memory: ");
@@ -67,35 +67,35 @@ void tp_why_head_print(const struct tp_why *w, struct tp_page *page)
     }
     print_where(w, page);
     if (m->failed && m->ooms > 1)
-        tp_page_put(page, NAME, "the device ran out of memory %s times: --at EVENT for another",
+        tp_page_put(page, NAME, "%s OOMs in the recording: --at EVENT shows another",
                     tp_count(m->ooms).s);
 }
 
 /* ---- the sum ---- */
 
-/* "2 segments", "5 units", "2 segments, 5 units" */
-static struct tp_text idle_of(const struct tp_why_sum *s)
+/* "2 unused segments", "5 unused units", "2 unused segments, 5 units" */
+static struct tp_text unused_of(const struct tp_why_sum *s)
 {
-    struct tp_text segments = tp_plural(s->idle, "segment");
+    struct tp_text segments = tp_plural(s->idle, "unused segment");
     if (!s->free_units)
         return segments;
-    return tp_text_of("%s%s%s", s->idle ? segments.s : "", s->idle ? ", " : "",
-                      tp_plural(s->free_units, "unit").s);
+    if (!s->idle)
+        return tp_plural(s->free_units, "unused unit");
+    return tp_text_of("%s, %s", segments.s, tp_plural(s->free_units, "unit").s);
 }
 
 void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_why_part out[TP_WHY_PARTS])
 {
     const struct tp_text none = tp_text_of("%s", "");
-    out[0] = (struct tp_why_part){" ", s->requested,
-                                  tp_text_of("live: %s", tp_plural(s->live, "block").s),
+    out[0] = (struct tp_why_part){" ", s->requested, tp_plural(s->live, "live block"),
                                   tp_text_of("requested and not freed")};
     out[1] = (struct tp_why_part){"+", s->rounding, tp_text_of("rounding"), none};
     out[2] = (struct tp_why_part){
-        "+", s->hole_bytes, tp_text_of("%s in used segments", tp_plural(s->holes, "free block").s),
-        s->holes ? tp_text_of("fragmentation; largest %s", tp_bytes(s->largest, exact).s) : none};
-    out[3] = (struct tp_why_part){"+", s->free_bytes, tp_text_of("%s unused", idle_of(s).s),
-                                  s->free_bytes ? tp_text_of("returned to the GPU before an OOM")
-                                                : none};
+        "+", s->hole_bytes, tp_text_of("free blocks in used segments"),
+        s->holes ? tp_text_of("%s, largest %s", tp_count(s->holes).s, tp_bytes(s->largest, exact).s)
+                 : none};
+    out[3] = (struct tp_why_part){"+", s->free_bytes, unused_of(s),
+                                  s->free_bytes ? tp_text_of("returned by empty_cache()") : none};
     out[4] = (struct tp_why_part){
         "=", s->reserved, tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s), none};
 }
@@ -130,13 +130,11 @@ void tp_why_sum_print(const struct tp_why *w, struct tp_page *page)
     const struct tp_pytorch_event *oom = &w->moment.what;
     print_parts(w, page);
     if (w->moment.failed && oom->has_free)
-        tp_page_put(page, sum_end(page) + LABEL,
-                    "of %s that it could have%s: %s was free on the GPU",
-                    size_of(page, w->room.capacity).s,
-                    w->sum.reserved + oom->device_free > w->room.capacity
-                        ? " at most, a limit of the process"
-                        : "",
-                    size_of(page, oom->device_free).s);
+        tp_page_put(
+            page, sum_end(page) + LABEL, "capacity %s%s; %s free on the GPU",
+            size_of(page, w->room.capacity).s,
+            w->sum.reserved + oom->device_free > w->room.capacity ? ", a limit of the process" : "",
+            size_of(page, oom->device_free).s);
 }
 
 /* ---- the verdict ---- */
@@ -157,15 +155,14 @@ static void print_waste(const struct tp_why *w, struct tp_page *page)
         tp_page_line(page);
         return;
     }
-    tp_page_more(page, NAME, "%s of reserved memory is free",
+    tp_page_more(page, NAME, "%s of reserved memory (%s) is free:", size_of(page, waste).s,
                  tp_percent((double)waste / (double)s->reserved).s);
     if (s->free_bytes)
-        tp_page_more(page, NAME, ": empty_cache() would return %s%s",
-                     size_of(page, s->free_bytes).s, s->holes ? "," : "");
+        tp_page_more(page, NAME, " empty_cache() returns %s%s", size_of(page, s->free_bytes).s,
+                     s->holes ? "," : "");
     if (s->holes)
-        tp_page_more(page, NAME, "%s %s %s in free blocks between live blocks",
-                     s->free_bytes ? "" : ":", size_of(page, s->hole_bytes).s,
-                     s->free_bytes ? "lies" : "of it lies");
+        tp_page_more(page, NAME, " %s is in segments with live blocks",
+                     size_of(page, s->hole_bytes).s);
     tp_page_line(page);
 }
 
@@ -177,37 +174,37 @@ static void print_verdict(const struct tp_why *w, struct tp_page *page)
     switch (r->verdict) {
     case TP_WHY_TOO_BIG:
         begin_verdict("Too big", page);
-        tp_page_more(
-            page, NAME, "live blocks and this request take %s, %s more than the device has",
-            size_of(page, taken + r->need).s, size_of(page, taken + r->need - r->capacity).s);
+        tp_page_more(page, NAME, "live blocks and this request need %s, %s more than the capacity",
+                     size_of(page, taken + r->need).s,
+                     size_of(page, taken + r->need - r->capacity).s);
         if (r->segment > r->capacity)
-            tp_page_more(page, NAME, "; even without any live block it would not fit");
+            tp_page_more(page, NAME, "; the request alone is too large");
         break;
     case TP_WHY_FRAGMENTED:
         begin_verdict("Fragmented", page);
-        tp_page_more(page, NAME, "%s free, but no free block of %s", size_of(page, r->there).s,
+        tp_page_more(page, NAME, "%s free, but no contiguous %s", size_of(page, r->there).s,
                      needed.s);
         break;
     case TP_WHY_NO_CAPACITY:
         begin_verdict("Not known", page);
         tp_page_more(page, NAME,
-                     "the file does not say what was free on the GPU; %s of what is reserved was, "
-                     "but no free block of %s",
+                     "the file does not record free memory of the GPU; %s of reserved memory is "
+                     "free, but no contiguous %s",
                      size_of(page, r->there).s, needed.s);
         break;
     case TP_WHY_REFUSED:
         begin_verdict("Refused", page);
         tp_page_more(page, NAME,
-                     "%s were free on the GPU and %s were requested: a limit of the process "
-                     "(memory fraction), or another process was faster",
+                     "the driver had %s free and refused %s: a limit of the process (memory "
+                     "fraction), or another process took the memory first",
                      size_of(page, w->moment.what.device_free + w->sum.free_bytes).s,
                      size_of(page, r->segment).s);
         break;
     default:
         begin_verdict("Not clear", page);
         tp_page_more(page, NAME,
-                     "by the rules a free block serves this request: the recording had other "
-                     "settings (--conf), or another pool");
+                     "a free block serves this request by PyTorch's rules: the recording had other "
+                     "settings (--conf) or another pool");
         break;
     }
     tp_page_line(page);
@@ -220,12 +217,10 @@ static void print_fitting(const struct tp_why *w, struct tp_page *page)
     const struct tp_why_room *r = &w->room;
     bool smaller = r->fitting && r->fitting < w->moment.what.size;
     if (smaller)
-        tp_page_put(page, NAME, "a request of %s or less would have fitted",
-                    size_of(page, r->fitting).s);
+        tp_page_put(page, NAME, "largest request that fits: %s", size_of(page, r->fitting).s);
     if (r->untold)
         tp_page_put(page, NAME,
-                    "segments grow here, beside max_split_size_mb: what would have made room is "
-                    "not looked for");
+                    "blocks in the way are unknown: expandable_segments with max_split_size_mb");
 }
 
 void tp_why_way_print(const struct tp_why *w, struct tp_page *page)
@@ -234,25 +229,25 @@ void tp_why_way_print(const struct tp_why *w, struct tp_page *page)
     if (!r->block_count)
         return;
     static const char *const rooms[][2] = {
-        [TP_WHY_HOLE] = {"there would have been room", "there would have been room"},
-        [TP_WHY_SEGMENTS] = {"its segment would have been returned, and the driver had room",
-                             "their segments would have been returned, and the driver had room"},
-        [TP_WHY_UNITS] = {"units of its segment would have been returned, and the driver had room",
-                          "units of segments would have been returned, and the driver had room"}};
+        [TP_WHY_HOLE] = {"the request fits", "the request fits"},
+        [TP_WHY_SEGMENTS] = {"PyTorch returns its segment, and the request fits",
+                             "PyTorch returns their segments, and the request fits"},
+        [TP_WHY_UNITS] = {"PyTorch returns units of its segment, and the request fits",
+                          "PyTorch returns units of segments, and the request fits"}};
     tp_page_line(page);
     const char *room = rooms[r->way][r->segments > 1];
     if (r->block_count == 1)
-        tp_page_put(page, 0, "Without this block %s:", room);
+        tp_page_put(page, 0, "In the way: without this block %s", room);
     else
-        tp_page_put(page, 0, "Without these %s (%s) %s:", tp_plural(r->block_count, "block").s,
-                    size_of(page, r->bytes).s, room);
+        tp_page_put(page, 0, "In the way: without these %s (%s) %s",
+                    tp_plural(r->block_count, "block").s, size_of(page, r->bytes).s, room);
     for (size_t i = 0; i < w->named_count; i++) {
         tp_page_right(page, sum_end(page), size_of(page, w->named[i].bytes).s);
         tp_page_put(page, sum_end(page) + LABEL, "%s",
-                    *w->named[i].place ? w->named[i].place : "not known");
+                    *w->named[i].place ? w->named[i].place : "unknown site");
     }
     if (r->block_count > w->named_count)
-        tp_page_put(page, sum_end(page) + LABEL, "%s more",
+        tp_page_put(page, sum_end(page) + LABEL, "%s",
                     tp_plural(r->block_count - w->named_count, "smaller block").s);
 }
 
@@ -265,7 +260,7 @@ void tp_why_verdict_print(const struct tp_why *w, struct tp_page *page)
     print_fitting(w, page);
 }
 
-/* ---- would it help? ---- */
+/* ---- other settings ---- */
 
 bool tp_why_is_faithful(const struct tp_why *w)
 {
@@ -295,36 +290,37 @@ static void print_notes(const struct tp_why *w, struct tp_page *page)
     if (own && w->recording.ran_out != (t->rows[0].failed > 0))
         tp_page_put(page, 2,
                     "The recorded program %s out of memory, the replay as recorded %s: these rows "
-                    "do not tell what would have avoided it.",
+                    "do not show what avoids the OOM.",
                     w->recording.ran_out ? "ran" : "did not run",
                     w->recording.ran_out ? "does not" : "does");
     else if (w->recording.peak && t->capacity == w->recording.capacity &&
              t->rows[0].peak_reserved != w->recording.peak)
-        tp_page_put(page, 2,
-                    "As recorded, the replay reserves %s and PyTorch %s: where new segments lie is "
-                    "the driver's choice.",
-                    size_of(page, t->rows[0].peak_reserved).s, size_of(page, w->recording.peak).s);
+        tp_page_put(
+            page, 2,
+            "As recorded, the replay reserves %s and PyTorch reserved %s: the driver placed "
+            "new segments elsewhere.",
+            size_of(page, t->rows[0].peak_reserved).s, size_of(page, w->recording.peak).s);
     if (any_compacted(t) && !t->rows[0].compacted)
         tp_page_put(page, 2,
-                    "Compacted start: this setting changes the layout of the initial heap; "
-                    "compare these rows with each other.");
+                    "Compacted start: the initial heap is packed, because this setting would have "
+                    "laid it out differently. Compare these rows only with each other.");
     else if (any_compacted(t) || (w->verified.start_blocks && t->rows[0].compacted))
         tp_page_put(page, 2,
-                    "Each row starts with the blocks of the initial heap side by side; compare "
-                    "them with each other.");
+                    "Each row starts with a packed initial heap: compare them only with each "
+                    "other.");
 }
 
 void tp_why_tries_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_tries *t = &w->tries;
     struct tp_column columns[] = {
-        {.head = {"", "Other settings"}, .left = true, .width = TRY_RESERVED - 15},
+        {.head = {"", "Setting"}, .left = true, .width = TRY_RESERVED - 15},
         {.head = {"", "peak reserved"}},
         {.left = true, .gap = TRY_FATE - TRY_RESERVED}};
     struct tp_table table = {0};
     if (t->count < 2)
         return;
-    snprintf(columns[2].head[1], TP_COLUMN_HEAD, "of %.*s", TP_COLUMN_HEAD - 4,
+    snprintf(columns[2].head[1], TP_COLUMN_HEAD, "in %.*s", TP_COLUMN_HEAD - 4,
              size_of(page, t->capacity).s);
     tp_table_columns(&table, columns, t->capacity ? 3 : 2);
     for (size_t i = 0; i < t->count; i++) {
@@ -333,7 +329,7 @@ void tp_why_tries_print(const struct tp_why *w, struct tp_page *page)
         tp_table_add(&table, "  %s", try_name(row).s);
         tp_table_add(&table, fits ? "%s" : NULL, size_of(page, row->peak_reserved).s);
         if (t->capacity)
-            tp_table_add(&table, "%s", fits ? "fits" : "no room");
+            tp_table_add(&table, "%s", fits ? "fits" : "OOM");
     }
     tp_page_line(page);
     tp_table_print(&table, page, 0, TP_TABLE_WIDE);
@@ -346,23 +342,22 @@ void tp_why_tries_print(const struct tp_why *w, struct tp_page *page)
 void tp_why_ground_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_verified *v = &w->verified;
-    tp_page_side(page, "Method", NAME);
+    tp_page_side(page, "Based on", NAME);
     if (w->replayed)
         tp_page_at(page, NAME,
-                   "a replay by the rules of PyTorch's allocator: the trace does not say where "
-                   "blocks lay. %s",
+                   "a replay by the rules of PyTorch's allocator: the trace has no addresses. %s",
                    w->remarks ? w->remarks : "");
     else if (!v->addresses.all)
         tp_page_at(page, NAME, "the segments at the end of the file");
     else
-        tp_page_at(page, NAME, "%s of %s recorded addresses reproduced up to this event",
+        tp_page_at(page, NAME, "a replay by PyTorch's rules: %s of %s addresses match the file",
                    tp_count(v->addresses.good).s, tp_count(v->addresses.all).s);
     if (!tp_agrees(v))
         tp_page_more(page, NAME,
-                     "; the first difference is at event %s, and later sizes are estimates: "
-                     "tapool verify shows more%s",
+                     "; the first difference is at event %s, and sizes after it are estimates (see "
+                     "tapool verify)%s",
                      tp_count(v->first.event).s,
-                     tp_why_is_faithful(w) ? "" : ". Other settings are not tried for that reason");
+                     tp_why_is_faithful(w) ? "" : "; too many differ to replay other settings");
     tp_page_line(page);
 }
 

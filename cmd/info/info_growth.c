@@ -76,13 +76,14 @@ static void print_by_phase(const struct tp_pair_growth *g, struct tp_page *page)
         return;
     tp_page_line(page);
     if (!g->phase_count) {
-        tp_page_put(page, 0,
-                    "By phase        left out: no phase of the first trace (%s) has the "
-                    "name of one of the second (%s)",
-                    tp_count(g->phases_of[0]).s, tp_count(g->phases_of[1]).s);
+        tp_page_put(
+            page, 0,
+            "By phase        left out: no common phase name (%s in the first trace, %s in the "
+            "second)",
+            tp_count(g->phases_of[0]).s, tp_count(g->phases_of[1]).s);
         return;
     }
-    tp_page_put(page, 0, "Requested at the peak of each phase that both have");
+    tp_page_put(page, 0, "Requested at the peak of each common phase");
     print_phases(g, page);
 }
 
@@ -92,8 +93,7 @@ void tp_info_growth_text(const struct tp_pair_growth *g, struct tp_page *page)
         .heads = {"first", "second"}, .by = g->by, .shown = SITES};
     tp_page_line(page);
     tp_page_put(page, 0, "Requested at the trace peak of each%s",
-                g->rows.estimated ? ", estimated from the call stacks of a share of the blocks"
-                                  : "");
+                g->rows.estimated ? ", estimated from the call stacks of sampled blocks" : "");
     tp_site_rows_print(&g->rows, &screen, page);
     print_by_phase(g, page);
 }

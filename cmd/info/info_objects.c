@@ -99,8 +99,7 @@ static void say_lifetimes(const struct tp_info_report *r, struct lines *l)
         say(l, "half of %s freed within %s%s", tp_count(h->count).s,
             tp_plural(tp_hist_quantile(h, 0.5), "event").s, half);
         say(l, "90%% within %s%s", tp_count(tp_hist_quantile(h, 0.9)).s, most);
-        say(l, "temporary, freed within %d events: %s of the blocks, %s of the bytes",
-            TP_INFO_TEMPORARY,
+        say(l, "temporary (freed within %d events): %s of blocks, %s of bytes", TP_INFO_TEMPORARY,
             tp_percent(share(info->temporary.objects, info->allocated.objects)).s,
             tp_percent(share(info->temporary.bytes, info->allocated.bytes)).s);
     }
@@ -115,10 +114,10 @@ static const char *advice(const struct tp_info *info)
         return "";
     double uses = (double)info->requests / (double)info->distinct;
     if (info->distinct_capped || info->distinct > 4096 || uses < 4)
-        return ": exact-size caching rarely hits; size classes suit better";
+        return ": too many for exact-size caching; size classes suit better";
     if (info->distinct <= 256 && uses >= 16)
-        return ": exact-size caching will work well";
-    return ": exact-size caching will work for the common ones";
+        return ": exact-size caching works well";
+    return ": exact-size caching works for the common ones";
 }
 
 #define COMMON 0.01 /* a common size has at least this share of the requests */
@@ -136,7 +135,7 @@ static void say_distinct(const struct tp_info *info, struct lines *l)
                     tp_percent(share(info->common[i].requests, info->requests)).s);
     }
     if (s.length && info->distinct > 1 && info->requests >= FEW_REQUESTS)
-        say(l, "commonest: %s", common);
+        say(l, "most common: %s", common);
 }
 
 static void say_others(const struct tp_info_report *r, struct lines *l)
@@ -149,12 +148,12 @@ static void say_others(const struct tp_info_report *r, struct lines *l)
             tp_count(info->grow).s, tp_percent(share(info->grow, reallocs)).s,
             tp_count(info->shrink).s);
     if (info->remote_frees)
-        say(l, "remote frees: %s of %s (%s) by another thread than the one that allocated",
+        say(l, "remote frees: %s of %s (%s) by another thread than the allocating one",
             tp_count(info->remote_frees).s, tp_count(frees).s,
             tp_percent(share(info->remote_frees, frees)).s);
     if (info->aligned && info->highest_align_log2 < info->usual_align_log2)
-        say(l, "alignment below the usual %u bytes: %s (%s), %s at most",
-            1u << info->usual_align_log2, tp_plural(info->aligned, "request").s,
+        say(l, "alignment below %u bytes: %s (%s), %s at most", 1u << info->usual_align_log2,
+            tp_plural(info->aligned, "request").s,
             tp_percent(share(info->aligned, info->requests)).s,
             tp_bytes(UINT64_C(1) << info->highest_align_log2, false).s);
     else if (info->aligned)

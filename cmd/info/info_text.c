@@ -1,5 +1,5 @@
-/* The screen of `tapool info`. It shows only what the trace has. What the format does not record is
- * listed in one line. */
+/* The screen of `tapool info`. It shows only what the trace has; one line lists what the format
+ * does not record. */
 #include "alloc/base/clean.h"
 #include "cmd/info/info.h"
 #include "cmd/jobs/catalog.h"
@@ -40,7 +40,7 @@ void tp_info_name(const struct tp_info_report *r, struct tp_page *page)
     if (t->file_bytes)
         snprintf(size, sizeof size, ", %s", tp_bytes(t->file_bytes, page->exact).s);
     tp_page_side(page, t->file, column);
-    tp_page_put(page, column, "%s trace, format %s%s%s, program hash %02x%02x%02x%02x%02x%02x",
+    tp_page_put(page, column, "%s trace, format %s%s%s, trace hash %02x%02x%02x%02x%02x%02x",
                 is_device(r) ? "device" : "host", t->format,
                 is_own(t->format) ? " (tapool's own)" : "", size, hash[0], hash[1], hash[2],
                 hash[3], hash[4], hash[5]);
@@ -81,7 +81,7 @@ static void print_recorded(const struct tp_info_report *r, struct tp_page *page)
     else
         row(page, "recorded", "%s%s: %s", tp_plural(f->events, "event").s, tp_time_taken(f).s, ops);
     if (r->info->without_effect && !meta->nothing)
-        row(page, "no effect", "%s of these events: %s, or about no block that is known",
+        row(page, "no effect", "%s of these events: %s, or events of unknown blocks",
             tp_count(r->info->without_effect).s,
             r->info->without_effect == 1 ? "a free of NULL, a failed request"
                                          : "frees of NULL, failed requests");
@@ -127,7 +127,7 @@ static void print_marks(const struct tp_info_report *r, struct tp_page *page)
 static void add_word(struct tp_str *s, bool applies, const char *word)
 {
     if (applies)
-        tp_str_item(s, "; ", "%s", word);
+        tp_str_item(s, ", ", "%s", word);
 }
 
 /* Prints the frees that the program requested, and how long they waited for their completion. */
@@ -145,7 +145,7 @@ static void print_frees(const struct tp_info_report *r, struct tp_page *page)
     if (waited)
         row(page, "frees",
             "%s requested; %s of them completed later, by up to %s (pending work on another "
-            "stream, or the resolution of the clock)",
+            "stream, or the clock's resolution)",
             tp_count(requests).s, tp_count(waited).s, tp_duration(longest).s);
     else
         row(page, "frees", "%s requested, each completed at once", tp_count(requests).s);
@@ -188,7 +188,7 @@ static void print_recorded_device(const struct tp_info_report *r, uint32_t index
                      tp_bytes(d->peak_reserved, page->exact).s,
                      tp_bytes(d->end_reserved, page->exact).s);
     if (segments)
-        tp_page_more(page, NOTE, "; %s taken, %s given back", tp_plural(d->takes, "segment").s,
+        tp_page_more(page, NOTE, "; %s allocated, %s freed", tp_plural(d->takes, "segment").s,
                      tp_count(d->gives).s);
     if (ranges)
         tp_page_more(page, NOTE, "; %s of expandable segments mapped, %s unmapped",
@@ -196,26 +196,25 @@ static void print_recorded_device(const struct tp_info_report *r, uint32_t index
     tp_page_line(page);
 }
 
-/* Prints the out of memory that the recorded program met. */
+/* Prints the OOM of the recorded program. */
 static void print_recorded_oom(const struct tp_captured_device *d, const char *of,
                                struct tp_page *page)
 {
     char text[128];
     if (!d->ooms)
         return;
-    tp_page_at(page, NAME, "ran out");
-    tp_page_at(page, NOTE, "%s%s; first at event %s, requested %s", of,
+    tp_page_at(page, NAME, "OOM");
+    tp_page_at(page, NOTE, "%s%s; first at event %s, %s requested", of,
                tp_plural(d->ooms, "time").s, tp_count(d->oom_event).s,
                tp_bytes(d->oom_size, page->exact).s);
     if (d->oom_free != UINT64_MAX)
-        tp_page_more(page, NOTE, ", with %s left on the device",
-                     tp_bytes(d->oom_free, page->exact).s);
+        tp_page_more(page, NOTE, ", %s free on the device", tp_bytes(d->oom_free, page->exact).s);
     tp_failures_text(d->ooms, d->replayed, text, sizeof text);
     tp_page_more(page, NOTE, "%s%s", *text ? "; " : "", text);
     tp_page_line(page);
 }
 
-/* What explains most of such a recording, so it comes first. */
+/* This explains most of such a recording, so it comes first. */
 static void print_retries(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_captured_retries retries = tp_captured_retries(r->captured);
@@ -237,14 +236,14 @@ static void print_captured(const struct tp_info_report *r, struct tp_page *page)
         row(page, "settings", "%s", r->trace->meta.settings);
 }
 
-/* Prints the recorded memory that was idle when the recording ended. */
+/* Prints the recorded memory that was free when the recording ended. */
 static void print_recorded_end(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_recorded *rec = &r->trace->recorded;
     for (uint32_t i = 0; rec->has_end && i < rec->count && i < DEVICES_SHOWN; i++) {
         const struct tp_recorded_device *d = &rec->devices[i];
         if (!d->end_free) {
-            tp_page_put(page, NOTE, "%sno free memory in %s's segments", of_device(r, i).s,
+            tp_page_put(page, NOTE, "%s%s's segments have no free blocks", of_device(r, i).s,
                         rec->by);
             continue;
         }
@@ -254,7 +253,7 @@ static void print_recorded_end(const struct tp_info_report *r, struct tp_page *p
         const struct tp_text bytes = tp_bytes(d->end_returnable, page->exact);
         const char *back = d->end_returnable ? bytes.s : "nothing";
         if (strcmp(rec->by, "PyTorch") == 0)
-            tp_page_more(page, NOTE, "; empty_cache() would return %s", back);
+            tp_page_more(page, NOTE, "; empty_cache() returns %s", back);
         else
             tp_page_more(page, NOTE, "; %s in unused segments", back);
         tp_page_line(page);
@@ -273,30 +272,31 @@ static void print_missing(const struct tp_info_report *r, struct tp_page *page)
         if (r->trace->meta.unknown[0])
             row(page, "not recorded", "%s%s", r->trace->meta.unknown,
                 is_device(r) && strstr(r->trace->meta.unknown, "GPU size")
-                    ? " (replay --capacity, to find OOMs)"
+                    ? " (set it with --capacity)"
                     : "");
         return;
     }
-    snprintf(align, sizeof align, "alignment above %u bytes", 1u << info->usual_align_log2);
+    snprintf(align, sizeof align, "alignments other than %u bytes", 1u << info->usual_align_log2);
     add_word(&s, !f->time_known && !f->duration_ns, "times");
-    add_word(&s, !f->time_known && f->duration_ns, "the times of some events");
-    add_word(&s, f->recorded_threads == 1, "threads");
-    add_word(&s, is_device(r) && f->streams < 2, "streams");
+    add_word(&s, !f->time_known && f->duration_ns, "times of some events");
+    add_word(&s, f->recorded_threads == 1, "more than one thread");
+    add_word(&s, is_device(r) && f->streams < 2, "more than one stream");
     add_word(&s, !info->aligned && info->requests, align);
     add_word(&s, !tp_captured_ops(r->captured, f, TP_FREE) && !f->ops[TP_RESET], "frees");
-    add_word(&s, is_device(r), "device size (replay --capacity SIZE)");
+    add_word(&s, is_device(r), "GPU size (set it with --capacity)");
     if (s.length)
-        row(page, "not recorded", "%s", text);
+        row(page, "not in trace", "%s", text);
 }
 
-/* What lowering did about each kind of dirty input, with its words in lower.h. */
+/* The fix of each kind of malformed event (lower.h). */
 static const char *const repair_texts[TP_REPAIR_COUNT] = {
     [TP_REPAIR_UNKNOWN_FREE] = "a free or use of a block that is not live: left out",
-    [TP_REPAIR_DOUBLE_ALLOC] = "of a block that is live: the old one is freed first",
+    [TP_REPAIR_DOUBLE_ALLOC] = "of a live block: the old one is freed first",
     [TP_REPAIR_REALLOC_UNKNOWN] = "of a block that is not live: an alloc",
     [TP_REPAIR_REALLOC_ZERO] = "to 0 bytes: a free",
-    [TP_REPAIR_TIME_BACKWARDS] = "time does not advance there",
-    [TP_REPAIR_INVERTED] = "a free that stands behind the alloc that needed it: put before",
+    [TP_REPAIR_TIME_BACKWARDS] = "counted as no time",
+    [TP_REPAIR_INVERTED] =
+        "a free recorded after the alloc that reuses its address: moved before it",
     [TP_REPAIR_TRUNCATED] = "the file ends in the middle of an event: left out",
 };
 
@@ -316,12 +316,12 @@ static void print_repairs(const struct tp_info_report *r, struct tp_page *page)
 static void print_dropped(uint64_t objects, struct tp_page *page)
 {
     tp_page_line(page);
-    tp_page_put(page, 0, "Began mid-run");
+    tp_page_put(page, 0, "Initial heap");
     tp_page_put(page, NAME,
-                "%s that %s live before event 1 %s left out, with all later events of %s "
+                "%s that %s live before event 1 %s left out, with all %s events "
                 "(--initial-heap=drop).",
                 tp_plural(objects, "block").s, objects == 1 ? "was" : "were",
-                objects == 1 ? "is" : "are", objects == 1 ? "it" : "them");
+                objects == 1 ? "is" : "are", objects == 1 ? "its" : "their");
 }
 
 /* The format's advice for recording from the start of the program; NULL: it has none. */
@@ -345,23 +345,22 @@ static void print_before(const struct tp_info_report *r, struct tp_page *page)
     if (!objects)
         return;
     tp_page_line(page);
-    tp_page_put(page, 0, "Began mid-run");
+    tp_page_put(page, 0, "Initial heap");
     tp_page_put(page, NAME,
-                "%s, %s, %s live before event 1: %s %s freed during the recording, %s stay%s. %s "
-                "in live memory, not in sizes and lifetimes.",
+                "%s, %s, %s live before event 1: %s freed during the recording, %s live at its "
+                "end. %s in live memory, not in sizes and lifetimes.",
                 tp_plural(objects, "block").s, tp_bytes(info->before.bytes, page->exact).s,
                 objects == 1 ? "was" : "were", tp_count(info->before_freed).s,
-                info->before_freed == 1 ? "is" : "are", tp_count(objects - info->before_freed).s,
-                objects - info->before_freed == 1 ? "s" : "",
+                tp_count(objects - info->before_freed).s,
                 objects == 1
                     ? "Replay places it first (--initial-heap=drop leaves it out). It counts"
-                    : "Their order is unknown: replay places them first, by address "
-                      "(--initial-heap=drop leaves them out). They count");
+                    : "Replay places them first, by address (--initial-heap=drop leaves them out). "
+                      "They count");
     if (info->device_count == 1 && info->devices[0].peak_new)
-        tp_page_put(page, NAME, "Blocks allocated since then peak at %s.",
+        tp_page_put(page, NAME, "Peak without the initial heap: %s.",
                     tp_bytes(info->devices[0].peak_new, page->exact).s);
     if (how_to_get_all(r->trace))
-        tp_page_put(page, NAME, "To get everything: %s.", how_to_get_all(r->trace));
+        tp_page_put(page, NAME, "To record from the start: %s.", how_to_get_all(r->trace));
 }
 
 /* ---- live memory ---- */
@@ -383,7 +382,7 @@ static void draw_bars(const struct tp_stretch *at, uint64_t low, uint64_t high, 
     *end = '\0'; /* cut trailing blanks */
 }
 
-/* For a terminal that shows no dots: the highest of each column, on one line. */
+/* For a terminal without Braille: the highest of each column, on one line. */
 static void print_bars(const struct tp_info_report *r, const struct tp_info_device *d,
                        uint64_t peak, struct tp_page *page)
 {
@@ -452,7 +451,7 @@ static void print_device(const struct tp_info_report *r, uint16_t device, struct
         snprintf(name, sizeof name, "  %s %u", tp_part_name(r->trace, "device", "space"), device);
     tp_page_at(page, 0, "%s", name);
     if (!peak->bytes) {
-        tp_page_put(page, NOTE, "nothing is allocated");
+        tp_page_put(page, NOTE, "no allocations");
         return;
     }
     tp_page_at(page, NOTE, "%s", r->info->device_count > 1 ? "" : "requested; ");
@@ -489,10 +488,10 @@ void tp_info_end(const struct tp_info_report *r, struct tp_page *page)
     tp_page_line(page);
     tp_page_at(page, 0, "At the end");
     if (!r->trace->meta.nothing)
-        tp_page_put(
-            page, NOTE, "%s, %s, %s live; at most %s at a time during the recording",
-            tp_plural(f->live_at_end, "block").s, tp_bytes(f->live_at_end_bytes, page->exact).s,
-            f->live_at_end == 1 ? "is" : "are", tp_count(tp_captured_at_once(r->captured, f)).s);
+        tp_page_put(page, NOTE, "%s, %s; at most %s during the recording",
+                    tp_plural(f->live_at_end, "live block").s,
+                    tp_bytes(f->live_at_end_bytes, page->exact).s,
+                    tp_count(tp_captured_at_once(r->captured, f)).s);
     print_recorded_end(r, page);
 }
 

@@ -50,11 +50,11 @@ static uint64_t peak(const struct tp_program *p, const struct tp_info *info,
 
 const struct tp_trace_figure tp_trace_figures[] = {
     COUNT("allocations", "allocations", in_info, INFO(allocated.objects)),
-    BYTES("allocated", "bytes of them", in_info, INFO(allocated.bytes)),
+    BYTES("allocated", "allocated bytes", in_info, INFO(allocated.bytes)),
     COUNT("reallocs", "reallocations", in_facts, FACTS(ops[TP_REALLOC])),
     COUNT("frees", "frees", in_info, INFO(freed)),
     BYTES("peak_requested", "peak requested", peak, 0),
-    COUNT("peak_blocks", "most blocks at a time", at_once, 0),
+    COUNT("peak_blocks", "peak blocks", at_once, 0),
     COUNT("left_blocks", "blocks at the end", in_facts, FACTS(live_at_end)),
     BYTES("left", "bytes at the end", in_facts, FACTS(live_at_end_bytes)),
     COUNT("temporary", "freed within 64 events", in_info, INFO(temporary.objects)),

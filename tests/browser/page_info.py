@@ -68,8 +68,8 @@ def check_one(article, data, document):
 
 # ---- two traces ----
 
-NAMES = {"allocations": "allocations", "allocated": "bytes of them", "reallocs": "reallocations", "frees": "frees",
-         "peak_requested": "peak requested", "peak_blocks": "most blocks at a time", "left_blocks": "blocks at the end",
+NAMES = {"allocations": "allocations", "allocated": "allocated bytes", "reallocs": "reallocations", "frees": "frees",
+         "peak_requested": "peak requested", "peak_blocks": "peak blocks", "left_blocks": "blocks at the end",
          "left": "bytes at the end", "temporary": "freed within 64 events", "remote_frees": "freed by other threads",
          "threads": "threads", "sizes": "distinct sizes"}
 

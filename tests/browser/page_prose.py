@@ -60,69 +60,69 @@ def held(d):
 
 BLOCKS, LIVE = "<C> blocks?", r"(?:was|were) live before event 1"
 SENTENCES = [(pattern, values) for pattern, values in (
-    (r", <S>, program hash", lambda d: [(d["file_bytes"],)]),
+    (r", <S>, trace hash", lambda d: [(d["file_bytes"],)]),
     (r"^recorded <C> events?(?: in <T>)?:", lambda d: [(d["trace"]["events"], d.get("duration_ns"))]),
     (r"^(?:from |.*, )?<C> threads?\b", lambda d: [(d["trace"]["threads"],)]),
     (r"<C> streams?\b", lambda d: [(d["trace"]["streams"],)]),
     (r"<C> (?:devices?|memory spaces?)(?: more: --json)?$", lambda d: [(d["trace"]["devices"],), (d["trace"]["devices"] - 8,)]),
     (r"<C> marks?, <C> names?:.*?(?=; |$)", lambda d: [(d["marks"]["count"], d["marks"]["distinct"])]),
     (r"; <C> more marks? ends?", lambda d: [(whole(d["operations"]["mark"]) - d["marks"]["count"],)]),
-    (r"alignments other than the usual <C> bytes", lambda d: [(d["alignment"]["usual_bytes"],)]),
-    (BLOCKS + ", <S>, " + LIVE + r": <C> (?:is|are) freed during the recording, <C> stays?", lambda d: [(
+    (r"alignments other than <C> bytes", lambda d: [(d["alignment"]["usual_bytes"],)]),
+    (BLOCKS + ", <S>, " + LIVE + r": <C> freed during the recording, <C> live at its end", lambda d: [(
         d["before"]["objects"], d["before"]["bytes"], d["before"]["freed_objects"],
         whole(d["before"]["objects"]) - whole(d["before"]["freed_objects"]))]),
     (BLOCKS + " that " + LIVE, lambda d: [(d["trace"]["initial_heap"]["dropped_objects"],)]),
-    (r"since then peaks at <S> by itself", lambda d: [(d["peak_new_requested_bytes"],)]),
+    (r"Peak without the initial heap: <S>", lambda d: [(d["peak_new_requested_bytes"],)]),
     (r"<C> segments? at the end \(<C> large, <C> small\)",
      lambda d: recorded(d, "end_segments", "end_large_segments", "end_small_segments")),
     (r"<S> reserved(?: throughout|$)", lambda d: recorded(d, "start_reserved_bytes")),
     (r"<S> reserved at the start, <S> at the peak, <S> at the end",
      lambda d: recorded(d, "start_reserved_bytes", "peak_reserved_bytes", "end_reserved_bytes")),
-    (r"; <C> segments? taken, <C> given back", lambda d: recorded(d, "segments_taken", "segments_given_back")),
+    (r"; <C> segments? allocated, <C> freed", lambda d: recorded(d, "segments_taken", "segments_given_back")),
     (r"; <C> ranges? of expandable segments mapped, <C> unmapped", lambda d: recorded(d, "ranges_mapped", "ranges_unmapped")),
     (r"^device <C> (?!peak)|\bdevice <C>: ", lambda d: [row * 2 for row in recorded(d, "number")]),
-    (r"^ran out +<C> times?", lambda d: recorded(d, "out_of_memory")),
+    (r"^OOM +<C> times?", lambda d: recorded(d, "out_of_memory")),
     (r"(?:failed|was reached) <C> times?, first at event <C>:", lambda d: recorded(d, "retries", "first_retry_event")),
     (r"; the program could have at least <S> and less than <S>$", lambda d: recorded(d, "peak_reserved_bytes", "limit_below_bytes")),
     (r"(?:\b(?:device|space) <C> )?(?:requested; )?peak <S>(?: at event <C>)?(?: \(\+<T>\))?(?: before event 1)?",
      lambda d: [(i, *row) for i, row in enumerate(peaks(d))]),
     (r"<C> allocations?, <S>", lambda d: [(d["allocated"]["objects"], d["allocated"]["bytes"])]),
-    (BLOCKS + r", <S>, (?:is|are) live; at most <C> at a time",
+    (r"<C> live blocks?, <S>; at most <C> during",
      lambda d: [(d["live_at_end"], d["live_at_end_bytes"], d["peak_objects"])]),
-    (r"<S> free in <C> blocks? of .*? segments, largest <S>(?:; (?:empty_cache\(\) would return )?(?:<S>)?)?",
+    (r"<S> free in <C> blocks? of .*? segments, largest <S>(?:; (?:empty_cache\(\) returns )?(?:<S>)?)?",
      lambda d: recorded(d, "end_free_bytes", "end_free_blocks", "end_largest_free_bytes", "end_returnable_bytes")),
     (r"half of <C> freed within <C> events?(?: \(<T>\))?",
      lambda d: [(d["freed_objects"], d["lifetimes_events"]["p50"], d["lifetimes_ns"]["p50"])]),
     (r"90% within <C>(?: \(<T>\))?", lambda d: [(d["lifetimes_events"]["p90"], d["lifetimes_ns"]["p90"])]),
-    (r"gone within <C> events: <P> of the blocks, <P> of the bytes", lambda d: [(
+    (r"freed within <C> events\): <P> of blocks, <P> of bytes", lambda d: [(
         d["temporary"]["within_events"], share(d["temporary"]["objects"], d["allocated"]["objects"]),
         share(d["temporary"]["bytes"], d["allocated"]["bytes"]))]),
     (r"<C> of <C> outlive", lambda d: [(d["outlive"]["objects"], d["allocated"]["objects"])]),
     (r"<C> distinct sizes?", lambda d: [(d["distinct_sizes"],)]),
-    (r"(?:commonest: |, )<S> \(<P>\)", common),
+    (r"(?:most common: |, )<S> \(<P>\)", common),
     (r"<C> reallocs?: <C> grow \(<P>\), <C> shrink", lambda d: [(
         sum(map(whole, d["reallocs"].values())), d["reallocs"]["grow"],
         share(d["reallocs"]["grow"], sum(map(whole, d["reallocs"].values()))), d["reallocs"]["shrink"])]),
     (r"remote frees: <C> of <C> \(<P>\)", lambda d: [(
         d["remote_frees"], d["operations"]["free"], share(d["remote_frees"], d["operations"]["free"]))]),
-    (r"alignment (?:below the usual|other than) <C> bytes: <C> requests? \(<P>\), (?:up to )?<S>", lambda d: [(
+    (r"alignment (?:below|other than) <C> bytes: <C> requests? \(<P>\), (?:up to )?<S>", lambda d: [(
         d["alignment"]["usual_bytes"], d["alignment"]["other_requests"],
         share(d["alignment"]["other_requests"], requests(d)), d["alignment"]["highest_bytes"])]),
     (r"^Live memory at event <C> ", lambda d: [(sites(d)["event"],)]),
     (r"^<S> <P>(?: \D*?[:;] <C> blocks?(?:, (?:the )?oldest <T>)?)?", held),
-    (r"NAME \(<P>", lambda d: [(share(p["bytes"], row["bytes"]),) for row in sites(d)["places"] for p in row["called_from"]]),
+    (r"NAME \(<P>\)", lambda d: [(share(p["bytes"], row["bytes"]),) for row in sites(d)["places"] for p in row["called_from"]]),
     (r"NAME \(by <C> blocks?\)", lambda d: [(row["blocks"],) for row in sites(d)["places"]]),
     (r"^ *<C> (?:sites?|rows?) more: --json", lambda d: [(sites(d)["count"] - 8,)]),
 )]
 # Figures that the JSON does not have.
 UNKNOWN = [
     r"^frees <C> requested(?:; <C> of them completed later, by up to <T>)?", r"^no effect <C> of these events",
-    r"first at event <C>, asked for <S>(?:, with <S> left on the device)?(?:; <C> of them)?", r", for <P> of it",
+    r"first at event <C>, <S> requested(?:, <S> free on the device)?(?:; <C> of them)?",
     r", the oldest <C> events?", r"from the call stacks of <C> blocks?: below <S> one block in <C> ",
-    r"the last to ask there: .*?(?=, in phase|$)", r"^Drawn are the first <C> of <C>;", r"\(<C> events, <S>\)",
+    r"last allocation there: .*?(?=, in phase|$)", r"^Drawn are the first <C> of <C>;", r"\(<C> events, <S>\)",
 ]
 # Digits that are words.
-WORDS = [r"0 bytes asked for: counted as 1", r"0 bytes asked for: left out", r"to 0 bytes: a free", LIVE, r"event 1\b(?=:| is)"]
+WORDS = [r"0 bytes requested: counted as 1", r"0 bytes requested: left out", r"to 0 bytes: a free", LIVE, r"event 1\b(?=:| is)"]
 
 
 BESIDE = ("mark", "note") # operations that can stand beside the events
@@ -190,16 +190,16 @@ class Prose:
 
     def named(self, line):
         """A line without names and what has a figure of its own."""
-        if line.startswith(("Next: ", "To get everything: ")): # commands
+        if line.startswith(("Next: ", "To record from the start: ")): # commands
             return ""
         cut = re.match(r"(\S+ \S+ <?\S+%) (.*?)\.\.\.(?=;)", line)
         if cut and self.cut(cut.group(2)):
             line = cut.group(1) + " NAME" + line[cut.end():]
         rest = self.names.sub("NAME", line) if self.names else line
-        hashed = re.search(r"program hash (\w+)", rest)
+        hashed = re.search(r"trace hash (\w+)", rest)
         if hashed:
             self.judge(self.of["trace"]["program_hash"].startswith(hashed.group(1)), line)
-            rest = rest.replace(hashed.group(), "program hash")
+            rest = rest.replace(hashed.group(), "trace hash")
         if rest.startswith("recorded ") and ": " in rest:
             head, done = rest.split(": ", 1)
             rest = head + ":" + self.operations(done, line)
@@ -275,7 +275,7 @@ class Screen:
             self.sentences[-1] += " " + line.strip()
         else:
             self.sentences.append(line.strip())
-            self.paragraph = line == "Began mid-run" or self.paragraph and line.startswith("  ")
+            self.paragraph = line == "Initial heap" or self.paragraph and line.startswith("  ")
 
     def columns(self, lines, at):
         """Sizes at the left and lifetimes beside them, or below."""

@@ -296,10 +296,10 @@ END
     matches "$out" '^ran out +3 times when it was recorded; the 3 requests that failed are replayed too, counted$'
     matches "$out" 'OUT OF MEMORY +3 of 4 allocations failed; 3 later calls on them skipped'
     ok "$TAPOOL" info tries.jsonl
-    matches "$out" '^  ran out +3 times; first at event 2, requested 4 MiB; the 3 requests that failed are replayed$'
+    matches "$out" '^  OOM +3 times; first at event 2, 4 MiB requested; the 3 requests that failed are replayed'
     # in all that is counted of the program they are no objects, and no calls
     matches "$out" '^  recorded +4 events: 1 alloc, 3 out of memory$'
-    matches "$out" '^At the end +1 block, 1 MiB, is live; at most 1 at a time during the recording$'
+    matches "$out" '^At the end +1 live block, 1 MiB; at most 1 during the recording$'
     ok "$TAPOOL" info tries.jsonl --json
     python3 - "$out" <<'END'
 import json, sys
@@ -325,7 +325,7 @@ END
     is "$out" 'r["memory"]["trace_peak_requested_bytes"], r["recorded_failures"]' \
         "(512, {'out_of_memory': 1, 'replayed': 0})"
     ok "$TAPOOL" info host.jsonl
-    matches "$out" '^  ran out +1 time; first at event 2, requested 256 TiB$'
+    matches "$out" '^  OOM +1 time; first at event 2, 256 TiB requested$'
 }
 
 # bats test_tags=nightly

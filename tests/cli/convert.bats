@@ -213,7 +213,7 @@ END
     alike sample:sqlite sqlite.tpt --limit 1000
     alike sample:sqlite sqlite.tpt --limit 100000
     ok info rich.tpt --initial-heap=drop
-    matches "$out" '^  2 blocks that were live before event 1 are left out, with all that becomes of them'
+    matches "$out" '^  2 blocks that were live before event 1 are left out, with all their events'
     ok info sqlite.tpt --limit 1000 --json
     matches "$out" '"cut":.*true'
     matches "$out" '"events":[^0-9]*1000,'

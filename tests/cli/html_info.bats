@@ -69,7 +69,7 @@ devices_trace() {
     page ten ten.jsonl
     trace '{"op": "mark", "name": "only this"}' >mark.json
     page none mark.json
-    matches none.html 'nothing is allocated'
+    matches none.html 'no allocations'
     devices_trace 3000 >devices.jsonl
     page devices devices.jsonl
     captured_trace >rich.trace

@@ -63,7 +63,7 @@ END
         printf '], "events": [{"op": "alloc", "id": 1, "size": 1000, "stream": 9}]}\n'
     } >many.json
     ok info many.json
-    matches "$out" '^  device 0      nothing is allocated$'
+    matches "$out" '^  device 0      no allocations$'
     matches "$out" '^  device 7 '
     matches "$out" '^  \.\.\.           3 devices more: --json$'
     lacks "$out" 'device 8'
@@ -190,19 +190,19 @@ for e in events:
     print(json.dumps(e))
 END
     ok info jq.jsonl
-    matches "$out" "^jq.jsonl        *host trace, format jsonl \(tapool's own\), [0-9.]+ KiB, program hash f41fb61a86f1$"
+    matches "$out" "^jq.jsonl        *host trace, format jsonl \(tapool's own\), [0-9.]+ KiB, trace hash f41fb61a86f1$"
     capture info - <jq.jsonl
     [ "$rc" -eq 0 ]
-    matches "$out" "^stdin           host trace, format jsonl \(tapool's own\), program hash f41fb61a86f1$"
+    matches "$out" "^stdin           host trace, format jsonl \(tapool's own\), trace hash f41fb61a86f1$"
     matches "$out" '^Next: tapool replay -$'
 }
 
 @test "what the trace does not have is said, and no more" {
     ok info sample:python-threads
-    lacks "$out" '^  not recorded .*threads'
+    lacks "$out" 'more than one thread'
     trace '{"op":"alloc","id":1,"size":10}' >none.json
     fitting info none.json
-    matches "$out" '^  not recorded  times; threads; alignment above 16 bytes; frees$'
+    matches "$out" '^  not in trace  times, more than one thread, alignments other than 16 bytes, frees$'
     ok info none.json --json
     python3 - "$out" <<'END'
 import json, sys
@@ -213,13 +213,13 @@ assert set(d["lifetimes_events"].values()) == {None} and set(d["lifetimes_ns"].v
 END
     trace '{"op":"alloc","id":1,"size":10,"t":5}' '{"op":"free","id":1}' >some.json
     ok info some.json
-    matches "$out" 'not recorded  the times of some events; threads'
+    matches "$out" 'not in trace  times of some events, more than one thread'
     matches "$out" '^ +event 1 +event 2$'
     LC_ALL=C ok info some.json
     matches "$out" ' 2 events from left to right, times are unknown; '
     trace '{"op":"mark","name":"a"}' '{"op":"sync"}' >empty.json
     fitting info empty.json
-    matches "$out" '^Live memory     nothing is allocated$'
+    matches "$out" '^Live memory     no allocations$'
     matches "$out" '^  phases        1 mark, 1 name: a$'
 }
 
@@ -254,7 +254,7 @@ END
     refused 3 "^tapool: dirty.json:3: event 1 frees id 9" info dirty.json --strict
     ok info dirty.json --repair
     matches "$out" '^  repaired      1 unknown_free \(a free or use of a block that is not live: left out\)$'
-    matches "$out" '^  repaired      1 double_alloc \(of a block that is live: the old one is freed first\)$'
+    matches "$out" '^  repaired      1 double_alloc \(of a live block: the old one is freed first\)$'
 }
 
 @test "bad input: the words and the exit code of replay" {
@@ -319,8 +319,8 @@ END
     sanitized || limit=64
     capture tool rss "${limit:-2000}" "$TAPOOL" info big.jsonl
     [ "$rc" -eq 0 ] || fail "exit code $rc" "$(cat "$out" "$err")"
-    matches "$out" 'more than 65,536 distinct sizes: exact-size'
-    lacks "$out" 'commonest'
+    matches "$out" 'more than 65,536 distinct sizes: too many'
+    lacks "$out" 'most common'
 }
 
 # ---- two traces ----
@@ -337,7 +337,7 @@ events_of() { # COUNT SIZE
     events_of 103 60 >b.jsonl
     shown info-pair info a.jsonl b.jsonl
     fitting info sample:sqlite sample:jq
-    matches "$out" '^  most blocks at a time +366 +6,450 +17\.6x$'
+    matches "$out" '^  peak blocks +366 +6,450 +17\.6x$'
     ok info a.jsonl a.jsonl
     [ "$(grep -cE ' =$' "$out")" -ge 6 ]
     lacks "$out" ' (%|new|[0-9.]+x)$'
@@ -383,7 +383,7 @@ events_of() { # COUNT SIZE
     python3 "$CLI/oom_snapshot.py" fragmented >oom.pickle
     held() { # ARGS...
         ok info oom.pickle "$@"
-        sed -n '/^Held/,/^$/p' "$out"
+        sed -n '/^Live memory at/,/^$/p' "$out"
     }
     for what in '--at 9' '--at 9 --depth 2' '--by annotation' '--by size' '--at 12 --by age'; do
         # shellcheck disable=SC2086 # options

@@ -79,7 +79,7 @@ load common
         # shellcheck disable=SC2086
         ok "$TAPOOL" $words x.pickle
         tr '\n' ' ' <"$out" | tr -s ' ' >line
-        matches line '; last allocation there: train.py:7 step [(]>99.9% of the peak[)]'
+        matches line '; last allocation there: train.py:7 step \(>99.9% of the peak\)'
     done
 }
 

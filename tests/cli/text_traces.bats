@@ -34,7 +34,7 @@ found() {
     found "$DATA/mtrace/calls.txt" mtrace host 23
     found "$TAPOOL_ROOT/tests/fuzz/corpus/heaptrack/stacks" heaptrack host 260
     ok "$TAPOOL" info it
-    matches "$out" 'the last to ask there: k\.cpp:3 main$'
+    matches "$out" 'last allocation there: k\.cpp:3 main$'
     matches "$out" '^  not recorded  threads, alignment, times .*, reallocs$'
     found "$TAPOOL_ROOT/tests/fuzz/corpus/memory_replay/specimen" memory-replay host "$(grep -c : "$TAPOOL_ROOT/tests/fuzz/corpus/memory_replay/specimen")"
     found "$TAPOOL_ROOT/tests/fuzz/corpus/malloc_bench/specimen" malloc-bench host 11

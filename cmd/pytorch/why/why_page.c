@@ -427,7 +427,7 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 /* ---- the page ---- */
 
 static const struct tp_html_section sections[] = {
-    {.id = "answer", .title = "What happened", .pick = print_verdict, .write = write_answer},
+    {.id = "answer", .title = "Verdict", .pick = print_verdict, .write = write_answer},
     {.id = "sum", .title = "Reserved memory by use", .print = print_sum, .write = write_sum},
     {.id = "room",
      .title = "Request and free memory",

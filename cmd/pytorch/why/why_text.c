@@ -178,7 +178,7 @@ static void print_verdict(const struct tp_why *w, struct tp_page *page)
                      size_of(page, taken + r->need).s,
                      size_of(page, taken + r->need - r->capacity).s);
         if (r->segment > r->capacity)
-            tp_page_more(page, NAME, "; the request alone is too large");
+            tp_page_more(page, NAME, "; the request is larger than the capacity");
         break;
     case TP_WHY_FRAGMENTED:
         begin_verdict("Fragmented", page);

@@ -553,10 +553,10 @@ TEST(a_recording_that_began_mid_run_says_so)
     struct tp_page page = {.out = out, .width = 100};
     tp_info_text(&(struct tp_info_report){&trace, info, &(struct tp_captured){0}}, &page);
     fclose(out);
-    assert_non_null(strstr(text, "\nBegan mid-run\n"));
-    assert_non_null(strstr(text, "2 blocks, 4 KiB, were live before event 1: 1 is freed during"));
+    assert_non_null(strstr(text, "\nInitial heap\n"));
+    assert_non_null(strstr(text, "2 blocks, 4 KiB, were live before event 1: 1 freed during the"));
     assert_non_null(strstr(text, "requested; peak 4 KiB before event 1\n"));
-    assert_non_null(strstr(text, "format other, program hash 000000000000\n"));
+    assert_non_null(strstr(text, "format other, trace hash 000000000000\n"));
     assert_null(strstr(text, "Sizes")); /* nothing was allocated during the recording */
     free(text);
     tp_info_free(info);

@@ -244,7 +244,7 @@ static const struct importer_row no_events[] = {
 #define SET(pairs, said)                                                                           \
     READS("} ( 'allocator_settings' } ( " pairs " u 'segments' ] u .", .settings = said,           \
           .capture = "PyTorch memory snapshot (pickle 4)",                                         \
-          .unknown = "threads, alignment, size of the GPU")
+          .unknown = "threads, alignment, GPU size")
 static const struct importer_row settings[] = {
     SET("'PYTORCH_CUDA_ALLOC_CONF' '' 'expandable_segments' F",
         "PYTORCH_CUDA_ALLOC_CONF is empty: defaults, expandable_segments off"),

@@ -686,7 +686,7 @@ void tp_pytorch_describe(struct tp_pytorch *s)
     struct tp_meta *meta = s->reading->meta;
     tp_meta_set(meta, &meta->capture, TP_PYTORCH_CAPTURE " (pickle %u)",
                 tp_pickle_protocol(s->pickle));
-    tp_meta_set(meta, &meta->unknown, "threads, alignment, size of the GPU");
+    tp_meta_set(meta, &meta->unknown, "threads, alignment, GPU size");
     describe_settings(s);
     if (s->unaligned)
         tp_meta_remark(meta, "Blocks lie at addresses that are no multiples of 512 bytes: "

@@ -52,10 +52,10 @@ static void add_capacity(struct tp_predict_chart *c)
         return;
     struct tp_text capacity = tp_bytes(f->capacity, false);
     if (f->fits && f->fails)
-        tp_str_add(&c->texts[FIT], "Largest value within %s: %s. First out of memory: %s.",
+        tp_str_add(&c->texts[FIT], "Largest value without OOM at %s: %s. First OOM: %s.",
                    capacity.s, tp_count(f->fits).s, tp_count(f->fails).s);
     else
-        tp_str_add(&c->texts[FIT], f->fits ? "All values are within %s." : "No value is within %s.",
+        tp_str_add(&c->texts[FIT], f->fits ? "All values fit %s." : "No value fits %s.",
                    capacity.s);
     if (f->capacity / 3 * 2 > tp_chart_top(&c->chart))
         return;
@@ -94,7 +94,7 @@ static void add_doubt(struct tp_predict_chart *c)
     if (c->of->totals)
         tp_str_add(&c->texts[DOUBT], "By totals of allocation sites, approximate.");
     else if (tp_predict_has_doubts(p))
-        tp_str_add(&c->texts[DOUBT], "%s of unknown law: taken to grow with the value.",
+        tp_str_add(&c->texts[DOUBT], "%s of unknown law: assumed to grow with the value.",
                    tp_plural(p->doubtful.requests + p->lawless.requests, "request").s);
 }
 

@@ -73,9 +73,12 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 /* ---- the page ---- */
 
 static const struct tp_html_section sections[] = {
-    {.id = "answer", .title = "Memory", .pick = print_memory, .print = print_checks},
+    {.id = "answer", .title = "Predicted memory", .pick = print_memory, .print = print_checks},
     {.id = "curve", .title = "Memory by value", .print = print_points, .write = write_chart},
-    {.id = "sites", .title = "Allocation sites", .print = print_sites, .there = has_sites},
+    {.id = "sites",
+     .title = "Live memory by allocation site",
+     .print = print_sites,
+     .there = has_sites},
     {.id = "settings", .title = "All figures", .write = write_settings},
 };
 
@@ -93,7 +96,7 @@ static void add_title(const struct tp_predict_asking *q, struct tp_str *out)
         tp_str_add(out, "Memory at ");
         tp_predict_target(q, out);
     } else
-        tp_str_add(out, "Largest value within %s", tp_bytes(q->capacity, false).s);
+        tp_str_add(out, "Largest value for %s", tp_bytes(q->capacity, false).s);
 }
 
 static int write_data(const void *of, FILE *out, struct tp_err *err)

@@ -18,7 +18,7 @@ static const struct tp_sample_run *base_of(const struct tp_predict_report *r)
     return p->recordings[p->base];
 }
 
-/* "23.4%", as the standard of words has it. */
+/* "23.4%" */
 static struct tp_text percent(double share)
 {
     return tp_text_of("%.1f%%", 100 * share);
@@ -55,7 +55,7 @@ void tp_predict_head_print(const struct tp_predict_report *r, struct tp_page *pa
         row(page, "prediction", "at %s%s", tp_str_text(&at), far.s);
     row(page, "recordings", "%s", tp_str_text(&from));
     if (q->steps)
-        row(page, "steps", "the last %s of each recording; what came before is not predicted",
+        row(page, "steps", "the last %s of each recording; memory before them is not predicted",
             q->steps > 1 ? tp_count(q->steps).s : "one");
     tp_str_drop(&at);
     tp_str_drop(&from);
@@ -79,7 +79,8 @@ static void print_laws(const struct tp_predict_report *r, struct tp_page *page)
         tp_count(base_of(r)->count).s,
         base_of(r)->placed ? "call stack" : "order only: the recordings have no call stacks");
     if (p->narrowed)
-        tp_str_item(&laws, "; ", "%s only for the nearest recordings", tp_count(p->narrowed).s);
+        tp_str_item(&laws, "; ", "%s fitted to the nearest recordings only",
+                    tp_count(p->narrowed).s);
     row(page, "laws", "%s", tp_str_text(&laws));
     tp_str_drop(&laws);
 }
@@ -141,7 +142,7 @@ static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
     }
     struct tp_text many = doubtful_requests(r);
     if (a->most.matters && a->peak.alone)
-        tp_page_put(page, 0, "%s of requests that only %s has are live at the peak.",
+        tp_page_put(page, 0, "%s of the requests that only %s makes are live at the peak.",
                     tp_bytes(a->peak.alone, page->exact).s, base_of(r)->trace.file);
     else if (a->most.matters)
         tp_page_put(page, 0, "%s of %s follow no known law: the peak%s%s is between %s and %s.",
@@ -245,7 +246,7 @@ static void print_real(const struct tp_predict_report *r, struct tp_page *page)
     row(page, "sizes", "%s of %s exact", tp_count(real->exact).s, tp_count(real->requests).s);
     print_difference("peak requested", r->answer->peak.bytes, real->peak, "recorded", page);
     print_difference("peak reserved", of->peak_reserved, real->peak_reserved,
-                     "replayed from the same start", page);
+                     "replayed from the same initial heap", page);
     print_difference("", of->peak_reserved, real->recorded, "by PyTorch, when recorded", page);
 }
 
@@ -260,10 +261,10 @@ static void print_total_memory(const struct tp_predict_report *r, struct tp_page
         print_difference("", t->bytes, tp_program_demand(r->asking->real->trace.program, 0)->bytes,
                          "recorded there", page);
     if (is_seen(t->bent, t->bytes, page))
-        row(page, "", "%-10s  if growth goes on to change as it did between the recordings",
+        row(page, "", "%-10s  if the growth keeps changing as between the recordings",
             tp_bytes(t->bent, page->exact).s);
     if (tp_predict_change(t->smaller, t->larger) > t->bytes / 100)
-        row(page, "", "%s to %s  if sites that doubled are tables, which double when full",
+        row(page, "", "%s to %s  if sites that doubled are tables that double when full",
             tp_bytes(t->smaller, page->exact).s, tp_bytes(t->larger, page->exact).s);
     if (!tp_totals_near(t, t->other_phase > t->bytes ? t->other_phase : t->bytes))
         row(page, "other phase", "up to %s requested: the recordings do not predict its growth",
@@ -337,7 +338,7 @@ static void print_growth(const struct tp_predict_report *r, size_t most, struct 
     tp_page_line(page);
     if (!shown) {
         tp_page_put(page, 0,
-                    "No request changes with the setting: the recordings may be of one value.");
+                    "No request changes with the setting: the recordings may have the same value.");
         tp_table_drop(&table);
         return;
     }
@@ -389,8 +390,8 @@ static void print_other(const struct tp_predict_report *r, size_t i, struct tp_p
 static const char *why_unchecked(const struct tp_predict_check *c)
 {
     if (!c->decided)
-        return "do not decide";
-    return c->alike ? "do not tell all laws" : "differ";
+        return "are too few";
+    return c->alike ? "do not determine all laws" : "differ";
 }
 
 void tp_predict_checks_print(const struct tp_predict_report *r, struct tp_page *page)
@@ -401,7 +402,7 @@ void tp_predict_checks_print(const struct tp_predict_report *r, struct tp_page *
     if (r->totals)
         return;
     if (!a->check_count) {
-        tp_page_put(page, 0, "Two recordings: no third one checks the laws.");
+        tp_page_put(page, 0, "Two recordings: laws are not cross-checked (that takes three).");
         return;
     }
     for (size_t i = 0; i < a->check_count; i++) {
@@ -433,10 +434,10 @@ void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *pag
     if (!f->capacity)
         return;
     if (!f->fails)
-        row(page, "max that fits", "every value up to %s is within %s", tp_count(TP_LAW_N_MOST).s,
-            capacity.s);
+        row(page, "max that fits", "%s or more in %s: the largest value tried fits",
+            tp_count(TP_LAW_N_MOST).s, capacity.s);
     else if (!f->fits)
-        row(page, "max that fits", "none: %s exceeds %s", tp_count(f->fails).s, capacity.s);
+        row(page, "max that fits", "none: %s does not fit %s", tp_count(f->fails).s, capacity.s);
     else
         row(page, "max that fits", "%s in %s (multiples of %s%s)", tp_count(f->fits).s, capacity.s,
             tp_count(f->step).s,
@@ -464,9 +465,9 @@ const char *tp_predict_why(const struct tp_predict_answer *a)
 {
     static const char *const whys[] = {
         [TP_PREDICT_REQUESTS] = "the recordings do not make the same requests",
-        [TP_PREDICT_LAWS] = "these recordings do not tell how requests that decide grow",
-        [TP_PREDICT_LIFETIMES] = "the recordings do not keep the same memory",
-        [TP_PREDICT_CROSS] = "the recordings do not predict one another"};
+        [TP_PREDICT_LAWS] = "the laws of requests that determine the peak are unknown",
+        [TP_PREDICT_LIFETIMES] = "the recordings do not keep the same blocks live",
+        [TP_PREDICT_CROSS] = "the recordings do not predict each other"};
     return whys[a->why];
 }
 
@@ -520,17 +521,17 @@ static const char *how_it_helps(const struct tp_predict_report *r, bool above)
     const struct tp_predict_asking *q = r->asking;
     const struct tp_program *of = q->recordings[0]->trace.program;
     if (tables_decide(r->totals))
-        return "a value that is not a power of 2 apart shows tables that double";
+        return "a value that is not a power of 2 apart reveals tables that double";
     if (q->target.count > 1)
-        return "more values of each setting tell more laws";
+        return "more values of each setting determine more laws";
     if (tp_program_facts(of)->kind == TP_KIND_HOST)
         return q->count < TP_TOTALS_LEAST
-                   ? "three recordings of a host are predicted by totals of allocation sites"
-                   : "totals of allocation sites are better known then";
+                   ? "with three host recordings, totals of allocation sites can be predicted"
+                   : "a further recording makes totals of allocation sites more accurate";
     if (r->answer->why == TP_PREDICT_LAWS && r->answer->prediction.lawless.requests)
-        return "one recording more tells which law holds";
-    return above ? "two recordings above the change agree"
-                 : "two recordings below the change agree";
+        return "one more recording determines the laws";
+    return above ? "two recordings above the change then make the same requests"
+                 : "two recordings below the change then make the same requests";
 }
 
 /* Whether each recording makes more requests than those of smaller values, at sites that others
@@ -555,7 +556,8 @@ void tp_predict_advice(const struct tp_predict_report *r, struct tp_str *out)
     bool above;
     struct tp_axis_values at = last->at;
     if (grows_in_number(r)) {
-        tp_str_add(out, "record at the value itself: the number of requests grows with it");
+        tp_str_add(out,
+                   "record at the value itself: the number of requests grows with the setting");
         return;
     }
     at.values[axis] = value_that_helps(q, axis, tables_decide(r->totals), &above);
@@ -566,12 +568,12 @@ void tp_predict_advice(const struct tp_predict_report *r, struct tp_str *out)
 void tp_predict_totals_fail(const struct tp_site_totals *t, struct tp_str *out)
 {
     if (t->difference > TP_TOTALS_DOUBT)
-        tp_str_add(out, "err by %.1f%% in the recordings themselves", 100 * t->difference);
+        tp_str_add(out, "are wrong by %.1f%% for the recordings themselves", 100 * t->difference);
     else if (!tp_totals_near(t, t->bent))
-        tp_str_add(out, "say %s, or %s if growth goes on to change as between the recordings",
+        tp_str_add(out, "give %s, or %s if the growth keeps changing as between the recordings",
                    tp_bytes(t->bytes, false).s, tp_bytes(t->bent, false).s);
     else
-        tp_str_add(out, "say %s to %s if sites that doubled are tables, which double when full",
+        tp_str_add(out, "give %s to %s if sites that doubled are tables that double when full",
                    tp_bytes(t->smaller, false).s, tp_bytes(t->larger, false).s);
 }
 
@@ -586,7 +588,7 @@ static int by_bytes(const void *a, const void *b)
     return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
-/* The sites of what one recording has alone. */
+/* The sites of requests that only one recording makes. */
 static void print_apart(const struct tp_prediction *p, bool of_base, struct tp_page *page)
 {
     const struct tp_sample_run *r = p->recordings[of_base ? p->base : p->alike];
@@ -640,11 +642,12 @@ static void print_gap(const struct tp_prediction *p, bool of_base, struct tp_pag
 static void print_redone(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_redone *d = &r->answer->redone;
-    tp_page_put(page, 0,
-                "No prediction: the recordings keep different memory. %s needed %s; with "
-                "its sizes in the order of %s it would have needed %s.",
-                r->asking->recordings[d->recording]->trace.file, tp_bytes(d->was, page->exact).s,
-                base_of(r)->trace.file, tp_bytes(d->redone, page->exact).s);
+    tp_page_put(
+        page, 0,
+        "No prediction: the recordings do not keep the same blocks live. %s requested %s at "
+        "its peak; its sizes in the order of %s give %s.",
+        r->asking->recordings[d->recording]->trace.file, tp_bytes(d->was, page->exact).s,
+        base_of(r)->trace.file, tp_bytes(d->redone, page->exact).s);
 }
 
 static void print_contradicted(const struct tp_predict_report *r, struct tp_page *page)
@@ -653,7 +656,7 @@ static void print_contradicted(const struct tp_predict_report *r, struct tp_page
     if (a->sound || a->why != TP_PREDICT_CROSS)
         return;
     const struct tp_predict_check *c = &a->checks[a->prediction.base];
-    tp_page_put(page, 0, "Self-test: %s predicted from the others %s, recorded %s.",
+    tp_page_put(page, 0, "Predicted for %s from the others: %s requested; recorded: %s.",
                 base_of(r)->trace.file, tp_bytes(c->predicted, page->exact).s,
                 tp_bytes(c->was, page->exact).s);
 }
@@ -672,13 +675,13 @@ static void print_refusal(const struct tp_predict_report *r, struct tp_page *pag
     print_gap(p, false, page);
     print_doubt(r, page);
     if (p->lawless.requests)
-        tp_page_put(page, 0, "%s of %s, %s of its bytes, have no law that these recordings tell.",
+        tp_page_put(page, 0, "%s of %s, %s of its bytes, follow no known law.",
                     tp_plural(p->lawless.requests, "request").s, base_of(r)->trace.file,
                     percent(p->lawless.share).s);
     if (r->totals) {
         struct tp_str why = {0};
         tp_predict_totals_fail(r->totals, &why);
-        tp_page_put(page, 0, "Nor by totals of allocation sites: they %s.", tp_str_text(&why));
+        tp_page_put(page, 0, "Totals of allocation sites do not help: they %s.", tp_str_text(&why));
         tp_str_drop(&why);
     }
     tp_predict_advice(r, &advice);
@@ -717,9 +720,10 @@ static void print_total_sites(const struct tp_predict_report *r, size_t most, st
         unknown |= !t->sites[i].place && t->sites[i].bytes > t->bytes / 2;
     if (unknown || one)
         tp_page_put(page, 0,
-                    "%s and may hide tables that double, or other phases. With %scall stacks: "
+                    "%s and may hide tables that double or other phases. Record %scall stacks: "
                     "tapool record --stacks %s --stack-every 1",
-                    unknown ? "Unknown sites hold most of it" : "One site holds nearly all of it",
+                    unknown ? "Most live memory is of unknown sites"
+                            : "Nearly all live memory is of one site",
                     unknown ? "" : "deeper ", unknown ? "8" : "16");
 }
 
@@ -734,7 +738,7 @@ void tp_predict_sites_print(const struct tp_predict_report *r, size_t most, stru
 static void print_totals(const struct tp_predict_report *r, struct tp_page *page)
 {
     row(page, "method",
-        "by totals of allocation sites, approximate: the runs do not make the same "
+        "totals of allocation sites, approximate: the recordings do not make the same "
         "requests");
     tp_page_line(page);
     print_total_memory(r, page);

@@ -93,10 +93,11 @@ int tp_sample_run_name(struct tp_sample_run *r, const char *word, struct tp_err 
 {
     const char *at = strrchr(word, '@');
     if (!at || at == word)
-        return tp_hint(
-            err,
-            tp_fail(err, TP_EUSAGE, "'%.200s' does not say at which value it was recorded", word),
-            "FILE@256, or FILE@batch=2 with a name");
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE,
+                               "'%.200s' has no @VALUE: the value of the setting in the recording",
+                               word),
+                       "FILE@256, or FILE@batch=2 with a name");
     r->path = strndup(word, (size_t)(at - word));
     int rc = r->path ? tp_axis_read(at + 1, &r->at, r->axes, err) : no_memory(err);
     r->n = r->at.values[0];
@@ -247,10 +248,10 @@ static int find_stacks(struct tp_sample_run *r, struct tp_err *err)
 int tp_sample_run_list(struct tp_sample_run *r, struct tp_err *err)
 {
     if (tp_program_facts(r->trace.program)->devices > 1)
-        return tp_hint(err,
-                       tp_fail(err, TP_EINPUT, "%s is of several devices: a prediction is of one",
-                               r->trace.file),
-                       "--device 0");
+        return tp_hint(
+            err,
+            tp_fail(err, TP_EINPUT, "%s has several devices: predict takes one", r->trace.file),
+            "--device 0");
     int rc = tp_program_walk(r->trace.program, list_window, r, err);
     if (rc == TP_OK && r->trace.places.find)
         rc = find_stacks(r, err);

@@ -24,8 +24,8 @@ static void print_first_screen(FILE *out)
             "tapool %s: replay allocation traces through memory allocators\n"
             "\n"
             "A GPU ran out of memory\n"
-            "  tapool why SNAPSHOT              what filled it, by your own lines\n"
-            "  tapool tune SNAPSHOT             which PYTORCH_CUDA_ALLOC_CONF needs less\n"
+            "  tapool why SNAPSHOT              live memory at the OOM, by line of your code\n"
+            "  tapool tune SNAPSHOT             PYTORCH_CUDA_ALLOC_CONF that needs less\n"
             "  tapool predict A@2 B@4 --fits 24GiB\n"
             "                                   largest batch that fits, from two small runs\n"
             "Which malloc is best for my program?\n"
@@ -36,10 +36,10 @@ static void print_first_screen(FILE *out)
             "  tapool check                     fail if memory, instructions or latency regress\n"
             "\n"
             "More\n"
-            "  tapool info TRACE                what a trace contains\n"
+            "  tapool info TRACE                contents of a trace\n"
             "  tapool strategies                allocator strategies and their options\n"
-            "  tapool doctor                    what this machine can measure\n"
-            "  tapool replay sample:sqlite      a sample trace; sample:llm-decode is a GPU's\n"
+            "  tapool doctor                    measurements available on this machine\n"
+            "  tapool replay sample:sqlite      a sample trace; of a GPU: sample:llm-decode\n"
             "\n"
             "tapool COMMAND -h: its options; tapool help: all commands; tapool help snapshots:\n"
             "record PyTorch; tapool help report: read the figures\n",
@@ -68,7 +68,7 @@ struct parse {
 static const struct tp_fact habits[] = {
     {"runs", "--min-time TIME repeats the replay"},
     {"iterations", "--min-time TIME repeats the replay"},
-    {"warmup", "cold and steady times are measured apart in every replay"},
+    {"warmup", "every replay measures cold and steady times separately"},
     {"output", "--export-html FILE, --export-json FILE and others write a file"},
     {NULL, NULL}};
 
@@ -269,7 +269,7 @@ static int dispatch(int argc, char **argv, const struct tp_signals_found *signal
         name = "help";
     if (name[0] == '-' && name[1])
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "unknown option '%s'", name),
-                       "options stand after the command: tapool replay TRACE %s", name);
+                       "options follow the command: tapool replay TRACE %s", name);
     const struct tp_command *cmd = tp_find_command(name, err);
     struct parse p = {.cmd = cmd, .argv = argv + 2, .argc = argc - 2, .signals = signals};
     return cmd ? run_command(&p, err) : TP_EUSAGE;

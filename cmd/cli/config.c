@@ -76,7 +76,7 @@ static int read_all(int fd, const char *path, char *text, size_t *size, struct t
         *size += (size_t)got;
     } while (got > 0 && *size <= TP_CONFIG_BYTES);
     if (*size > TP_CONFIG_BYTES)
-        return fail_file(err, path, "more than 64 KiB: this is not a configuration file");
+        return fail_file(err, path, "more than 64 KiB: not a configuration file");
     return TP_OK;
 }
 
@@ -92,8 +92,8 @@ static int check_kind(int fd, const char *path, bool searched, struct tp_err *er
     if (!searched || belongs_to_us(path, &st))
         return TP_OK;
     int status = tp_fail(err, TP_EUSAGE, "%s: belongs to another user and is not read", path);
-    return tp_hint(err, status, "%s=%s if it is to be trusted, an empty %s to go without",
-                   TP_CONFIG_VARIABLE, path, TP_CONFIG_VARIABLE);
+    return tp_hint(err, status, "%s=%s to trust it, an empty %s to use no file", TP_CONFIG_VARIABLE,
+                   path, TP_CONFIG_VARIABLE);
 }
 
 static int read_file(const char *path, bool searched, struct tp_config *out, struct tp_err *err)

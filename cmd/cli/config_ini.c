@@ -129,7 +129,7 @@ static int fail_option(struct reading *r, const struct tp_command *command, cons
     if (near)
         tp_hint(r->err, status, "did you mean '%s'? 'tapool %s --help' lists all", near, help);
     else if (command && find_row(NULL, name, &from))
-        tp_hint(r->err, status, "other commands have it: give it in their sections");
+        tp_hint(r->err, status, "other commands have it: set it in their sections");
     else if (command && !command->options)
         tp_hint(r->err, status, "'%s' has no options", command->name);
     else
@@ -210,7 +210,7 @@ static int check_text(struct reading *r, const char *line, size_t length)
         unsigned char c = (unsigned char)line[i];
         if ((c >= 0x20 && c != 0x7f) || c == '\t')
             continue;
-        int status = tp_fail(r->err, TP_EUSAGE, "byte 0x%02x: this is not text", c);
+        int status = tp_fail(r->err, TP_EUSAGE, "byte 0x%02x: not text", c);
         return place(r, tp_hint(r->err, status, "a configuration file is text in UTF-8"));
     }
     return TP_OK;

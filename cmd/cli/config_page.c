@@ -196,7 +196,7 @@ static void print_head(struct tp_page *page, const struct tp_config *config)
                    named ? ": " TP_CONFIG_VARIABLE " is empty"
                          : ": there is no " TP_CONFIG_NAME " in this folder or above it");
     else
-        tp_page_at(page, HEAD, "%s%s", path, named ? ", which " TP_CONFIG_VARIABLE " names" : "");
+        tp_page_at(page, HEAD, "%s%s", path, named ? ", named by " TP_CONFIG_VARIABLE : "");
     tp_page_line(page);
 }
 
@@ -206,8 +206,8 @@ static void print_end(struct tp_page *page, const int set[])
     size_t count = find_unused(names);
     tp_page_line(page);
     if (count) {
-        tp_page_at(page, 0, "not used");
-        tp_page_at(page, HEAD, "no option of any command has the name of");
+        tp_page_at(page, 0, "ignored");
+        tp_page_at(page, HEAD, "variables of no option:");
         for (size_t i = 0; i < count; i++)
             tp_page_more(page, HEAD, " %s%s", names[i], i + 1 < count ? "," : "");
         tp_page_line(page);

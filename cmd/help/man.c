@@ -98,15 +98,14 @@ static void print_synopsis(FILE *out)
 static void print_description(FILE *out)
 {
     tp_man_section(out, "DESCRIPTION");
-    tp_man_text(out, "tapool replays recorded allocations against allocator strategies: which one "
-                     "needs how much memory for this program, how fragmented it gets, and what a "
-                     "call costs. Traces come from host programs (mtrace, valgrind, malloc "
-                     "interposers) and from GPUs (PyTorch snapshots, RMM and Umpire logs); a GPU "
-                     "is not needed to replay those.");
+    tp_man_text(out, "tapool replays a trace through allocator strategies and reports time, memory "
+                     "and fragmentation. Traces come from host programs (mtrace, valgrind, malloc "
+                     "interposers) and from GPUs (PyTorch snapshots, RMM and Umpire logs); their "
+                     "replay needs no GPU.");
     tp_man_paragraph(out);
-    tp_man_text(out, "A trace is a file, '-' for standard input, or sample:NAME for one that comes "
-                     "with tapool. Its format is seen from its bytes, and it may be packed with "
-                     "gzip or zstd.");
+    tp_man_text(out, "A trace is a file, '-' for standard input, or sample:NAME for a shipped one. "
+                     "Its format is detected from its bytes; it can be compressed with gzip or "
+                     "zstd.");
 }
 
 static void print_commands(FILE *out)
@@ -141,7 +140,7 @@ static void print_strategies(FILE *out)
 static void print_sources(FILE *out)
 {
     tp_man_section(out, "SOURCES");
-    tp_man_text(out, "Where strategies get their memory. Wrappers follow behind '+', such as "
+    tp_man_text(out, "Memory sources of strategies. Source wrappers follow a '+', such as "
                      "virtual+limit:capacity=1GiB.");
     for (size_t i = 0; tp_sources[i]; i++) {
         const struct tp_source_ops *s = tp_sources[i];
@@ -156,7 +155,7 @@ static void print_sources(FILE *out)
 static void print_profiles(FILE *out)
 {
     tp_man_section(out, "PROFILES");
-    tp_man_text(out, "Profiles of 'tapool gen'. 'tapool gen NAME' describes one.");
+    tp_man_text(out, "Synthetic programs of 'tapool gen'. 'tapool gen NAME' describes one.");
     for (size_t i = 0; tp_profiles[i]; i++) {
         struct tp_str options = {0};
         for (const struct tp_opt *row = tp_profiles[i]->options; row && row->name; row++)
@@ -171,7 +170,7 @@ static void print_profiles(FILE *out)
 static void print_formats(FILE *out)
 {
     tp_man_section(out, "FORMATS");
-    tp_man_text(out, "Formats tapool reads; .tpt, .json and .jsonl are its own and described in "
+    tp_man_text(out, "Formats of traces. .tpt, .json and .jsonl are tapool's own and described in "
                      "tapool-trace(5).");
     for (size_t i = 0; tp_formats[i]; i++) {
         tp_man_entry(out, tp_formats[i]->name, NULL);
@@ -212,8 +211,8 @@ static void print_files(FILE *out)
         {TP_CONFIG_NAME, "defaults of options, in the current folder or the nearest one above it"},
         {"tapool-baseline.json", "baseline of 'tapool check', found in the same way"},
         {"PREFIX/share/tapool/samples", "the shipped traces, sample:NAME"},
-        {"PREFIX/share/tapool/*.schema.json", "the JSON Schemas of what is printed with --json"},
-        {"libcuda.so.1", "the CUDA driver, loaded where the source cuda is used"},
+        {"PREFIX/share/tapool/*.schema.json", "JSON Schemas of the output of --json"},
+        {"libcuda.so.1", "CUDA driver, loaded for the source cuda"},
         {NULL, NULL}};
     print_facts(out, "FILES", files);
 }
@@ -227,22 +226,22 @@ static void print_configuration(FILE *out)
 static void print_examples(FILE *out)
 {
     static const struct tp_fact rows[] = {
-        {"tapool replay sample:sqlite", "the usual strategies on a shipped trace, one table"},
-        {"tapool replay my.json -s arena -v", "one strategy, in every detail"},
-        {"tapool replay snapshot.pickle --capacity 8GiB", "would it have fitted, and with which?"},
+        {"tapool replay sample:sqlite", "compare the default strategies on a shipped trace"},
+        {"tapool replay my.json -s arena -v", "show all details of one strategy"},
+        {"tapool replay snapshot.pickle --capacity 8GiB", "show which strategies fit 8 GiB"},
         {"tapool info snapshot.pickle", "describe a trace"},
-        {"tapool convert rmm.csv -o rmm.tpt", "small and quick to replay"},
-        {"tapool gen web-server --threads 4 -o web.tpt", "a synthetic trace"},
-        {"tapool compare sample:web -s system -s arena", "which is better, measured in turn"},
-        {"tapool check", "hold the result against tapool-baseline.json"},
-        {"tapool doctor --config", "where each option has its value from"},
+        {"tapool convert rmm.csv -o rmm.tpt", "convert to a small file that loads fast"},
+        {"tapool gen web-server --threads 4 -o web.tpt", "generate a trace"},
+        {"tapool compare sample:web -s system -s arena", "compare in interleaved runs"},
+        {"tapool check", "compare with tapool-baseline.json"},
+        {"tapool doctor --config", "show the origin of each option's value"},
         {NULL, NULL}};
     print_facts(out, "EXAMPLES", rows);
 }
 
 void tp_man_tapool(FILE *out)
 {
-    tp_man_begin(out, "tapool", "1", "replay recorded allocations against allocator strategies");
+    tp_man_begin(out, "tapool", "1", "replay allocation traces through allocator strategies");
     print_synopsis(out);
     print_description(out);
     print_commands(out);

@@ -82,9 +82,9 @@ shows() { grep -qE -- "^  $1 +$2 +$3\$" "$out" || fail "no row '$1 $2 $3' in:" "
     refused 2 ': not a regular file$' bare "$TAPOOL" info t.json
     rm .tapool.ini
     head -c 100000 /dev/zero >.tapool.ini
-    refused 2 ': more than 64 KiB: this is not a configuration file$' bare "$TAPOOL" info t.json
+    refused 2 ': more than 64 KiB: not a configuration file$' bare "$TAPOOL" info t.json
     printf 'a\033]0;x\007=1\n' >.tapool.ini
-    refused 2 ':1: byte 0x1b: this is not text$' bare "$TAPOOL" info t.json
+    refused 2 ':1: byte 0x1b: not text$' bare "$TAPOOL" info t.json
     ln -sf nowhere .tapool.ini
     refused 2 ': No such file or directory$' bare "$TAPOOL" info t.json
     [ "$(id -u)" -ne 0 ] || return 0 # nothing is unreadable for root

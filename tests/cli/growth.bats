@@ -103,7 +103,7 @@ END
     rank a 60
     rank b 90 phase=backward
     ok info a.pickle b.pickle --by line
-    matches "$out" '^By phase +left out: no phase of the first trace \(1\) has the name of one of the second \(1\)$'
+    matches "$out" '^By phase +left out: no common phase name \(1 in the first trace, 1 in the second\)$'
     ok info a.pickle b.pickle --by line --json
     is "$out" 'd["phases"]' '[]'
     lines '{"op":"alloc","id":1,"size":8,"place":"a"}' >none.jsonl
@@ -163,7 +163,7 @@ END
     adds_up "$out"
     is "$out" 'd["sites"]["estimated"]' True
     ok info a.tpt b.tpt --by line
-    matches "$out" '^Requested at the trace peak of each, estimated from the call stacks of a share of the blocks$'
+    matches "$out" '^Requested at the trace peak of each, estimated from the call stacks of sampled blocks$'
 }
 
 # bats test_tags=nightly

@@ -223,7 +223,7 @@ const struct tp_command tp_command_info = {
         "for a shipped one.\n\n"
         "Two traces are compared side by side: --fail-on makes it a check, --by line lists the "
         "allocation sites that grew. Three or more PyTorch snapshots, such as those of the ranks "
-        "of a job, make one table with outliers first, as in 'tapool why'.",
+        "of a job, make one table with the outlier first, as in 'tapool why'.",
     .opts_size = sizeof(struct info_opts),
     .options = rows,
     .run = run_info,

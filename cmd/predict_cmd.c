@@ -453,7 +453,7 @@ const struct tp_command tp_command_predict = {
         "length, from two or more recordings at other values. Requests are aligned by call "
         "stack, each size gets a law (constant, n, n^2, a + k n), and the program is replayed at "
         "the value. Recordings that share less than 99% of the requested bytes are refused (exit "
-        "code 3).\n\n"
+        "code 3). Limits: tapool help snapshots predict.\n\n"
         "  tapool predict ctx128.pickle@128 ctx256.pickle@256 --at 1024\n"
         "  tapool predict b2.pickle@batch=2 b4.pickle@batch=4 --fits 24GiB\n"
         "  tapool predict b2.pickle@2 b4.pickle@4 --check 8=b8.pickle",

@@ -45,7 +45,7 @@ static const struct tp_opt rows[] = {
                          "fork: forked copies of the program; all: programs that it starts as "
                          "well. record then ends with the last descendant. --max-size and "
                          "--max-events apply to each process, --after, --duration and SIGUSR2 "
-                         "only to PROGRAM."),
+                         "to PROGRAM only."),
     TP_UINT_AT("stacks", ROW(stacks), .def = "0", .max = TP_STACK_FRAMES, TP_FIRST(TRACES),
                .help = "record call stacks of up to N frames; 0: none\n"
                        "tapool info FILE then shows live memory by site. Sampling by --stack-size "
@@ -97,13 +97,11 @@ static int check_output(const struct tp_record_cfg *cfg, bool force, struct tp_e
     struct stat output, program;
     bool there = stat(cfg->output, &output) == 0;
     if (there && !S_ISREG(output.st_mode) && !S_ISDIR(output.st_mode))
-        return tp_fail(err, TP_EUSAGE, "'%s' is not a regular file, which the trace needs",
-                       cfg->output);
+        return tp_fail(err, TP_EUSAGE, "'%s' is not a regular file", cfg->output);
     if (there && stat(cfg->program, &program) == 0 && output.st_dev == program.st_dev &&
         output.st_ino == program.st_ino)
-        return tp_hint(
-            err, tp_fail(err, TP_EUSAGE, "'%s' is the program that is to be recorded", cfg->output),
-            "-o FILE names the trace");
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' is the program to record", cfg->output),
+                       "-o FILE names the trace");
     return tp_output_check(cfg->output, force, err);
 }
 
@@ -150,10 +148,9 @@ static int run(const struct tp_args *args, FILE *out, struct tp_err *err)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "record needs a program to run"),
                        "tapool record -o my.tpt ./server --its-options");
     if (o->output && !strcmp(o->output, "-"))
-        return tp_fail(err, TP_EUSAGE, "the trace needs a file: standard output is the program's");
+        return tp_fail(err, TP_EUSAGE, "-o needs a file: standard output belongs to the program");
     if (o->cuda && o->stacks)
-        return tp_fail(err, TP_EUSAGE,
-                       "--stacks is for calls of malloc, which --cuda does not record");
+        return tp_fail(err, TP_EUSAGE, "--stacks records calls of malloc, which --cuda leaves out");
     int status = find_target(args->words[0], program, err);
     if (status)
         return status;

@@ -333,15 +333,17 @@ const struct tp_command tp_command_why = {
     .name = "why",
     .usage = "why SNAPSHOT... [OPTION]...",
     .summary = "explain a GPU OOM or memory peak from a PyTorch snapshot",
-    .about =
-        "Explain one event of a PyTorch memory snapshot: the last OOM, or else the peak of "
-        "reserved memory. The report splits reserved memory into live blocks, rounding, holes and "
-        "unused segments, then shows live memory by allocation site. For an OOM it says whether "
-        "memory was too small or fragmented, and which live blocks were in the way. Several "
-        "snapshots, such as those of the ranks of a job, make one table with outliers first.\n\n"
-        "Positions of blocks are replayed by the rules of PyTorch's allocator, as in 'tapool "
-        "verify'. A trace without positions, such as one of 'tapool predict -o', is replayed "
-        "first.",
+    .about = "Explain one event of a PyTorch memory snapshot: the last OOM, or else the peak of "
+             "reserved memory. The report splits reserved memory into live blocks, rounding, free "
+             "blocks and unused segments, then shows live memory by allocation site. For an OOM it "
+             "says whether "
+             "memory was too small or fragmented, and which live blocks were in the way. Several "
+             "snapshots, such as those of the ranks of a job, make one table with the outlier "
+             "first ('tapool help "
+             "snapshots ranks').\n\n"
+             "Positions of blocks are replayed by the rules of PyTorch's allocator, as in 'tapool "
+             "verify'. A trace without positions, such as one of 'tapool predict -o', is replayed "
+             "first.",
     .opts_size = sizeof(struct why_opts),
     .options = rows,
     .run = run_why,

@@ -54,8 +54,8 @@ static const char safety_text[] =
     "\n"
     "A file that TAPOOL_CONFIG names is your choice and may set all of these.\n"
     "\n"
-    "Settings that decide whether 'check' passes come only from its command\n"
-    "line only: a line or a variable that sets it is an error.\n"
+    "Options that decide whether 'check' passes ('tapool help ci') come from its\n"
+    "command line only: a line or a variable that sets one is an error.\n"
     "\n"
     "A .tapool.ini counts only if it belongs to you, to root or to the owner of the\n"
     "current folder.\n";

@@ -135,7 +135,7 @@ static void print_keys(const struct tp_topic_section *section, FILE *out)
 static const struct tp_topic_section sections[] = {
     {"header", "keys before the events", "meta", .texts = {header_text}},
     {"keys", "keys of an event", NULL, .print = print_keys},
-    {"ops", "members and meaning of each op", "op note", .texts = {ops_text}},
+    {"ops", "keys and meaning of each op", "op note", .texts = {ops_text}},
     {"segments", "a recorded heap at the start", NULL, .texts = {segments_text}},
     {.name = NULL}};
 

@@ -58,7 +58,7 @@ static const char process_text[] =
     "                  clock (jemalloc, mimalloc).\n"
     "                  Mappings made at startup are left out. A library that starts\n"
     "                  with a large arena (jemalloc, mimalloc, tbbmalloc) shows 0 for\n"
-    "                  a trace smaller than it; resident tells such libraries apart.\n"
+    "                  a trace below its size; resident tells such libraries apart.\n"
     "\n"
     "All other figures of a real allocator are its own statistics. Do not compare\n"
     "them to the byte.\n";
@@ -73,7 +73,7 @@ static const char recordings_text[] =
     "                   so it includes rounding. The largest free block is known if\n"
     "                   the file has addresses of segments and blocks. Calls are\n"
     "                   segments allocated and freed during the recording.\n"
-    "  not in it        (info) facts that the format does not record\n"
+    "  not recorded     (info) facts that the format does not record\n"
     "  space            A file can hold several memory spaces (CPU and GPU, several\n"
     "                   allocators). The one with the most bytes is replayed;\n"
     "                   --space NAME selects another, --space all replays each as a\n"

@@ -15,11 +15,11 @@ static const char start_text[] =
     "  python3 record_torch.py -o snapshot.pickle train.py --its-options\n"
     "\n"
     "  tapool info snapshot.pickle       contents\n"
-    "  tapool replay snapshot.pickle     all strategies, and what PyTorch reserved\n"
-    "  tapool verify snapshot.pickle     does the strategy torch match PyTorch?\n"
-    "  tapool why snapshot.pickle        who held memory at the OOM or at the peak\n"
+    "  tapool replay snapshot.pickle     all strategies, and the recorded memory\n"
+    "  tapool verify snapshot.pickle     accuracy of the strategy torch\n"
+    "  tapool why snapshot.pickle        live memory by site at the OOM or peak\n"
     "  tapool why rank*.pickle           several ranks, the outlier first\n"
-    "  tapool info A.pickle B.pickle --by line   which allocation sites grew\n"
+    "  tapool info A.pickle B.pickle --by line   allocation sites that grew\n"
     "  tapool tune snapshot.pickle       PYTORCH_CUDA_ALLOC_CONF that needs less\n"
     "\n"
     "Predict memory at another size from two smaller ones:\n"
@@ -57,7 +57,8 @@ static const char devices_text[] =
     "  pinned memory  of the host, with record_pinned_host_memory=True (PyTorch\n"
     "                 2.14): the memory space 'host (pinned)', selected by --space.\n"
     "                 GPUs are replayed if they have events. Its strategy is\n"
-    "                 torch-pinned.\n"
+    "                 torch-pinned, and 'tapool tune' tries its settings in\n"
+    "                 PYTORCH_ALLOC_CONF.\n"
     "  settings       PYTORCH_CUDA_ALLOC_CONF of the recording, shown by 'tapool\n"
     "                 info', applies to torch unless -s torch:conf={...} overrides\n"
     "                 it. With expandable_segments mappings are counted, not\n"
@@ -75,6 +76,27 @@ static const char devices_text[] =
     "  sizes          Reading a 2 GB snapshot takes at most 256 MB of memory; .gz and\n"
     "                 .zst work too.\n";
 
+static const char ranks_text[] =
+    "tapool why rank*.pickle shows each rank at its peak of reserved memory.\n"
+    "\n"
+    "  outlier        the rank whose peak reserved, or requested memory at that peak,\n"
+    "                 is farthest from the median of all ranks. If no rank is more\n"
+    "                 than 2% away, all agree.\n"
+    "  difference     the allocation sites that differ between the median rank and\n"
+    "                 the outlier\n"
+    "  estimates      of a rank whose recording PyTorch's rules do not fully\n"
+    "                 reproduce; below 99% of its addresses it is not compared\n";
+
+static const char predict_text[] =
+    "  compared       with measurements on an H200: training and inference of\n"
+    "                 transformers, CUDA graphs. Several GPUs were not tried.\n"
+    "  cross-check    of three or more recordings, each is predicted from the others\n"
+    "  not detected   kernels that change above the largest recording; a program that\n"
+    "                 behaves differently at the value; values that are all wrong by\n"
+    "                 the same factor; memory in use before the recording\n"
+    "  no prediction  if recordings share less than 99% of the requested bytes: the\n"
+    "                 report shows the call stacks that differ\n";
+
 static const char cuda_text[] =
     "If tapool was built with CUPTI, it records any other CUDA program as it is:\n"
     "\n"
@@ -84,16 +106,18 @@ static const char cuda_text[] =
     "                 streams, as the driver serves them: for PyTorch these are\n"
     "                 segments, not tensors\n"
     "  left out       managed memory, arrays, cuMemCreate (expandable segments),\n"
-    "                 allocations in graphs: counted and named with the trace. Memory\n"
-    "                 use by kernels is unknown.\n"
+    "                 allocations in graphs: counted in the report of the trace.\n"
+    "                 Memory use by kernels is unknown.\n"
     "  libcupti.so    of the CUDA Toolkit, found when the program starts;\n"
     "                 TAPOOL_CUPTI=FILE names another\n";
 
 static const struct tp_topic_section sections[] = {
-    {"events", "meaning of each recorded event", "stacks stack metadata empty_cache",
+    {"events", "meaning of recorded events", "stacks stack metadata empty_cache",
      .texts = {events_text}},
     {"devices", "several GPUs, pinned memory, settings, releases",
      "expandable_segments expandable-segments npu hip xpu", .texts = {devices_text}},
+    {"ranks", "several ranks: the outlier", "rank outlier", .texts = {ranks_text}},
+    {"predict", "limits of a prediction", NULL, .texts = {predict_text}},
     {"cuda", "record other CUDA programs", "cupti", .texts = {cuda_text}},
     {.name = NULL}};
 

@@ -74,7 +74,7 @@ static const char records_text[] =
     "  context   bits 0-4: thread, stream, device, align_log2, step of the event\n"
     "            number follow, each n. All but the step stay until they change. The\n"
     "            stream of FREE, REALLOC, RETAIN, RELEASE and USE, and the alignment\n"
-    "            of REALLOC, hold for this record only. All are 0 at the start of\n"
+    "            of REALLOC, hold for the record only. All are 0 at the start of\n"
     "            each block.\n"
     "  the rest  ALLOC, ADOPT  the slot (n), with flag 2 of the block; the size\n"
     "            REALLOC       the slot (n), the size\n"

@@ -79,8 +79,8 @@ static int make_trace(const char *recording, const char *output, bool force, str
     tp_trace_close(trace);
     return err->hint[0] ? status
                         : tp_hint(err, status,
-                                  "its recording is left: 'tapool convert --recover %s' makes the "
-                                  "trace, also elsewhere with -o",
+                                  "the recording is kept: 'tapool convert --recover %s' makes it "
+                                  "a trace (-o FILE: elsewhere)",
                                   recording);
 }
 
@@ -221,14 +221,14 @@ static void print_children(struct tp_page *page, const struct children *c)
     const struct {
         uint64_t count;
         const char *what;
-    } rest[] = {{c->lost, "that could not be recorded, for want of a right, a descriptor or room"},
-                {c->failed, "whose recordings could not be made traces, and are left"},
-                {c->running, "that still run, and whose recordings are left"}};
+    } rest[] = {{c->lost, "not recorded, for lack of permission, descriptors or space"},
+                {c->failed, "with a recording that could not become a trace and is kept"},
+                {c->running, "still running, recordings kept"}};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         if (rest[i].count)
             tp_page_put(page, 0, "children %s: %s", rest[i].what, tp_count(rest[i].count).s);
     if (c->others)
-        tp_page_put(page, 0, "recordings of other runs that lie beside them: %s",
+        tp_page_put(page, 0, "recordings of other runs in the same folder: %s",
                     tp_count(c->others).s);
 }
 
@@ -247,8 +247,8 @@ static enum tp_status status_of_end(const struct tp_recording_head *head)
 static const char *why_no_event(const struct tp_recording_head *head)
 {
     if (head->memory == TP_REC_OF_HOST)
-        return "allocated nothing by malloc";
-    return atomic_load(&head->injected) ? "made no GPU allocation" : "did not initialise CUDA";
+        return "did not call malloc";
+    return atomic_load(&head->injected) ? "allocated no GPU memory" : "did not initialise CUDA";
 }
 
 /* Why there is nothing, as an error. It is one for the caller where tapool could not do what it was
@@ -262,21 +262,21 @@ static int why_nothing(const struct tp_record_cfg *cfg, const struct tp_record_s
         return tp_hint(
             err,
             tp_fail(err, TP_EINPUT, "nothing was recorded: the program did not load the recorder"),
-            "is it, or what it starts at once, static, setuid, built with a sanitizer, "
-            "or in a sandbox without '%s'?",
+            "is it, or the program it starts, static, setuid, built with a sanitizer, or in "
+            "a sandbox without '%s'?",
             s->path);
     if (ended[0])
         return tp_fail(err, status_of_end(s->head), "nothing was recorded: %s", ended);
     if (atomic_load(&s->head->state) == TP_REC_WAITING)
         return tp_hint(err, tp_fail(err, TP_EINPUT, "nothing was recorded"),
-                       "--after: the program made about %s calls only",
+                       "--after: the program made only about %s calls",
                        tp_count(atomic_load(&s->head->passed)).s);
     if (s->head->own_malloc)
         return tp_hint(err,
                        tp_fail(err, TP_EINPUT,
-                               "nothing was recorded: the program's malloc is its own, that of a "
-                               "sanitizer or of an allocator that is linked into it"),
-                       "build it without, for the recording");
+                               "nothing was recorded: the program has its own malloc, from a "
+                               "sanitizer or an allocator linked into it"),
+                       "build it without that malloc");
     if (WIFSIGNALED(s->how))
         return tp_fail(err, TP_OK,
                        "nothing was recorded: signal %d (%s) killed the program before its first "
@@ -284,7 +284,7 @@ static int why_nothing(const struct tp_record_cfg *cfg, const struct tp_record_s
                        WTERMSIG(s->how), strsignal(WTERMSIG(s->how)));
     tp_fail(err, TP_OK, "nothing was recorded: the program %s", why_no_event(s->head));
     if (cfg->follow == TP_FOLLOW_NONE)
-        tp_hint(err, TP_OK, "--follow all records what it starts, too");
+        tp_hint(err, TP_OK, "--follow all records programs it starts");
     return TP_OK;
 }
 
@@ -319,8 +319,8 @@ int tp_record_finish(const struct tp_record_cfg *cfg, const struct tp_record_ses
         print_trace(&page, &trace, cfg->output);
     if (left)
         tp_page_row(&page, 0, "note", NOTE,
-                    "a copy of the program still runs, as a daemon does, and is not recorded: "
-                    "--follow fork");
+                    "a forked copy of the program still runs (a daemon?) and is not recorded: "
+                    "--follow fork records it");
     if (cfg->follow != TP_FOLLOW_NONE) {
         finish_children(cfg, s, force, &children);
         print_children(&page, &children);

@@ -181,7 +181,7 @@ static int fill_head(const struct tp_record_cfg *cfg, struct tp_recording_head *
     if (status)
         return status;
     if (getrandom(&h->session, sizeof h->session, 0) != (ssize_t)sizeof h->session)
-        return tp_fail(err, TP_EIO, "the system gives no random numbers: %s", strerror(errno));
+        return tp_fail(err, TP_EIO, "no random numbers from the system: %s", strerror(errno));
     memcpy(h->magic, TP_RECORDING_MAGIC, sizeof h->magic);
     h->version = TP_RECORDING_VERSION;
     h->clock = counter ? TP_REC_COUNTER : TP_REC_MONOTONIC;
@@ -213,7 +213,7 @@ static int set_paths(const char *output, struct tp_record_session *s, char absol
     int length = snprintf(absolute, PATH_MAX, "%s%s%s", folder, relative ? "/" : "", output);
     int full = snprintf(s->path, sizeof s->path, "%s" TP_RECORDING_SUFFIX, absolute);
     if (length >= TP_RECORDING_PATH || full >= PATH_MAX)
-        return tp_fail(err, TP_EIO, "the path of the trace is too long: %s bytes are the most",
+        return tp_fail(err, TP_EIO, "the path of the trace is longer than %s bytes",
                        tp_count(TP_RECORDING_PATH - 1).s);
     return TP_OK;
 }
@@ -239,8 +239,8 @@ int tp_record_open(const struct tp_record_cfg *cfg, struct tp_record_session *s,
     int fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST)
         return tp_hint(
-            err, tp_fail(err, TP_EUSAGE, "'%s' is there already", s->path),
-            "of a record that was ended? tapool convert --recover makes a trace of it; else remove "
+            err, tp_fail(err, TP_EUSAGE, "'%s' exists", s->path),
+            "left by a killed record? tapool convert --recover makes it a trace; else remove "
             "it");
     if (fd < 0)
         return tp_fail(err, TP_EIO, "%s: %s", s->path, strerror(errno));
@@ -303,7 +303,7 @@ static int find_recorder(const char *name, char out[PATH_MAX], struct tp_err *er
             err, tp_fail(err, TP_EUSAGE, "--stacks: this tapool was built without call stacks"),
             "they need the GNU C library, 2.35 or newer (libc6-dev)");
     return tp_hint(err, tp_fail(err, TP_EIO, "the recorder " RECORDER_NAME " was not found"),
-                   "it is installed with tapool, and found from where tapool lies");
+                   "it is installed with tapool and found relative to the tapool binary");
 }
 
 static int set_environment(const struct tp_record_cfg *cfg, const struct tp_record_session *s,
@@ -319,7 +319,7 @@ static int set_environment(const struct tp_record_cfg *cfg, const struct tp_reco
         return status;
     if (cfg->cuda && getenv(INJECTION))
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "--cuda: " INJECTION " names another tool"),
-                       "CUDA serves one tool at a time: unset it to record");
+                       "CUDA loads one tool at a time: unset it to record");
     if (strpbrk(recorder, " :"))
         return tp_fail(err, TP_EIO,
                        "the loader cannot preload '%s': its path has a blank or a colon", recorder);

@@ -125,10 +125,10 @@ static int check_sanitizer(int fd, const Elf64_Ehdr *h, const char *path, struct
         if (memmem(names, bytes, sanitizers[i].begins, strlen(sanitizers[i].begins + 1) + 2))
             status = tp_hint(err,
                              tp_fail(err, TP_EINPUT,
-                                     "'%s' cannot be recorded: it is built with %s, which brings "
+                                     "'%s' cannot be recorded: it is built with %s, which has "
                                      "its own malloc",
                                      path, sanitizers[i].name),
-                             "build it without, for the recording");
+                             "build it without the sanitizer");
     free(names);
     return status;
 }
@@ -144,10 +144,10 @@ static int check_elf(int fd, const char *path, struct tp_err *err)
     if (!read_exactly(fd, 0, &h, sizeof h) || !known)
         return TP_OK;
     if (h.e_ident[EI_CLASS] != own.e_ident[EI_CLASS] || h.e_machine != own.e_machine)
-        return refuse(path, "it is for another machine than this tapool", err);
+        return refuse(path, "it is built for another architecture", err);
     loader_of(fd, &h, loader);
     if (!loader[0])
-        return refuse(path, "it is linked statically, and loads no library", err);
+        return refuse(path, "it is statically linked, so no library can be preloaded", err);
     if (strstr(loader, "/ld-musl"))
         return refuse(path, "its C library is musl, and the recorder's is glibc", err);
     return check_sanitizer(fd, &h, path, err);
@@ -163,7 +163,7 @@ static int check_rights(int fd, const char *path, struct tp_err *err)
     bool other = ((st.st_mode & S_ISUID) && st.st_uid != geteuid()) ||
                  ((st.st_mode & S_ISGID) && st.st_gid != getegid()) ||
                  (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
-    return other ? refuse(path, "it runs with other rights than yours (setuid)", err) : TP_OK;
+    return other ? refuse(path, "it is setuid, setgid or has capabilities", err) : TP_OK;
 }
 
 /* The interpreter of a script: the shell where it names none. */
@@ -201,7 +201,7 @@ int tp_record_target(const char *name, char path[PATH_MAX], int *code, struct tp
         bool missing = errno == ENOENT;
         *code = missing ? TP_EXIT_NOT_FOUND : TP_EXIT_CANNOT_RUN;
         return tp_fail(err, TP_EUSAGE, "'%s' %s", name,
-                       missing ? "was not found" : "is not a program that you may run");
+                       missing ? "was not found" : "is not an executable program");
     }
     *code = 0;
     snprintf(file, sizeof file, "%s", path);

@@ -186,7 +186,7 @@ END2
     recording --follow fork -o a.tpt -- "$RECORDED" confines forks
     [ "$rc" -eq 0 ] || fail "$(cat "$err")"
     has_counter || return 0
-    said 'children that could not be recorded, .*: 1 '
+    said 'children not recorded, .*: 1 '
 }
 
 # copies COUNT: sums over all children, `made_all` by what they say and `seen_all` by their traces; `lost_all`.
@@ -242,6 +242,6 @@ END2
 @test "a malloc of the program's own that calls syscall and prctl with its lock held runs as without" {
     recording -o a.tpt -f -- "$(dirname "$INTERRUPTED")/own_malloc"
     [ "$rc" -eq 3 ] || fail "$rc"
-    said "^tapool: nothing was recorded: the program's malloc is its own, "
+    said "^tapool: nothing was recorded: the program has its own malloc, "
     LD_PRELOAD=$(dirname "$TAPOOL")/libtapool_record.so "$(dirname "$INTERRUPTED")/own_malloc"
 }

@@ -102,7 +102,7 @@ END
     cp known "$out"
     agrees a.[0-9]*.tpt
     recording -o b.tpt -- sh -c "'$PROGRAM' now; true"
-    said 'nothing was recorded: the program did not initialise CUDA hint: --follow all records what it starts, too'
+    said 'nothing was recorded: the program did not initialise CUDA hint: --follow all records programs it starts'
     [ ! -e b.tpt ]
 }
 
@@ -116,7 +116,7 @@ END
 @test "a program that asks for nothing, one that never comes to CUDA" {
     recording -o a.tpt -- "$PROGRAM" nothing
     [ "$rc" -eq 0 ]
-    said 'nothing was recorded: the program made no GPU allocation'
+    said 'nothing was recorded: the program allocated no GPU memory'
     recording -o a.tpt -- "$PROGRAM" away
     [ "$rc" -eq 0 ]
     said 'nothing was recorded: the program did not initialise CUDA'

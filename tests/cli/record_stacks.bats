@@ -101,7 +101,7 @@ END
     ok "$TAPOOL" info a.tpt
     local place='called_program\.c:[0-9]+'
     tr -s '\n ' ' ' <"$out" >screen
-    matches screen "$place f, from $place forty \(40\.0% of it\), c.*\.\.\.( |\$)"
+    matches screen "$place f, from $place forty \(40\.0%\), c.*\.\.\.( |\$)"
     matches screen "$place g, mostly from $place four_fifths < "
     ok "$TAPOOL" info a.tpt --json
     grep -oE '"place":[[:space:]]+"[^"]*(forty|thirty_five|twenty_five)"' "$out" | grep -oE '[a-z_]+"$' >names
@@ -295,6 +295,6 @@ END
 }
 
 @test "memory of GPUs has no call stacks" {
-    refused 2 '^tapool: --stacks is for calls of malloc, which --cuda does not record$' \
+    refused 2 '^tapool: --stacks records calls of malloc, which --cuda leaves out$' \
         "$TAPOOL" record --cuda --stacks 4 -o a.tpt -- true
 }

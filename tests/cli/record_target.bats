@@ -9,18 +9,18 @@ load record
     refused 127 "^tapool: 'no-such-program' was not found$" record -o a.tpt -- no-such-program
     refused 127 "^tapool: './nor-this' was not found$" record -o a.tpt -- ./nor-this
     echo text >text
-    refused 126 "^tapool: './text' is not a program that you may run$" record -o a.tpt -- ./text
-    refused 126 "^tapool: '/' is not a program that you may run$" record -o a.tpt -- /
+    refused 126 "^tapool: './text' is not an executable program$" record -o a.tpt -- ./text
+    refused 126 "^tapool: '/' is not an executable program$" record -o a.tpt -- /
     cp "$RECORDED" foreign
     printf '\363\000' | dd of=foreign bs=1 seek=18 conv=notrunc status=none # RISC-V
-    refused 3 "foreign' cannot be recorded: it is for another machine than this tapool$" record -o a.tpt -- ./foreign
+    refused 3 "foreign' cannot be recorded: it is built for another architecture$" record -o a.tpt -- ./foreign
     local machine=267 # arm64; there, x86-64
     [ "$(uname -m)" = x86_64 ] || machine=076
     for change in '4 1' "18 $machine"; do # 32 bits, another machine
         cp "$RECORDED" foreign
         # shellcheck disable=SC2059 # the byte, in octal
         printf "\\${change#* }" | dd of=foreign bs=1 seek="${change% *}" conv=notrunc status=none
-        refused 3 "foreign' cannot be recorded: it is for another machine than this tapool$" record -o a.tpt -- ./foreign
+        refused 3 "foreign' cannot be recorded: it is built for another architecture$" record -o a.tpt -- ./foreign
     done
     echo '#!/no/such/interpreter' >script
     chmod +x script
@@ -30,11 +30,11 @@ load record
 }
 
 @test "a static program, and one with other rights" {
-    refused 3 "cannot be recorded: it is linked statically, and loads no library$" \
+    refused 3 "cannot be recorded: it is statically linked, so no library can be preloaded$" \
         record -o a.tpt -- "$(dirname "$RECORDED")/no_loader"
     printf '#!%s\n' "$(dirname "$RECORDED")/no_loader" >script
     chmod +x script
-    refused 3 "no_loader' cannot be recorded: it is linked statically" record -o a.tpt -- ./script
+    refused 3 "no_loader' cannot be recorded: it is statically linked" record -o a.tpt -- ./script
     if [ "$(uname -m)" = x86_64 ]; then
         sed 's,/lib64/ld-linux-x86-64.so.2,/lib/ld-musl-x86_64.so.1\x00\x00\x00,' "$RECORDED" >musl
         chmod +x musl
@@ -45,7 +45,7 @@ load record
     if [ "$(id -u)" -eq 0 ]; then
         chown 65534 other
         chmod u+s other
-        refused 3 "other' cannot be recorded: it runs with other rights than yours \(setuid\)$" \
+        refused 3 "other' cannot be recorded: it is setuid, setgid or has capabilities$" \
             record -o a.tpt -- ./other takes 5
     fi
     [ ! -e a.tpt ] && [ ! -e a.tpt.recording ]
@@ -54,7 +54,7 @@ load record
 @test "a program whose malloc is its own" {
     recording -o a.tpt -f -- "$(dirname "$RECORDED")/own_malloc"
     [ "$rc" -eq 3 ] || fail "$rc"
-    said "^tapool: nothing was recorded: the program's malloc is its own, that of a sanitizer or of an allocator that is linked into it hint: build it without"
+    said "^tapool: nothing was recorded: the program has its own malloc, from a sanitizer or an allocator linked into it hint: build it without"
     nothing_left
 }
 
@@ -67,7 +67,7 @@ load record
             "$compiler" "-fsanitize=${sanitizer%:*}" -o tried empty.c 2>/dev/null || continue
             mv tried built # a compiler that has no such sanitizer removes what was there
             built=yes
-            refused 3 "^tapool: './built' cannot be recorded: it is built with $name, which brings its own malloc$" \
+            refused 3 "^tapool: './built' cannot be recorded: it is built with $name, which has its own malloc$" \
                 record -o a.tpt ./built
         done
     done
@@ -87,12 +87,12 @@ load record
     refused 4 "a\.tpt' cannot be written" record -o no/such/a.tpt -- sh -c 'touch ran'
     echo mine >mine.tpt
     refused 2 "mine\.tpt' exists" record -o mine.tpt -- sh -c 'touch ran'
-    refused 2 "the trace needs a file: standard output is the program's$" record -o - -- sh -c 'touch ran'
+    refused 2 "-o needs a file: standard output belongs to the program$" record -o - -- sh -c 'touch ran'
     mkfifo queue
     for output in /dev/full /dev/null queue; do
         for force in '' -f; do
             # shellcheck disable=SC2086 # may be none
-            refused 2 "^tapool: '$output' is not a regular file, which the trace needs$" \
+            refused 2 "^tapool: '$output' is not a regular file$" \
                 timeout 20 "$TAPOOL" record $force -o "$output" sh -c 'touch ran'
         done
     done
@@ -109,7 +109,7 @@ load record
     ln -s prog link
     for output in prog ./prog link; do
         for program in ./prog "$PWD/link"; do
-            refused 2 "^tapool: '$output' is the program that is to be recorded$" record -f -o "$output" -- "$program" takes 5
+            refused 2 "^tapool: '$output' is the program to record$" record -f -o "$output" -- "$program" takes 5
         done
     done
     cmp expected prog

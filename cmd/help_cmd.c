@@ -12,21 +12,14 @@
 
 static void print_commands(FILE *out)
 {
-    fprintf(out,
-            "tapool %s: replay recorded allocations through allocator strategies\n\ncommands\n",
+    fprintf(out, "tapool %s: replay allocation traces through memory allocators\n\nCommands\n",
             TAPOOL_VERSION);
     for (size_t i = 0; tp_commands[i]; i++)
         if (!tp_commands[i]->hidden)
             fprintf(out, "  %-14s%s\n", tp_commands[i]->name, tp_commands[i]->summary);
-    fputs("\ntopics: tapool help TOPIC\n", out);
+    fputs("\nTopics: tapool help TOPIC\n", out);
     for (size_t i = 0; tp_topics[i]; i++)
         fprintf(out, "  %-14s%s\n", tp_topics[i]->name, tp_topics[i]->summary);
-    fputs("\nexit codes\n", out);
-    for (const struct tp_fact *fact = tp_exit_codes; fact->name; fact++)
-        fprintf(out, "  %-7s%s\n", fact->name, fact->help);
-    fputs("\nenvironment\n", out);
-    for (const struct tp_fact *fact = tp_environment; fact->name; fact++)
-        fprintf(out, "  %-21s%s\n", fact->name, fact->help);
 }
 
 /* The command that a word names or leads to; NULL: none. */
@@ -125,7 +118,7 @@ static int run_help(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_help = {
     .name = "help",
     .usage = "help [TOPIC [SECTION]]",
-    .summary = "list commands and topics, or show the page of a topic, command or warning",
+    .summary = "list commands and topics, or show a page",
     .about = "",
     .run = run_help,
 };
@@ -140,3 +133,17 @@ static void print_warning_list(FILE *out)
 
 const struct tp_topic tp_topic_warnings = {"warnings", "list of all warnings by ID", "warning",
                                            .print = print_warning_list};
+
+static void print_environment(FILE *out)
+{
+    fputs("Environment\n", out);
+    for (const struct tp_fact *fact = tp_environment; fact->name; fact++)
+        fprintf(out, "  %-21s%s\n", fact->name, fact->help);
+    fputs("\nExit codes\n", out);
+    for (const struct tp_fact *fact = tp_exit_codes; fact->name; fact++)
+        fprintf(out, "  %-7s%s\n", fact->name, fact->help);
+}
+
+const struct tp_topic tp_topic_environment = {"environment", "environment variables and exit codes",
+                                              "variables exit exit-codes status",
+                                              .print = print_environment};

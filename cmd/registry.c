@@ -93,6 +93,7 @@
     ROW(type, of, ci)                      \
     ROW(type, of, exports)                 \
     ROW(type, of, config)                  \
+    ROW(type, of, environment)             \
     ROW(type, of, warnings)
 /* clang-format on */
 

@@ -66,5 +66,5 @@ static const struct tp_topic_section sections[] = {
     {.name = NULL}};
 
 const struct tp_topic tp_topic_config = {"config", "options from .tapool.ini and the environment",
-                                         "configuration ini .tapool.ini environment",
-                                         .texts = {start_text}, .sections = sections};
+                                         "configuration ini .tapool.ini", .texts = {start_text},
+                                         .sections = sections};

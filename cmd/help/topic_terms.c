@@ -13,6 +13,6 @@ static void print_terms(FILE *out)
     }
 }
 
-const struct tp_topic tp_topic_terms = {
-    "terms", "the words on screens and pages, and their meanings",
-    "term words vocabulary glossary definitions", .print = print_terms};
+const struct tp_topic tp_topic_terms = {"terms", "terms on screens and in JSON",
+                                        "term words vocabulary glossary definitions",
+                                        .print = print_terms};

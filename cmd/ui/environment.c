@@ -8,13 +8,13 @@ extern char **environ;
 
 const struct tp_fact tp_environment[] = {
     {"TMPDIR", "folder for programs above 32 MiB during a replay"},
-    {"TAPOOL_SAMPLES", "another folder for sample:NAME"},
-    {"TAPOOL_CUDA_DRIVER", "another library than libcuda.so.1"},
-    {TP_LIBRARY_VARIABLE, "the folders to look in for lib:NAME, with colons; empty: none"},
-    {"TAPOOL_VALGRIND", "another valgrind to count instructions with; empty: none"},
-    {TP_CONFIG_VARIABLE, "another file than " TP_CONFIG_NAME "; empty: none"},
-    {"TAPOOL_OPTION", "a value for --option (tapool help config)"},
-    {"NO_COLOR", "no colour"},
+    {"TAPOOL_SAMPLES", "folder of sample:NAME"},
+    {"TAPOOL_CUDA_DRIVER", "library in place of libcuda.so.1"},
+    {TP_LIBRARY_VARIABLE, "folders of lib:NAME, separated by colons; empty: none"},
+    {"TAPOOL_VALGRIND", "valgrind that counts instructions; empty: none"},
+    {TP_CONFIG_VARIABLE, "file in place of " TP_CONFIG_NAME "; empty: none"},
+    {"TAPOOL_OPTION", "value of --option (tapool help config)"},
+    {"NO_COLOR", "no color"},
     {NULL, NULL}};
 
 const char *const tp_reason_words[TP_REASON_COUNT] = {

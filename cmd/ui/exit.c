@@ -8,11 +8,11 @@
 
 const struct tp_fact tp_exit_codes[] = {
     {"0", "done"},
-    {"1", "a regression was found, or what --fail-on names has happened"},
+    {"1", "a regression, or a condition of --fail-on is met"},
     {"2", "wrong command line or configuration"},
     {"3", "unusable input"},
     {"4", "the replay failed, a device is missing or lost, or output could not be written"},
-    {"5", "inconclusive, where that was selected: check --inconclusive=fail"},
+    {"5", "inconclusive (check --inconclusive=fail)"},
     {"128+n", "ended by signal n"},
     {NULL, NULL}};
 

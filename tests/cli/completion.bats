@@ -63,7 +63,7 @@ def everywhere(word):
     for name, text in shells.items():
         expect(word, name, text)
 listed = say("help")
-commands = re.findall(r"^  (\w+)", listed.split("commands\n")[1].split("\n\n")[0], re.M)
+commands = re.findall(r"^  (\w+)", listed.split("Commands\n")[1].split("\n\n")[0], re.M)
 topics = re.findall(r"^  (\w+)", listed.split("TOPIC\n")[1].split("\n\n")[0], re.M)
 assert {"replay", "help"} <= set(commands) and {"config", "format"} <= set(topics)
 options = 0

@@ -5,9 +5,9 @@
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common
 
-topics() { "$TAPOOL" help | sed -n '/^topics/,/^$/s/^  \([a-z-]*\).*/\1/p'; }
+topics() { "$TAPOOL" help | sed -n '/^Topics/,/^$/s/^  \([a-z-]*\).*/\1/p'; }
 warnings() { "$TAPOOL" help warnings | sed -n 's/^  \([a-z-]*\)  .*/\1/p'; }
-commands() { "$TAPOOL" help | sed -n '/^commands/,/^$/s/^  \([a-z-]*\).*/\1/p'; }
+commands() { "$TAPOOL" help | sed -n '/^Commands/,/^$/s/^  \([a-z-]*\).*/\1/p'; }
 strategies() { "$TAPOOL" strategies | sed -n 's/^  \([A-Za-z-]*\)  .*/\1/p'; }
 
 @test "the first screen, the version" {

@@ -98,7 +98,7 @@ static void print_trace(struct tp_page *page, const struct tp_trace *t, const ch
                tp_plural(f->recorded_threads, "thread").s, tp_bytes(demand->bytes, false).s,
                tp_count(demand->event).s);
     if (stat(path, &st) == 0 && f->events)
-        tp_page_more(page, 0, "; %s, %.1f bytes an event", tp_bytes((uint64_t)st.st_size, false).s,
+        tp_page_more(page, 0, "; %s, %.1f B/event", tp_bytes((uint64_t)st.st_size, false).s,
                      (double)st.st_size / (double)f->events);
     tp_page_line(page);
     tp_remarks_print(t, 0, NOTE, page);

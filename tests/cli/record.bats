@@ -20,7 +20,7 @@ load record
         [ ! -e a.tpt.recording ]
     done
     said '^a\.tpt: [0-9,]+ events of 5 threads, peak [0-9.]+ KiB at event [0-9,]+; [0-9.]+ KiB, '
-    said 'recording took about [0-9]+ ns an event, [0-9.]+% of its threads. time Next: tapool replay a\.tpt $'
+    said 'recording overhead: about [0-9]+ ns/event, [0-9.]+% of thread time Next: tapool replay a\.tpt $'
     ok replay_once a.tpt -s arena --verify
 }
 

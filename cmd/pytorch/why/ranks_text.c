@@ -61,8 +61,8 @@ static void print_odd(const struct tp_ranks *r, struct tp_page *page)
                      apart > 0 ? "above" : "below", tp_bytes(r->medians[r->figure], page->exact).s);
     tp_page_more(page, 0, " (%s)", tp_str_text(&other));
     if (r->beyond > 1)
-        tp_page_more(page, 0, "; %s more %s beyond %s", tp_count(r->beyond - 1).s,
-                     r->beyond == 2 ? "is" : "are", tp_percent(TP_RANKS_AGREE).s);
+        tp_page_more(page, 0, "; %s %s by over %s", tp_plural(r->beyond - 1, "more rank").s,
+                     r->beyond == 2 ? "differs" : "differ", tp_percent(TP_RANKS_AGREE).s);
     tp_page_line(page);
     tp_str_drop(&name);
     tp_str_drop(&other);

@@ -39,7 +39,7 @@ static void remark_overhead(struct tp_meta *meta, const struct tp_recording *rec
     if (isnan(ticks) || !counts->events || !counts->alive)
         return;
     double alive = (double)counts->alive * (double)(UINT64_C(1) << rec->head.shift);
-    tp_meta_remark(meta, "recording took about %.0f ns an event, %.1f%% of its threads' time",
+    tp_meta_remark(meta, "recording overhead: about %.0f ns/event, %.1f%% of thread time",
                    ticks / events * rec->head.ns_per_tick, ticks / alive * 100);
 }
 

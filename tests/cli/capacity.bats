@@ -23,7 +23,7 @@ holes() {
     golden capacity-holes <"$out"
     tool width 100 <"$out"
     matches "$out" 'in phase .large., requested 32 MiB'
-    matches "$out" 'OOM by fragmentation: [0-9.]+ MiB free, but not in one block. Min capacity [0-9.]+ MiB'
+    matches "$out" 'OOM by fragmentation: 80 MiB free, largest block 2 MiB, 32 MiB requested. Min$'
     matches "$out" '^  direct +fits'
 }
 
@@ -37,7 +37,7 @@ holes() {
 @test "demand: a realloc needs its new size in place of the old one" {
     lines '{"op":"alloc","id":1,"size":1048576}' '{"op":"realloc","id":1,"size":3145728}' >grow.jsonl
     ok replay_once grow.jsonl -s direct --source virtual --capacity 2MiB
-    matches "$out" 'requested 3 MiB in place of 1 MiB'
+    matches "$out" 'requested 3 MiB to replace 1 MiB'
     matches "$out" 'OOM by demand: 3 MiB requested, 2 MiB on the device'
     ok replay_once grow.jsonl -s direct --source virtual --capacity 2MiB --json
     is "$out" '[r["devices"][0]["first_failure"][k] for k in ("class", "size_bytes", "replaced_bytes")]' "['demand', 3145728, 1048576]"
@@ -267,7 +267,7 @@ holes() {
 END
     # 2 MiB at the start, 2 MiB more, 1 MiB left: 5 MiB; the request that failed then is made again
     ok replay_once ran_out.jsonl -s direct -s lru
-    matches "$out" '^ran out +1 time when it was recorded; the request that failed is replayed too, counted in$'
+    matches "$out" '^recorded OOM +1 time; the failed request is replayed and counted in requested$'
     matches "$out" '^  requested +7 MiB'
     matches "$out" 'the simulated one has 5 MiB, memory limit of the recorded program'
     matches "$out" 'OUT OF MEMORY +2 of 4 allocations failed; 1 later call on them skipped'
@@ -293,7 +293,7 @@ END
     oom='{"op": "note", "name": "oom", "size": 4194304}'
     printf '%s\n' "$head" '{"op": "alloc", "id": 1, "size": 1048576}' "$oom" "$oom" "$oom" >tries.jsonl
     ok replay_once tries.jsonl -s direct -s lru --capacity 4MiB
-    matches "$out" '^ran out +3 times when it was recorded; the 3 requests that failed are replayed too, counted$'
+    matches "$out" '^recorded OOM +3 times; the 3 failed requests are replayed and counted in requested$'
     matches "$out" 'OUT OF MEMORY +3 of 4 allocations failed; 3 later calls on them skipped'
     ok "$TAPOOL" info tries.jsonl
     matches "$out" '^  OOM +3 times; first at event 2, 4 MiB requested; the 3 requests that failed are replayed'

@@ -97,7 +97,7 @@ END
     ok replay_once gpu.json -s direct --occupy spin --json
     is "$out" '(lambda d: d["busy_asked_ns"] > 0 and d["busy_spent_ns"] > 0)(r["devices"][0]["measured"]["driver"])' True
     ok replay_once gpu.json -s direct --occupy spin
-    matches "$out" 'the busiest stream was given [0-9.]+ [a-z]+ of work and took [0-9.]+ [a-z]+$'
+    matches "$out" 'busiest stream: [0-9.]+ [a-z]+ of work queued, took [0-9.]+ [a-z]+$'
     ok replay_once gpu.json -s direct --occupy memset --json
     is "$out" '[r["devices"][0]["measured"]["driver"][k] for k in ("busy_asked_ns", "busy_spent_ns")]' '[0, 0]'
     balanced 3
@@ -162,7 +162,7 @@ END
     shown cuda-pool-v replay_once gpu.json -s cudaMallocAsync -v
     fitting replay_once gpu.json -s direct -v
     fitting replay_once sample:sqlite -s arena --source cuda
-    matches "$out" '^ +cuMemGetInfo: 2 MiB less free when 2 MiB were reserved; 8 GiB of 8 GiB were free$'
+    matches "$out" '^ +cuMemGetInfo: 2 MiB less free at 2 MiB reserved; 8 GiB of 8 GiB free at the$'
     fitting with devices=2 replay_once two.json
     matches "$out" '^cuda, 2 devices +2 x Simulated GPU'
     fitting with memory=20MiB replay_once gpu.json
@@ -222,7 +222,7 @@ END
     is "$out" 'r["memory"]["first_failure"]["class"] if "first_failure" in r["memory"] else r["devices"][0]["first_failure"]["class"]' fragmentation
     is "$out" '[r["devices"][0]["measured"][k] for k in ("pool_unused_at_failure_bytes", "free_at_failure_bytes")]' '[25165824, 0]'
     ok with memory=96MiB replay_once pieces.json -s cudaMallocAsync
-    matches "$out" 'reserved by the pool and not used by a block: 24 MiB$'
+    matches "$out" 'reserved by the pool, not used by a block: 24 MiB$'
     matches "$out" 'OOM by fragmentation: the requested bytes fit, the pool refused\.'
     lacks "$out" 'demand\.'
     balanced 2

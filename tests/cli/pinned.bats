@@ -62,7 +62,7 @@ verify() { "$TAPOOL" verify "$@"; }
         matches "$err" "^hint: 'tapool info' and 'tapool tune' show them: --space='host \(pinned\)'\$"
     done
     ok why both.pickle
-    matches "$out" '^OUT OF MEMORY   requested 20 MiB'
+    matches "$out" '^OUT OF MEMORY   20 MiB requested'
 }
 
 @test "tune tries the keys of pinned memory, and names the variable that has them" {

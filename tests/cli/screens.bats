@@ -127,7 +127,7 @@ leads() {
 
 @test "one strategy, repeated: an interval, and cold beside steady" {
     shown sqlite-arena-steady "$TAPOOL" replay --min-time 100ms sample:sqlite -s arena
-    matches "$out" 'ns/op \[[0-9.]+, [0-9.]+\] +[0-9,]+ replays in 0\.[0-9] s'
+    matches "$out" 'ns/op, 95% CI \[[0-9.]+, [0-9.]+\] +[0-9,]+ replays in 0\.[0-9] s'
     matches "$out" 'ns/op cold'
 }
 
@@ -155,7 +155,7 @@ leads() {
     sed 's/"id": 7, "device": 0/"id": 7, "device": 1/' <(device_trace) >two.json
     shown two-devices replay_once two.json -s arena
     fitting replay_once two.json
-    matches "$out" 'Bytes are sums over the devices, each at its own peak; one by one: -v'
+    matches "$out" 'Bytes are sums over the devices, each at its own peak. Per device: -v'
 }
 
 @test "out of memory on a limited device" {
@@ -163,7 +163,7 @@ leads() {
     shown limit-table replay_once sample:sqlite -s arena -s bump --source virtual+limit:capacity=400KiB
     fitting replay_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB --on-oom stop
     matches "$out" 'the replay stopped before the trace peak$'
-    matches "$out" '^ +its peak: 224 KiB, at event 823; '
+    matches "$out" '^ +peak reserved: 224 KiB, at event 823; '
 }
 
 @test "repairs are counted on the screen" {

@@ -37,7 +37,7 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     ok replay_once web.tpt -s arena --threads recorded --verify
     tr -s ' \n' ' ' <"$out" | grep -qF 'verified by one thread and by 8: no overlap, aligned, contents kept, nothing leaked'
     ok replay web.tpt -s arena --threads recorded
-    matches "$out" '[0-9.,]+ ns of wall time +for each call of all threads: [0-9,]+ a second$'
+    matches "$out" '[0-9.,]+ ns/op wall time +[0-9,]+ calls/s$'
     matches "$out" '[0-9.]+ [mu]?s in each window +at whose end all threads meet, untimed$'
     matches "$out" '[0-9.]+x of one thread +by that time$'
     matches "$out" 'Summary: arena, [0-9.,]+ ns/op \(8 threads: one every [0-9.,]+ ns\), '
@@ -154,7 +154,7 @@ needs() {
     matches "$out" 'peak resident \(5 threads\): private memory'
     tr -s ' \n' ' ' <"$out" | grep -qE 'Summary: system, .*, [0-9.]+ MiB resident \(5 threads\)'
     ok "$TAPOOL" replay turns.tpt -s system -s arena --min-time 0
-    matches "$out" 'Resident and mapped memory is replayed by the 5 recorded threads, all other memory by one\.'
+    matches "$out" 'Resident and mapped memory: replayed by the 5 recorded threads; all other memory: by one\.'
 }
 
 @test "where threads cannot replay: one sentence, and 2" {

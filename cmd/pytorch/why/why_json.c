@@ -40,7 +40,7 @@ static void write_sum(struct tp_json *j, cJSON *in, const struct tp_why_sum *s)
 static void write_way(struct tp_json *j, cJSON *in, const struct tp_why *w)
 {
     static const char *const made[] = {[TP_WHY_HOLE] = "free block",
-                                       [TP_WHY_SEGMENTS] = "whole segments",
+                                       [TP_WHY_SEGMENTS] = "unused segments",
                                        [TP_WHY_UNITS] = "units"};
     const struct tp_why_room *r = &w->room;
     if (!r->block_count)

@@ -681,7 +681,7 @@ static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_replay = {
     .name = "replay",
     .usage = "replay TRACE... [-s STRATEGY]... [OPTION]...",
-    .summary = "replay a trace through strategies; report time, memory, fragmentation",
+    .summary = "replay a trace through strategies: time, memory, fragmentation",
     .about =
         "Replay a trace through allocator strategies and report time, memory and fragmentation. "
         "One strategy gives a detailed screen; several, or none named, give one table. TRACE is a "

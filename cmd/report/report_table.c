@@ -508,8 +508,8 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
             columns[c]->fill(&(struct row){rep, &results[i], exact, resident}, t);
 }
 
-/* Prints "Peak: event 1,844 of 6,486 (+25.4 ms); last allocation there: optimizer.py:78 step (1.2%
- * of the peak); in Optimizer.step". */
+/* Prints "Trace peak: event 1,844 of 6,486 (+25.4 ms); last allocation there: optimizer.py:78 step
+ * (1.2% of the peak), in Optimizer.step". */
 static void print_demand(const struct tp_result *r, struct tp_page *page)
 {
     const struct tp_demand *peak = tp_program_demand(r->trace->program, 0);

@@ -71,36 +71,44 @@ def mask_size_row(line, keep_calls):
 
 
 def mask_table_row(line, times):
-    """Cells of a table: name, peak, times needed, ...; `times` are the places of what the machine says."""
+    """Cells of a table: name, peak, overhead, ...; `times` are the places of what the machine says."""
     cells = re.split(r" {2,}", line.strip())
     if cells[0] == "system":
         return "  system  " + "  ".join("-" if c == "-" else "N" for c in cells[1:])
     for i in times:
-        needed = cells[0] in ("requested", "best packing")  # the same on every machine
+        needed = cells[0] in ("requested", "best packing", "lower bound")  # the same on every machine
         if i < len(cells) and cells[i] not in ("-", "(a)") and not needed:
             cells[i] = "N"  # "(b)" and "(c)", replayed once and too noisy, depend on the load
     return "  " + "  ".join(cells)
 
 
+def column_heads(first, second):
+    """The heads of the columns of a table, both lines of each in one, without that of the names."""
+    heads, start = [], 0
+    for cell in re.finditer(r"\S+(?: \S+)*", second):
+        heads.append((first[start:cell.end()].strip() + " " + cell.group()).strip())
+        start = cell.end()
+    return heads
+
+
+def masked_columns(heads):
+    """The places of times; beside a real allocator also those of memory that it or the kernel counts."""
+    counted = heads[0] in ("peak resident", "address space")
+    return tuple(i + 1 for i, head in enumerate(heads)
+                 if re.search("ns/op|p99|1 thread|waited|blocked", head)
+                 or counted and (i == 0 or head == "overhead"))
+
+
 def mask_tables(lines):
     """Rows between the two head lines of a table and the first line that is none."""
     out, inside, system, picked, times = [], 0, False, False, ()
-    for line in lines:
+    for line, below in zip(lines, lines[1:] + [""]):
         cells = re.split(r" {2,}", line.strip())
-        if re.match(r" +(peak|resident|address)  +times", line):
-            inside, system, times = 2, False, (3, 4)
-            if "resident" in line or "address" in line:
-                times = (1, 2, 3, 4)
-            elif "idle" in line and not line.rstrip().endswith("free at peak"):
-                heads = re.split(r" {2,}", line.strip())  # a device: `reuse` has no first line
-                times = tuple(i + 2 for i, head in enumerate(heads) if head.startswith(("strategy", "p99")))
-                if "ns/op" in heads:  # a real device: before `reuse`
-                    times += (heads.index("ns/op") + 1,)
-            elif "fits" in line:
-                times = (4,)
+        if re.match(r" +(peak|address) ", line) and re.match(r" .* overhead( |$)", below):
+            inside, system, times = 2, False, masked_columns(column_heads(line, below))
         if inside == 2:
             out.append("  " + "  ".join(cells))
-            inside = 1 if "needed" in line else 2
+            inside = 1 if "overhead" in line else 2
         elif inside == 1 and line.startswith("  ") and len(cells) >= 5:
             system |= cells[0] == "system"
             out.append(mask_table_row(line, times))
@@ -121,13 +129,13 @@ def mask_system(lines):
     for line in lines:
         if re.match(r"system on host", line):
             block = "detail"
-        elif line.startswith("system, in full"):
+        elif line.startswith("system, all figures"):
             block = "full"
-        elif re.match(r"(Speed|\S+, in full|Summary|Pick)", line):
+        elif re.match(r"(Speed|\S+, all figures|Summary|Pick)", line):
             if line.startswith("Summary: system"):
-                line = re.sub(r"(held|had) " + BYTES, r"\1 N", line)
+                line = re.sub(BYTES + r" (?=resident|reserved)", "N ", line)
             block = None
-        elif block == "detail" and re.match(r" {20}its own peak", line):
+        elif block == "detail" and re.match(r" {20}peak reserved:", line):
             continue
         elif re.match(r" +[\d.,]+ \w+ +peak resident[ :]", line):
             line = re.sub(r"^ +[\d.,]+ \w+ +", "       N  ", line)
@@ -181,20 +189,20 @@ def mask_text(text):
     text = re.sub(r"(?m)^(Summary: .*)\n(?=\S)(?!tapool)", r"\1 ", text)
     lines = without_chance_warnings(text.split("\n"))
     text = "\n".join(mask_lines(mask_system(mask_tables(lines)), keep_calls))
-    text = re.sub(r"%s ns/op(?: \[%s, %s\])?\s+(?=[\d,]+ replay)" % (NUMBER, NUMBER, NUMBER),
-                  lambda m: "N ns/op" + (" [N, N]" if "[" in m.group(0) else "") + "  ", text)
+    text = re.sub(r"%s ns/op(?:, 95%% CI \[%s, %s\])?\s+(?=[\d,]+ replay)" % (NUMBER, NUMBER, NUMBER),
+                  lambda m: "N ns/op" + (", 95% CI [N, N]" if "[" in m.group(0) else "") + "  ", text)
     text = re.sub(r"%s ns/op( replay overhead| cold)? *" % NUMBER, r"N ns/op\1 ", text)
-    # replayed once, by the load: a time, or not above the replay overhead
-    once = r"(?:N ns/op +1 replay, longer than .*|not above the replay overhead, which is subtracted.*)\n"
+    # replayed once, by the load: a time, or within the replay overhead
+    once = r"(?:N ns/op +1 replay, longer than .*|within the replay overhead, which is subtracted.*)\n"
     text = re.sub(r"(?m)^(Speed|Strategy time) +" + once + r"(?: {14,}\S.*\n)*", r"\1  ONCE\n", text)
     # resident, by the load: a pass that took long is not repeated
-    text = re.sub(r"; 1 pass, not 3: [^.]*?,\s+which\s+took\s+long(?=\.)", "", text)
-    text = re.sub(r"(?m)^(    resident +)1 pass(?= by )", r"\1middle of 3 passes", text)
+    text = re.sub(r"; 1\s+slow\s+pass\s+instead\s+of\s+3: [^.]*(?=\.)", "", text)
+    text = re.sub(r"(?m)^(    resident +)1 pass(?= by )", r"\1median of 3 passes", text)
     text = re.sub(r"(?m)^(Summary: \S+), N ns/op", r"\1", text)
     text = re.sub(r"\d[\d,]* replays in [\d.]+ [mun]?s", "N replays in N s", text)
     text = re.sub(r"glibc \d+\.\d+ *", "glibc N  ", text)
     # a real device, or what stands for one
-    text = re.sub(r"\d[\d.,]* [mun]?s\s+inside\s+them", "N inside them", text)
+    text = re.sub(r"\d[\d.,]* [mun]?s\s+in\s+driver\s+calls", "N in driver calls", text)
     text = re.sub(r"(?m)^(      driver +calls [\d,]+, ns )[\d,]*\d", r"\1N", text)
     text = re.sub(r"(?m)^(    driver +)/\S+fake_libcuda\.so,\s+", r"\1PATH, ", text)
     # with and without the CUDA Toolkit

@@ -85,7 +85,7 @@ END
     whole_topic metrics >topic
     for name in $(query r.json '" ".join(list(r["memory"]) + list(r["driver_calls"]) + list(r["throughput"]) + list(r["latency"]["alloc"]))'); do
         case $name in # told by a neighbour's row, or no metric
-        *_weighted | weight | informative | *_event | low_* | high_* | runs_ns* | replays* | coarse) continue ;;
+        *_weighted | weight | informative | *_event | low_* | high_* | ci95_* | runs_ns* | replays* | coarse) continue ;;
         count | mean_ns | min_ns | max_ns | p[0-9]*) name=${name%_ns} ;;
         get_bytes | put_bytes | wait_ns) continue ;;
         *) name=${name%_bytes} ;;

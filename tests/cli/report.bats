@@ -39,7 +39,7 @@ load common
 
 # bats test_tags=nightly
 @test "the library behind a real allocator is named below every table" {
-    local said='system, lazy are glibc [0-9.]+: its address space is by its own statistics, its calls are not seen[.]'
+    local said='system, lazy are glibc [0-9.]+: address space from its own statistics; its calls are not visible[.]'
     ok replay_once sample:sqlite -s system -s lazy=system -s arena
     matches "$out" "^  $said\$"
     ok replay_once sample:sqlite -s system -s lazy=system -s arena --export-json a.json --export-markdown a.md
@@ -120,8 +120,8 @@ load common
     done
     ok replay_once x.pickle -s direct -s lru --bytes
     matches "$out" "^  recorded, PyTorch .* B [(]$(python3 -c "print(f'{$truth:,}')") B[)]"
-    matches "$out" 'its idle memory holds what was rounded up or not split off[.]$'
-    lacks "$out" 'largest piece is not known'
+    matches "$out" 'its free memory includes rounding and blocks that were not'
+    lacks "$out" 'largest free block is not known'
     ok "$TAPOOL" convert x.pickle -o x.tpt
     ok "$TAPOOL" convert x.tpt -o x.json
     for file in x.tpt x.json; do # as good as the file itself

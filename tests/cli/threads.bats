@@ -38,11 +38,11 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     tr -s ' \n' ' ' <"$out" | grep -qF 'verified by one thread and by 8: no overlap, aligned, contents kept, nothing leaked'
     ok replay web.tpt -s arena --threads recorded
     matches "$out" '[0-9.,]+ ns/op wall time +[0-9,]+ calls/s$'
-    matches "$out" '[0-9.]+ [mu]?s in each window +at whose end all threads meet, untimed$'
-    matches "$out" '[0-9.]+x of one thread +by that time$'
-    matches "$out" 'Summary: arena, [0-9.,]+ ns/op \(8 threads: one every [0-9.,]+ ns\), '
-    matches "$out" '[0-9.]+% waited +for another thread.s object; not in ns/op$'
-    matches "$out" '[0-9.]+% blocked +calls without a core'
+    matches "$out" '[0-9.]+ [mu]?s per window +all threads meet at its end$'
+    matches "$out" '[0-9.]+x vs 1 thread +speedup in wall time$'
+    matches "$out" 'Summary: arena, [0-9.,]+ ns/op \(8 threads: [0-9.,]+ ns/op wall time\), '
+    matches "$out" '[0-9.]+% waited +for other threads. blocks$'
+    matches "$out" '[0-9.]+% blocked +in a lock or a page fault$'
 }
 
 @test "the recorded threads replay by default, on host" {
@@ -80,12 +80,12 @@ web() { "$TAPOOL" gen web-server --count 60 --live 100 --threads "$1" -o "$2" -f
     for n in 100 recorded; do
         ok replay one.tpt -s arena --threads "$n"
         matches "$out" 'replayed by one thread'
-        matches "$out" "^ +\(the trace has one thread: --threads $n changes nothing\)"
+        matches "$out" "^ +\(the trace has one thread: --threads $n has no effect\)"
     done
     ok "$TAPOOL" compare one.tpt -s arena -s lru --threads 2 --rounds 2 --min-time 0
-    matches "$out" '^ +\(the trace has one thread: --threads 2 changes nothing\)'
+    matches "$out" '^ +\(the trace has one thread: --threads 2 has no effect\)'
     ok replay_once "$TAPOOL_ROOT/tests/fuzz/corpus/mtrace/real" -s bump --threads 2
-    matches "$out" '\(the trace names no threads: --threads 2 changes nothing\)'
+    matches "$out" '\(the trace names no threads: --threads 2 has no effect\)'
 }
 
 # bats test_tags=nightly
@@ -187,7 +187,7 @@ needs() {
     refused 2 '--threads and --update exclude each other' "$TAPOOL" check --threads 2 --update
     refused 2 '--threads and --core exclude each other' \
         "$TAPOOL" check --threads 2 --core 1 --base-bin "$TAPOOL"
-    refused 2 '6 pairs cannot show anything at alpha 0.01 over up to 16 tests' \
+    refused 2 '6 pairs are too few at alpha 0.01 and up to 16 tests' \
         "$TAPOOL" check --base-bin "$TAPOOL" --pairs 6 --threads 2 # one more than without for each
     cat >old-tapool <<SH
 #!/bin/sh
@@ -225,7 +225,7 @@ SH
     ok limited --json # times of one thread are there, what is resident is not known
     is "$out" "[r['resident'][k] for k in ('passes', 'threads', 'peak_bytes')]" '[0, 0, None]'
     ok limited -v
-    matches "$out" 'resident +not known: so many threads cannot run here'
+    matches "$out" 'resident +not known: too many threads for this machine'
 }
 
 @test "a signal ends all threads, and to the whole group also the process of one thread" {

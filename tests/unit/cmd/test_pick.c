@@ -179,7 +179,7 @@ static const struct record records[] = {
     {"an aged heap is not compared with packed ones",
      DEVICE,
      {REPLAYER("arena", 500, 500, 0, 5, AGED), P("lru", 900, 900, 9, 20)},
-     "Pick lru: the only strategy here that begins packed",
+     "Pick lru: the only strategy here that begins compacted",
      false,
      0},
     {"but with others of its kind",

@@ -1,4 +1,4 @@
-/* The conformance suite: what every strategy has to do, whatever its strategy, as a table of
+/* The conformance suite: what every strategy has to do, wherever it places blocks, as a table of
  * checks. Each replays random programs beside a shadow model (conformance_model.h) on a place,
  * which is a source with its shape. Seeds are fixed, so that what fails fails again. */
 #ifndef TP_CONFORMANCE_SUITE_H

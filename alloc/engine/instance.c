@@ -325,7 +325,7 @@ int tp_replayer_next(struct tp_replayer *p, struct tp_window *w, struct tp_err *
             return 0;
         int got = tp_cursor_next(p->cursor, w, err);
         if (got > 0 && !w->initial_heap && p->in_initial_heap) {
-            p->in_initial_heap = false; /* the initial_heap is not counted */
+            p->in_initial_heap = false; /* the initial heap is not counted */
             p->skipped = p->failed = p->skipped_trims = p->aside_ticks = 0;
             p->crew_times = (struct tp_crew_times){0};
         }

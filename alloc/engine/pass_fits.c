@@ -2,7 +2,7 @@
  * always run on the virtual source, because the question is how much memory the strategy needs.
  *
  *     low   the most that the program requested at once, in whole pages of the device: with
- *           less, no strategy can serve it (a page where the initial_heap, which is part of that,
+ *           less, no strategy can serve it (a page where the initial heap, which is part of that,
  * is not replayed) high  the peak of a replay without a limit
  *
  * Each replay answers for a range of capacities, because a strategy notices a capacity only by

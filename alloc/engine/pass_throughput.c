@@ -86,7 +86,7 @@ static void read_crew(const struct tp_replayer *p, uint64_t counted, struct repl
     out->blocked = crew->core_ns < calls ? (calls - crew->core_ns) / all : 0;
 }
 
-/* Replays one replay and adds its time to `spent`. On a device this is host time: the work between
+/* Replays once and adds its time to `spent`. On a device this is host time: the work between
  * the operations is not measured, but the replay waits for it at the end. */
 static int replay_ns(struct tp_replayer *p, struct tp_series *windows, struct replayed *out,
                      struct tp_spent *spent, struct tp_err *err)
@@ -116,7 +116,7 @@ static int replay_into(struct tp_replayer *p, struct kept kept, struct tp_spent 
     return status;
 }
 
-/* Replays replays until `time_ns` is used up, at least one. */
+/* Replays until `time_ns` is used up, at least one. */
 static int replay_turn(struct tp_replayer *p, struct kept kept, double time_ns,
                        struct tp_spent *used, uint64_t *replays, struct tp_err *err)
 {
@@ -200,7 +200,7 @@ static int replay_repeats(struct replayers *all, const struct tp_replay_cfg *cfg
     return status;
 }
 
-/* Replays the first replay. */
+/* Replays for the first time. */
 static int replay_cold(struct replayers *all, struct replayed *cold, struct tp_run *out,
                        struct tp_err *err)
 {

@@ -29,7 +29,7 @@ struct guard_setup {
     const struct tp_strategy *inner;
     const void *opts;
     char what[TP_ERR_TEXT / 2]; /* the first breach; "": none */
-    uint64_t event;             /* of it; 0: in the initial_heap */
+    uint64_t event;             /* of it; 0: in the initial heap */
 };
 
 struct guard {

@@ -27,7 +27,7 @@ struct watched {
     uint64_t started_ns, told, ahead_ns;
     uint32_t index;          /* of the last instruction in its window */
     struct pace rise, swing; /* at new peaks; for the course alone */
-    bool begun;              /* the initial_heap is over */
+    bool begun;              /* the initial heap is over */
     uint64_t *sizes;         /* of several threads: bytes of each slot's object */
 };
 
@@ -39,7 +39,7 @@ static void slow_down(struct pace *p)
     p->step *= 2;
 }
 
-/* Keeps what was read at r->event. The initial_heap is one point, when it is over. */
+/* Keeps what was read at r->event. The initial heap is one point, when it is over. */
 static void keep(struct watched *r, uint64_t held)
 {
     const struct tp_course_point point = {held, r->event, r->clock};
@@ -157,7 +157,7 @@ static const struct tp_observer watching = {before, block, leaving, gone, failed
 /* Called before the first event. */
 static void initial_heap_done(struct watched *r)
 {
-    bool demand = !r->demand->event; /* it is highest in the initial_heap */
+    bool demand = !r->demand->event; /* it is highest in the initial heap */
     r->begun = true;
     r->event = r->clock = r->told = 0;
     r->started_ns = tp_wall_ns();

@@ -30,7 +30,7 @@ void tp_resets_close(struct tp_resets *r); /* NULL is fine */
 /* Goes back to the start of the program, where nothing is live. */
 void tp_resets_begin(struct tp_resets *r);
 
-/* To be called once for each window, initial_heap windows included, before it is replayed.
+/* To be called once for each window, initial heap windows included, before it is replayed.
  * TP_ENOMEM. */
 int tp_resets_window(struct tp_resets *r, const struct tp_window *w, struct tp_err *err);
 
@@ -200,8 +200,8 @@ int tp_replayer_end(struct tp_replayer *p, int status, struct tp_err *err);
 /* Goes back to the first event. Live blocks must have been drained. */
 void tp_replayer_begin(struct tp_replayer *p);
 
-/* Gets the next window after the initial_heap: 1, 0 at the end or after a stop, or -status. The
- * first call replays the initial_heap, untimed. */
+/* Gets the next window after the initial heap: 1, 0 at the end or after a stop, or -status. The
+ * first call replays the initial heap, untimed. */
 int tp_replayer_next(struct tp_replayer *p, struct tp_window *w, struct tp_err *err);
 
 typedef void tp_replay_fn(struct tp_replayer *p, const struct tp_window *w);

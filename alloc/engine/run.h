@@ -15,7 +15,7 @@
 /* The state of a device, in bytes, at the first event where the trace's requested bytes are
  * highest. All TP_NONE where a replay stopped before that event. */
 struct tp_at_peak {
-    uint64_t event, time_ns; /* event 0: in the initial_heap, or the trace allocates nothing */
+    uint64_t event, time_ns; /* event 0: in the initial heap, or the trace allocates nothing */
     uint64_t requested, allocated, reserved, idle;
     uint64_t pieces, largest; /* idle pieces that could serve again; TP_NONE without a walk */
     /* These five add up to idle; TP_NONE without a walk. page_rest: bytes of the device's pages
@@ -79,7 +79,7 @@ struct tp_measured {
     uint64_t free_at_failure; /* free bytes at the first failed allocation */
     /* bytes that the pool had reserved then and that no block used; TP_NONE: no pool */
     uint64_t pool_unused_at_failure;
-    struct tp_driver_counts driver; /* calls in the usage pass after the initial_heap */
+    struct tp_driver_counts driver; /* calls in the usage pass after the initial heap */
 };
 
 /* Figures of one device from the usage pass, in bytes unless the name says otherwise. */
@@ -111,8 +111,8 @@ struct tp_device_run {
     uint64_t allocations; /* ALLOCs, ADOPTs and REALLOCs that were served */
     /* allocations served without a source call; TP_NONE for a foreign allocator */
     uint64_t reused;
-    uint64_t failed_allocations; /* failed allocations, those of the initial_heap included */
-    /* failed allocations of the initial_heap, which are no calls of the program */
+    uint64_t failed_allocations; /* failed allocations, those of the initial heap included */
+    /* failed allocations of the initial heap, which are no calls of the program */
     uint64_t failed_initial;
     uint64_t first_failed_event; /* TP_NONE: no allocation failed */
     uint64_t failed_by[TP_OOM_CLASSES];

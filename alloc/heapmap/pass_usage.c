@@ -140,7 +140,7 @@ __attribute__((noinline)) static void add_moment(struct tp_usage_device *d,
 }
 
 /* Adds samples to the curve. A momentary extreme inside the instruction gets a sample of its own.
- * The initial_heap becomes one point when it is over. */
+ * The initial heap becomes one point when it is over. */
 static void follow_curve(struct tp_usage *u, struct tp_usage_device *d, const struct tp_window *w,
                          uint32_t index)
 {
@@ -375,7 +375,7 @@ static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
     tp_usage_device_finish(u, d);
 }
 
-/* Adds the points of event 0: the extremes of the initial_heap, and the state at its end. */
+/* Adds the points of event 0: the extremes of the initial heap, and the state at its end. */
 static void begin_curve(struct tp_usage *u, struct tp_usage_device *d)
 {
     struct tp_device_run *run = d->run;
@@ -387,8 +387,8 @@ static void begin_curve(struct tp_usage *u, struct tp_usage_device *d)
     tp_curve_add(&run->curve, &now);
 }
 
-/* Called before the first event. The initial_heap counts as memory, but not as calls. Takes the
- * snapshot of a device whose peak lies in the initial_heap, or that the trace never uses. */
+/* Called before the first event. The initial heap counts as memory, but not as calls. Takes the
+ * snapshot of a device whose peak lies in the initial heap, or that the trace never uses. */
 static void initial_heap_done(struct tp_usage *u)
 {
     if (u->initial_heap_over)
@@ -426,7 +426,7 @@ static void usage_finish(struct tp_usage *u, struct tp_run *out)
 {
     const struct tp_replayer *p = u->replayer;
     initial_heap_done(
-        u); /* the replay stopped in the initial_heap, or the program has nothing else */
+        u); /* the replay stopped in the initial heap, or the program has nothing else */
     if (u->frames)
         tp_usage_frames_end(u);
     for (uint16_t i = 0; i < p->facts->devices; i++)
@@ -439,7 +439,7 @@ static void usage_finish(struct tp_usage *u, struct tp_run *out)
 
 /* ---- the second replay ---- */
 
-/* At the first event, notes each device's calls so far, because calls of the initial_heap do not
+/* At the first event, notes each device's calls so far, because calls of the initial heap do not
  * count. */
 static int again_window(void *ctx, struct tp_replayer *p, const struct tp_window *w,
                         struct tp_err *err)

@@ -21,8 +21,8 @@ struct tp_usage_device {
     uint64_t allocated_high, reserved_high;
     uint32_t phase;           /* index of the current phase */
     uint32_t mark;            /* name of the current phase; UINT32_MAX: no mark yet */
-    struct tp_account before; /* account after the initial_heap, whose calls do not count */
-    struct tp_driver_counts counts_before; /* driver calls after the initial_heap */
+    struct tp_account before; /* account after the initial heap, whose calls do not count */
+    struct tp_driver_counts counts_before; /* driver calls after the initial heap */
 };
 
 struct tp_usage_frames;
@@ -33,12 +33,12 @@ struct tp_usage {
     struct tp_usage_frames *frames;  /* NULL: none are taken, and these three mean nothing */
     struct tp_frames_watch *watches; /* by device */
     uint64_t *born;                  /* by slot: the event that gave the block its size */
-    const struct tp_window *window;  /* that is replayed; NULL: the initial_heap */
+    const struct tp_window *window;  /* that is replayed; NULL: the initial heap */
     uint64_t *allocated;             /* by slot: bytes of its block; 0: it has none */
     struct tp_usage_device *devices;
     uint64_t clock; /* recorded ns since the first event, or operations where time is unknown */
     bool initial_heap_over;
-    bool again; /* the second replay on the same instance has placed its initial_heap */
+    bool again; /* the second replay on the same instance has placed its initial heap */
     uint64_t sample_every, until_sample;
     bool timed;
     bool foreign;
@@ -106,7 +106,7 @@ static inline void tp_usage_phase_peaks(struct tp_usage_device *d,
 void tp_usage_mark(struct tp_usage *u, uint32_t mark, uint64_t event);
 
 /* What a real device reports (usage_device.c); on other sources these do nothing. begin: called
- * after the initial_heap. look: at a new peak of reserved bytes, records the bytes that the device
+ * after the initial heap. look: at a new peak of reserved bytes, records the bytes that the device
  * is missing. failure: records free bytes, and what a pool has to spare, at the first failed
  * allocation. finish: called after all other figures are filled in, before live blocks are freed.
  */

@@ -33,7 +33,7 @@ static inline bool tp_usage_frames_idle(const struct tp_usage *u, const struct t
     return d->allocated - w->low <= w->width && d->account->reserved == w->reserved && at < w->next;
 }
 
-/* In the order of a replay: after the initial_heap; after an instruction at which they are not
+/* In the order of a replay: after the initial heap; after an instruction at which they are not
  * idle; where an allocation failed; when a window has been replayed; after the last one. */
 void tp_usage_frames_begin(struct tp_usage *u);
 void tp_usage_frames_after(struct tp_usage *u, const struct tp_window *w, uint32_t index);

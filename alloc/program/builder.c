@@ -239,7 +239,7 @@ int tp_builder_initial_heap(struct tp_builder *b, const struct tp_insn *insn, st
 }
 
 /* The heap goes into the hash as the bytes that it has in memory, behind a separator that tells it
- * from instructions: a strategy may do other things with the same initial_heap. */
+ * from instructions: a strategy may do other things with the same initial heap. */
 static void hash_heap(struct tp_builder *b, const struct tp_heap *heap)
 {
     static const uint8_t boundary[sizeof(struct tp_insn)] = {0xfe};
@@ -252,7 +252,7 @@ static void hash_heap(struct tp_builder *b, const struct tp_heap *heap)
         b->cfg.hash(b->cfg.hash_ctx, heap->blocks, heap->block_count * sizeof *heap->blocks);
 }
 
-/* The i-th object of a initial_heap has slot i, because a new slot is the lowest that was never
+/* The i-th object of an initial heap has slot i, because a new slot is the lowest that was never
  * used.
  */
 static const char *heap_differs(const struct tp_builder *b, const struct tp_heap *heap)
@@ -291,7 +291,7 @@ int tp_builder_heap(struct tp_builder *b, const struct tp_heap *heap, struct tp_
     return TP_OK;
 }
 
-/* Ends the initial_heap. The separator goes into the hash, because the same allocations in the
+/* Ends the initial heap. The separator goes into the hash, because the same allocations in the
  * initial_heap and after it are different programs. */
 static void end_initial_heap(struct tp_builder *b)
 {

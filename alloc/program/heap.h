@@ -1,6 +1,6 @@
 /* The heap of the recorded allocator when the recording began: its segments, and where in them the
- * blocks of the initial_heap lay. A strategy that knows what to do with it begins with this heap;
- * for all others the initial_heap is a row of allocations.
+ * blocks of the initial heap lay. A strategy that knows what to do with it begins with this heap;
+ * for all others the initial heap is a row of allocations.
  *
  *     segments   | live | free |   | free    |   | live | live |      by device, then by address
  *     blocks       0                               1      2           one for each ALLOC of the

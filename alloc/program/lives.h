@@ -6,8 +6,8 @@
 
 /* An object lives from one instruction up to, but not including, another. */
 struct tp_life {
-    uint64_t begin, end;             /* instructions of the program, the initial_heap's included */
-    uint64_t begin_event, end_event; /* 0: in the initial_heap; facts.events + 1: live at the end */
+    uint64_t begin, end;             /* instructions of the program, the initial heap's included */
+    uint64_t begin_event, end_event; /* 0: in the initial heap; facts.events + 1: live at the end */
     uint64_t size;                   /* bytes */
     uint8_t align_log2;
 };

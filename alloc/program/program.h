@@ -125,8 +125,8 @@ struct tp_window {
     const struct tp_jump *jumps; /* ascending by index */
     uint32_t count;
     uint32_t jump_count;
-    uint64_t first_event; /* event of insns[0], counted from 1; 0 in the initial_heap */
-    uint64_t first_insn;  /* index of insns[0] in the program, from 0, initial_heap not counted */
+    uint64_t first_event; /* event of insns[0], counted from 1; 0 in the initial heap */
+    uint64_t first_insn;  /* index of insns[0] in the program, from 0, initial heap not counted */
     uint64_t first_time;  /* ns since the trace began, before insns[0].gap_ns */
     bool initial_heap;
 };
@@ -138,17 +138,17 @@ uint64_t tp_window_event(const struct tp_window *w, uint32_t index);
  * property of the program, so it does not depend on allocations that a strategy fails. */
 struct tp_demand {
     uint64_t bytes;
-    uint64_t event; /* 0: in the initial_heap, or the trace allocates nothing */
+    uint64_t event; /* 0: in the initial heap, or the trace allocates nothing */
     /* index of the instruction that reaches the peak; UINT64_MAX when event is 0 */
     uint64_t insn;
     uint64_t time_ns;            /* since the trace began; 0 where time is unknown */
     uint64_t initial_heap_bytes; /* bytes of this device that were live when the recording began */
 };
 
-/* What is known of a program without replaying it. Counts leave the initial_heap out unless stated
+/* What is known of a program without replaying it. Counts leave the initial heap out unless stated
  * otherwise. */
 struct tp_program_facts {
-    /* SHA-256 over the instructions. A initial_heap is followed by a separator of 24 bytes that is
+    /* SHA-256 over the instructions. An initial heap is followed by a separator of 24 bytes that is
      * no instruction: 0xff and zeros; before it comes the heap, if there is one (builder.c) */
     uint8_t hash[TP_HASH_SIZE];
     uint8_t kind;          /* enum tp_kind */
@@ -162,13 +162,13 @@ struct tp_program_facts {
     uint64_t instructions; /* all instructions, untimed ones included */
     uint64_t operations;   /* timed instructions */
     uint64_t ops[TP_OP_COUNT];
-    uint64_t initial_heap; /* instructions in the initial_heap */
-    uint64_t objects;      /* ALLOCs and ADOPTs, initial_heap included */
+    uint64_t initial_heap; /* instructions in the initial heap */
+    uint64_t objects;      /* ALLOCs and ADOPTs, initial heap included */
     uint64_t live_at_end;  /* objects */
     uint64_t live_at_end_bytes;
     uint64_t duration_ns;
     uint64_t recorded_threads; /* distinct threads in the trace (indices are recycled) */
-    uint64_t windows;          /* windows, those of the initial_heap included */
+    uint64_t windows;          /* windows, those of the initial heap included */
     uint64_t spooled_bytes;    /* bytes of the program in a file; 0: it is in memory */
 };
 
@@ -182,7 +182,7 @@ struct tp_cursor;
 /* ---- building (front ends only) ---- */
 
 /* Feeds the front end's hash: called with every run of instructions in program order before they
- * are stored, and with a separator of 24 bytes where a initial_heap ends and events follow. */
+ * are stored, and with a separator of 24 bytes where an initial heap ends and events follow. */
 typedef void tp_hash_fn(void *ctx, const void *data, size_t size);
 
 /* Takes a whole window as it is built; the window is borrowed for the call. tp_builder_marks has
@@ -205,13 +205,13 @@ struct tp_builder_cfg {
 
 int tp_builder_new(const struct tp_builder_cfg *cfg, struct tp_builder **out, struct tp_err *err);
 
-/* Appends an ALLOC to the initial_heap; any other operation, or a call after the first
+/* Appends an ALLOC to the initial heap; any other operation, or a call after the first
  * tp_builder_add, is TP_EBROKEN. */
 int tp_builder_initial_heap(struct tp_builder *b, const struct tp_insn *insn, struct tp_err *err);
 
 /* Gives the program the heap that the recording began with: after the last tp_builder_initial_heap
  * and before the first tp_builder_add, at most once. TP_EINPUT: it contradicts itself or the
- * initial_heap.
+ * initial heap.
  */
 int tp_builder_heap(struct tp_builder *b, const struct tp_heap *heap, struct tp_err *err);
 
@@ -257,7 +257,7 @@ const struct tp_demand *tp_program_demand(const struct tp_program *p, uint16_t d
 const struct tp_texts *tp_program_marks(const struct tp_program *p);
 const char *tp_program_mark(const struct tp_program *p, uint32_t index); /* NULL: no such mark */
 
-/* The heap that the recording began with, with a block for each ALLOC of the initial_heap; NULL: it
+/* The heap that the recording began with, with a block for each ALLOC of the initial heap; NULL: it
  * is not known. */
 const struct tp_heap *tp_program_heap(const struct tp_program *p);
 
@@ -292,7 +292,7 @@ struct tp_backing {
 
 /* Checks facts that came from a file for values out of range and for sums that contradict one
  * another: NULL, or what is wrong. `most`: the largest possible number of instructions, the
- * initial_heap's included. */
+ * initial heap's included. */
 const char *tp_program_facts_wrong(const struct tp_program_facts *f, uint64_t most);
 
 /* Checks the peaks of all devices against the facts: NULL, or what is wrong. */
@@ -303,7 +303,7 @@ struct tp_backed_cfg {
     const struct tp_program_facts *facts;
     const struct tp_demand *demand; /* array of facts->devices peaks */
     struct tp_texts *marks;         /* facts->marks names; the program takes them over */
-    /* TP_EINPUT, with the name before it: it contradicts itself or the initial_heap. NULL: none */
+    /* TP_EINPUT, with the name before it: it contradicts itself or the initial heap. NULL: none */
     const struct tp_heap *heap;
     const char *name;
 };
@@ -317,7 +317,7 @@ int tp_cursor_open(struct tp_program *p, struct tp_cursor **out, struct tp_err *
 void tp_cursor_close(struct tp_cursor *c); /* NULL is fine */
 void tp_cursor_rewind(struct tp_cursor *c);
 
-/* 1 = *out holds the next window (the initial_heap's first), 0 = end, else -status with err set. */
+/* 1 = *out holds the next window (the initial heap's first), 0 = end, else -status with err set. */
 int tp_cursor_next(struct tp_cursor *c, struct tp_window *out, struct tp_err *err);
 
 /* Hands every window to `take`, in order; what it returns other than 0 ends the walk. */

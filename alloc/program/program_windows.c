@@ -300,7 +300,7 @@ static int compare_heap(struct tp_cursor *c, const struct tp_backed_cfg *cfg, st
     return wrong ? heap_is_wrong(cfg, wrong, err) : TP_OK;
 }
 
-/* Reads the initial_heap once, because heap and initial_heap come from different parts of a file.
+/* Reads the initial heap once, because heap and initial_heap come from different parts of a file.
  */
 static int take_heap(struct tp_program *p, const struct tp_backed_cfg *cfg, struct tp_err *err)
 {

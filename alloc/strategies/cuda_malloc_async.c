@@ -6,8 +6,8 @@
  *                            far as they are others (an event each); then one call: free on s
  *
  * Programs that use this pool do the same, because the driver trusts that a free comes after all
- * work on the block. All strategy is the driver's. This file only keeps a table of live blocks, so
- * that wrong frees are detected before the driver sees them, and the streams that `use` named. A
+ * work on the block. All decisions are the driver's. This file only keeps a table of live blocks,
+ * so that wrong frees are detected before the driver sees them, and the streams that `use` named. A
  * block with more alignment than the driver gives lies inside a larger one.
  *
  * An allocation that is out of memory is not tried again. Before the driver answers so, it has

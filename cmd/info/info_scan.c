@@ -20,7 +20,7 @@
 #define KIB(n)      ((uint64_t)(n) << 10)
 #define MIB(n)      ((uint64_t)(n) << 20)
 #define NO_LIMIT    UINT64_MAX
-#define OF_THE_PAST 0 /* event of the initial_heap, whose objects have no event of their own */
+#define OF_THE_PAST 0 /* event of the initial heap, whose objects have no event of their own */
 
 static const uint64_t host_limits[TP_INFO_SIZES] = {64, 512, KIB(4), KIB(64), MIB(1), NO_LIMIT};
 static const uint64_t device_limits[TP_INFO_SIZES] = {512,     KIB(64),  MIB(1),
@@ -65,7 +65,7 @@ struct scan {
     uint64_t made; /* events that have an instruction */
     uint64_t last; /* the last event that has an instruction */
     uint32_t mark;
-    bool begun;  /* the initial_heap is over */
+    bool begun;  /* the initial heap is over */
     bool curves; /* columns and curves are made */
 };
 

@@ -81,7 +81,7 @@ uint64_t tp_run_sum(const struct tp_run *run, size_t field);
 #define TP_RUN_SUM(run, field) tp_run_sum(run, offsetof(struct tp_device_run, field))
 #define tp_run_failed(run)     TP_RUN_SUM(run, failed_allocations)
 #define tp_run_failed_initial(run)                                                                 \
-    TP_RUN_SUM(run, failed_initial) /* failed in the initial_heap                                  \
+    TP_RUN_SUM(run, failed_initial) /* failed in the initial heap                                  \
                                      */
 #define tp_run_trace_peak(run) TP_RUN_SUM(run, trace_peak_requested)
 #define tp_run_next_calls(run) TP_RUN_SUM(run, next_calls) /* calls of the next pass */

@@ -11,7 +11,7 @@
  * Slots, threads and devices are as given. */
 struct program_parts {
     enum tp_kind kind;
-    const struct tp_insn *before; /* the initial_heap */
+    const struct tp_insn *before; /* the initial heap */
     size_t before_count;
     const struct tp_insn *insns;
     size_t count;

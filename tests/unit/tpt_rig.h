@@ -402,7 +402,7 @@ static inline void tpt_advance(struct tpt_side *s)
     }
 }
 
-/* Up to `limit` instructions, the initial_heap counted; 0 = all, and both must end together. */
+/* Up to `limit` instructions, the initial heap counted; 0 = all, and both must end together. */
 static inline uint64_t tpt_same_insns(struct tp_program *a, struct tp_program *b, uint64_t limit)
 {
     struct tpt_side x = {0}, y = {0};

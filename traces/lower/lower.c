@@ -447,7 +447,7 @@ static int replace_old(struct tp_lower *lo, struct context *cx, struct tp_id_ent
     return TP_OK;
 }
 
-/* An object that was live at the start goes to the initial_heap, or only its id becomes known. */
+/* An object that was live at the start goes to the initial heap, or only its id becomes known. */
 static int on_initial(struct tp_lower *lo, struct context *cx)
 {
     if (tp_id_map_find(&lo->objects.ids, cx->ev->id))

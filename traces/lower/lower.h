@@ -1,4 +1,4 @@
-/* Lowering: the only place with strategy about dirty input. Events go in, a program comes out.
+/* Lowering: the only place that decides about malformed input. Events go in, a program comes out.
  *
  * Lowering gives objects dense, recycled slots and keeps their reference counts: the last free of
  * an object becomes FREE, the ones before it RELEASE. It renumbers threads, streams and devices,
@@ -136,11 +136,11 @@ int tp_lower_finish(struct tp_lower *lo, struct tp_program **program, uint64_t *
 
 struct tp_lower_heap {
     struct tp_heap_segment *segments;
-    struct tp_heap_block *blocks; /* one for each object of the initial_heap */
+    struct tp_heap_block *blocks; /* one for each object of the initial heap */
     size_t segment_count, segment_room, block_count, block_room;
     bool placed;     /* some block has a place */
     bool incomplete; /* some block has none */
-    bool given;      /* the initial_heap is over */
+    bool given;      /* the initial heap is over */
     struct tp_budget *budget;
 };
 
@@ -150,7 +150,7 @@ int tp_lower_heap_segment(struct tp_lower_heap *h, const struct tp_streams *stre
 int tp_lower_heap_block(struct tp_lower_heap *h, const struct tp_event *ev, uint64_t size,
                         struct tp_err *err);
 
-/* Gives the heap to the program, once, when the initial_heap is over. TP_EINPUT: it contradicts
+/* Gives the heap to the program, once, when the initial heap is over. TP_EINPUT: it contradicts
  * itself; with `why`, of TP_ERR_TEXT bytes, that is TP_OK and says so there. */
 int tp_lower_heap_give(struct tp_lower_heap *h, struct tp_builder *b, char *why,
                        struct tp_err *err);

@@ -21,7 +21,7 @@ struct holding {
     uint64_t last_event, last_insn; /* that are replayed */
     uint64_t insn;                  /* the next one */
     uint64_t
-        initial; /* the number of the place of the next block of the initial_heap; 0: not known */
+        initial; /* the number of the place of the next block of the initial heap; 0: not known */
     uint64_t event, time; /* of the last one */
     uint64_t place;       /* of a block that it makes */
     uint32_t mark;

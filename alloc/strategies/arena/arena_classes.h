@@ -4,7 +4,7 @@
  *            16-byte steps      then 8 classes a doubling: waste at most 15 bytes, then 12.5%
  *
  * A byte table gives the class of sizes up to 32 KiB; larger sizes, which only the coarse tables
- * have, are searched. Each class has the three counts of the strategy: blocks that a refill brings,
+ * have, are searched. Each class has three counts: blocks that a refill brings,
  * blocks that a thread may hold, and blocks that it hands over when it holds too many. */
 #ifndef TP_ARENA_CLASSES_H
 #define TP_ARENA_CLASSES_H

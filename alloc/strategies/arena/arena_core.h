@@ -1,6 +1,6 @@
 /* The state of `arena` and its slow paths: carve, refill, large objects.
  *
- * arena.c has the contract and the fast paths. The strategy is the order in which memory is
+ * arena.c has the contract and the fast paths. The design is the order in which memory is
  * searched: a fitting free span, a shorter free span, the same again when idle blocks have been
  * collected, a new range, a new range of exactly the needed size. When the source refuses that too,
  * all idle memory is reclaimed and the search is repeated once before the answer is out of memory.

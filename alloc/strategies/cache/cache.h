@@ -8,7 +8,7 @@
  *
  * A key is a size and an alignment. A shelf exists as long as it has blocks, live or cached, and a
  * bin as long as it has shelves. Which cached block serves a request, and which one goes back, is
- * the strategy of the strategy, whose state, blocks and shelves begin with the structs below.
+ * the rules of the strategy, whose state, blocks and shelves begin with the structs below.
  * Blocks are visited in the order of their records, never by address. */
 #ifndef TP_CACHE_H
 #define TP_CACHE_H

@@ -1,4 +1,4 @@
-/* Helpers that every strategy needs beside its strategy: checking and rounding requests,
+/* Helpers that every strategy needs besides its placement rules: checking and rounding requests,
  * tables in bookkeeping memory, and giving ranges back to the source. */
 #ifndef TP_STRATEGY_CHORES_H
 #define TP_STRATEGY_CHORES_H

@@ -4,7 +4,7 @@
  *                    ready: newest .. oldest                     cached blocks of all sizes by age
  *                    held:  newest .. oldest                     fences of USEs not passed yet
  *
- * Bins are those of cache.h, whose key is a allocated size and, for alignments above the source's
+ * Bins are those of cache.h, whose key is an allocated size and, for alignments above the source's
  * page, an alignment. A block freed after a USE on other streams is held until these streams are
  * past the free. Along a shelf and along a lane fences pass in order, so
  * checking the oldest is enough. Everything is ordered by age, nothing by address.

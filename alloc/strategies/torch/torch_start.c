@@ -1,8 +1,8 @@
 /* The heap that a recording began with: its segments are taken from the source, its blocks cut out
- * of them, and each is handed out to the object of the initial_heap that it belongs to.
+ * of them, and each is handed out to the object of the initial heap that it belongs to.
  *
  *     segment   | starting | free | starting | free |      before the first request
- *               | live     | free | starting | free |      after one request of the initial_heap
+ *               | live     | free | starting | free |      after one request of the initial heap
  *
  * Where memory is short, idle segments are left out first, as PyTorch would have given them back;
  * the objects of a segment that still does not fit fail. Of a segment that grows, idle units are

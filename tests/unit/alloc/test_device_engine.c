@@ -429,7 +429,7 @@ TEST_WITH(an_interruption_ends_every_pass, setup, teardown)
 TEST_WITH(an_interruption_does_not_wait_for_the_window, setup, teardown)
 {
     struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, cook(streams_recipe), TP_PASS_USAGE);
-    bench.stop_at = 4; /* the open, a look at the memory, another after the initial_heap, the get */
+    bench.stop_at = 4; /* the open, a look at the memory, another after the initial heap, the get */
     cfg.interrupted = &bench.stopped;
     assert_int_equal(tp_replay(&cfg, run, &err), TP_ESTOP);
     assert_null(strstr(bench.log, "get B"));

@@ -24,7 +24,7 @@ struct object {
 };
 
 struct input {
-    struct tp_insn *insns; /* the initial_heap first */
+    struct tp_insn *insns; /* the initial heap first */
     uint64_t *events;
     uint32_t count, initial_heap;
     uint32_t slots, threads; /* highest used, plus 1 */
@@ -175,7 +175,7 @@ static void compare_hashed(void *ctx, const void *data, size_t size)
 {
     struct hashed *h = ctx;
     assert_true(size > 0);
-    if (*(const uint8_t *)data == 0xff) { /* no instruction: the initial_heap ends */
+    if (*(const uint8_t *)data == 0xff) { /* no instruction: the initial heap ends */
         assert_int_equal(size, sizeof(struct tp_insn));
         assert_int_equal(h->done, h->initial_heap * sizeof(struct tp_insn));
         h->boundaries++;

@@ -5,13 +5,13 @@
 
 enum {
     BLOCK = 4096,
-    OLD_BLOCK = 8192, /* of the initial_heap: each takes OLD_NS to place */
+    OLD_BLOCK = 8192, /* of the initial heap: each takes OLD_NS to place */
     OLD_NS = 200000,
     MIN_TIME_NS = 10000000, /* timed calls of some 50 ns would need 200,000 repetitions */
     TOO_MANY = 2000         /* placements: the replay is then stopped */
 };
 
-static uint64_t placed; /* blocks of the initial_heap */
+static uint64_t placed; /* blocks of the initial heap */
 static volatile sig_atomic_t enough;
 
 /* What is old takes long to place. */

@@ -1,4 +1,4 @@
-/* `torch` begins with the heap of a recording: its blocks go to the objects of the initial_heap, in
+/* `torch` begins with the heap of a recording: its blocks go to the objects of the initial heap, in
  * their order, and what is free between them serves as it did there. */
 #include "tests/unit/conformance.h"
 

@@ -119,7 +119,7 @@ TEST(what_was_held_before_the_first_event_is_in_the_first_column)
     struct tp_columns c = spread(p, 5);
     struct tp_stretch at[5];
     memset(&curve, 0, sizeof curve);
-    point(0, 70); /* for a moment of the initial_heap */
+    point(0, 70); /* for a moment of the initial heap */
     point(0, 30);
     point(1, 40);
     tp_curve_finish(&curve);

@@ -76,7 +76,7 @@ static const struct tp_lower_cfg repair = {0}, strict = {.strict = true},
         .op = TP_EV_FREE, .id = (i)                                                                \
     }
 
-/* ---- the initial_heap ---- */
+/* ---- the initial heap ---- */
 
 TEST(test_initial_heap)
 {

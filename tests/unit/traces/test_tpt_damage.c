@@ -5,7 +5,7 @@
 
 #include "alloc/base/numbers.h"
 
-/* A small file with every type of block, in several windows by way of the initial_heap. */
+/* A small file with every type of block, in several windows by way of the initial heap. */
 static struct tp_program *small_program(void)
 {
     return tpt_program(&(struct tpt_mix){.seed = 3,

@@ -4,7 +4,7 @@
  *                                                        \--> places  (pytorch_places.h)
  *
  * Every entry of device_traces is an event, and free_completed frees. Sizes are the requested ones:
- * rounding them up was the strategy of PyTorch's allocator. Entries of host_traces are events of a
+ * rounding them up was a rule of PyTorch's allocator. Entries of host_traces are events of a
  * memory space of their own, pinned memory of the host. */
 #include "traces/formats/pytorch/pytorch_frame.h"
 #include "traces/formats/pytorch/pytorch_heap.h"

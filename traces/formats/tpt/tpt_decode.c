@@ -203,7 +203,7 @@ INLINE const uint8_t *read_size(struct frame *f, const uint8_t *p, unsigned head
     return *word ? p + 1 : refuse(f, "the size is none of those before it");
 }
 
-/* Notes a new peak. In the initial_heap events and times are not right yet; end_initial_heap mends
+/* Notes a new peak. In the initial heap events and times are not right yet; end_initial_heap mends
  * them. */
 INLINE void note_peak(struct frame *f, uint16_t device)
 {
@@ -468,7 +468,7 @@ static const uint8_t *read_records(struct frame *f, const struct tp_tpt_block *b
     return p == end ? p : refuse(f, "something follows it in its block");
 }
 
-/* Checks a block against the blocks before it: size, order of the initial_heap, events and time. */
+/* Checks a block against the blocks before it: size, order of the initial heap, events and time. */
 static const char *block_wrong(const struct tp_tpt_decoder *d, const struct tp_tpt_block *b)
 {
     if (b->count > d->max_count)
@@ -506,7 +506,7 @@ static bool pools_stand(struct frame *f, const struct tp_window *w)
     return true;
 }
 
-/* Ends a block of the initial_heap: it has no time, and its peaks lie before all events. */
+/* Ends a block of the initial heap: it has no time, and its peaks lie before all events. */
 static const char *end_initial_heap(struct tp_tpt_decoder *d, const struct frame *f, uint32_t count)
 {
     if (f->ops[TP_ALLOC] != count || f->time)

@@ -18,9 +18,9 @@ struct tp_tpt_decoder {
     struct tp_live live; /* the link of a free slot is the slot that was freed before it */
     uint32_t free_head;  /* the slot freed last; UINT32_MAX: none */
     bool explicit_slots; /* a block gave its slots explicitly; all later blocks do */
-    bool started;        /* the initial_heap is over */
+    bool started;        /* the initial heap is over */
     uint64_t initial_heap, instructions, time, event; /* where the last block ended */
-    uint64_t ops[TP_OP_COUNT]; /* instructions by op, without the initial_heap */
+    uint64_t ops[TP_OP_COUNT]; /* instructions by op, without the initial heap */
     struct tp_insn pool; /* the last instruction, if it is a POOL: its ALLOC is next; else size 0 */
     uint64_t pool_event; /* its event */
 

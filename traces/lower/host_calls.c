@@ -109,7 +109,7 @@ int tp_host_free(struct tp_host_calls *c, struct tp_event *ev, uint64_t address,
         return tp_host_skip(c, ev, err);
     ev->id = tp_pointers_remove(&c->pointers, address);
     if (ev->id < 0 && c->partial) {
-        c->counts->unknown_formats++;
+        c->counts->unseen++;
         return TP_OK;
     }
     return send(c, ev, TP_EV_FREE, err);
@@ -172,7 +172,7 @@ void tp_host_describe(const struct tp_host_counts *counts, struct tp_meta *meta)
         uint64_t count;
         const char *what;
     } remarks[] = {
-        {counts->unknown_formats,
+        {counts->unseen,
          counts->paused ? "frees of blocks from before the recording or from a pause are left out"
                         : "frees of blocks that were there before the recording are left out"},
         {counts->first_seen, "blocks that were there before it count from their first realloc on"},

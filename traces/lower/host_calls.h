@@ -32,7 +32,7 @@ struct tp_host_counts {
     uint64_t late;        /* frees that came after their address was used again */
     /* of a file that begins within its program: frees of blocks that it has not seen; blocks that
      * it saw first in a realloc; blocks of 0 bytes */
-    uint64_t unknown_formats, first_seen, empty;
+    uint64_t unseen, first_seen, empty;
     bool paused; /* blocks from the times between its parts are not seen either */
 };
 

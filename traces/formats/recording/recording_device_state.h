@@ -11,10 +11,10 @@
 
 /* What was left out or made of something else; for remarks. */
 struct tp_device_counts {
-    uint64_t unknown_formats; /* frees of blocks that the recording has not seen allocated */
-    uint64_t late;            /* events that were waited for when their stream had freed more */
-    uint64_t abroad;          /* blocks of another device than that of their stream */
-    uint64_t too_large;       /* failed requests of more than TP_MAX_SIZE */
+    uint64_t unseen;    /* frees of blocks that the recording has not seen allocated */
+    uint64_t late;      /* events that were waited for when their stream had freed more */
+    uint64_t abroad;    /* blocks of another device than that of their stream */
+    uint64_t too_large; /* failed requests of more than TP_MAX_SIZE */
     uint64_t left_out[TP_LEFT_REASONS];
     uint64_t left_out_bytes[TP_LEFT_REASONS]; /* capped at UINT64_MAX */
 };

@@ -157,7 +157,7 @@ static int64_t freed_id(struct tp_recording_devices *d, uint64_t address, uint32
     *device = entry ? device_of_owner(entry->refs) : 0;
     bool stands = entry && entry->refs == owner(d, *device);
     int64_t id = tp_pointers_remove(d->pointers, address);
-    d->counts->unknown_formats += !stands;
+    d->counts->unseen += !stands;
     return stands ? id : 0;
 }
 
@@ -287,8 +287,7 @@ void tp_recording_devices_describe(const struct tp_device_counts *counts, struct
         uint64_t count;
         const char *what;
     } remarks[] = {
-        {counts->unknown_formats,
-         "frees of blocks that were there before the recording are left out"},
+        {counts->unseen, "frees of blocks that were there before the recording are left out"},
         {counts->late, "waits for events whose stream had freed more by then are left out"},
         {counts->abroad, "blocks of another device than that of their stream are taken for the "
                          "other's default stream"},

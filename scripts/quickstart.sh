@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # usage: scripts/quickstart.sh [--no-install]
 #
-# Builds tapool in build/release and replays a shipped trace. On Debian and Ubuntu it first installs
-# what is missing (gcc, cmake, ninja, pkg-config, cJSON, nettle, libinih) and says so. May be run
-# again.
+# Build tapool in build/release and replay a sample trace. On Debian and Ubuntu, install missing
+# packages first (gcc, cmake, ninja, pkg-config, cJSON, nettle, libinih). Safe to run again.
 #
-#   --no-install   install nothing: say what is missing and exit 2
-#   --help         this text
+#   --no-install   list missing packages and exit with 2
+#   --help         print this text
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -42,7 +41,7 @@ build/release/tapool replay sample:sqlite --strategy arena
 printf '\nNext:\n'
 [ "$from" = "$ROOT" ] || printf '  cd %q\n' "$ROOT"
 cat <<'NEXT'
-  build/release/tapool replay sample:jq           the usual strategies on another trace, one table
-  build/release/tapool strategies arena           what this strategy does, its options and defaults
-  build/release/tapool replay YOUR-TRACE.json     a trace of your own: tapool help format
+  build/release/tapool replay sample:jq           compare the default strategies on another sample
+  build/release/tapool strategies arena           show a strategy, its options and defaults
+  build/release/tapool record -o T.tpt -- CMD     record a program of yours, then replay T.tpt
 NEXT

@@ -339,8 +339,7 @@ TEST(test_conditions)
     decide(g);
     assert_int_equal(check(g, "peak_reserved>+3%", &err), TP_OK);
     assert_int_equal(check(g, "peak_reserved>+2%", &err), TP_EFOUND);
-    assert_string_equal(err.text,
-                        "peak_reserved>+2%: t, b: 1.006 KiB vs 1,000 B of base, +3.0%");
+    assert_string_equal(err.text, "peak_reserved>+2%: t, b: 1.006 KiB vs 1,000 B of base, +3.0%");
     assert_int_equal(check(g, "ns_per_op>+20%", &err), TP_EFOUND); /* shown */
     assert_int_equal(check(g, "ns_per_op>+31%", &err), TP_OK);
     assert_int_equal(check(g, "ns_per_op<-1%", &err), TP_OK);
@@ -353,8 +352,8 @@ TEST(test_conditions)
     g->runs[1].exact = false;
     decide(g);
     assert_int_equal(check(g, "peak_reserved>+2%", &err), TP_EFOUND);
-    assert_string_equal(
-        err.text, "peak_reserved>+2%: t, b: 1.006 KiB vs 1,000 B of base, +3.0% (not exact)");
+    assert_string_equal(err.text,
+                        "peak_reserved>+2%: t, b: 1.006 KiB vs 1,000 B of base, +3.0% (not exact)");
     assert_int_equal(check(g, "ns_per_op>10", &err), TP_EFOUND);
     assert_non_null(strstr(err.text, "; 3 more"));
     assert_int_equal(check(g, "min_capacity>1GiB", &err), TP_EUSAGE); /* nobody knows it */

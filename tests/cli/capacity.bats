@@ -296,7 +296,7 @@ END
     matches "$out" '^recorded OOM +3 times; the 3 failed requests are replayed and counted in requested$'
     matches "$out" 'OUT OF MEMORY +3 of 4 allocations failed; 3 later calls on them skipped'
     ok "$TAPOOL" info tries.jsonl
-    matches "$out" '^  ran out +3 times; first at event 2, requested 4 MiB; the 3 failed requests are replayed$'
+    matches "$out" '^  OOM +3 times; first at event 2, 4 MiB requested; the 3 failed requests are replayed$'
     # in all that is counted of the program they are no objects, and no calls
     matches "$out" '^  recorded +4 events: 1 alloc, 3 out of memory$'
     matches "$out" '^At the end +1 live block, 1 MiB; at most 1 during the recording$'

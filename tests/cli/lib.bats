@@ -284,7 +284,7 @@ assert "env" not in runs[0]["strategy"]["options"]' "$out"
 
 # bats test_tags=nightly
 @test "a library with threads of its own: why several have no figure against one" {
-    local note="against one thread: not known of a library that has threads of its own"
+    local note="vs 1 thread: not known for a library with threads of its own"
     "$TAPOOL" gen web-server --count 60 --live 100 --threads 2 -o web.tpt >/dev/null
     threads() { "$TAPOOL" "$1" web.tpt -s system -s "lib:$MALLOCS/$2.so" --threads 2 --min-time 0 "${@:3}"; }
     ok threads replay helped --json

@@ -17,7 +17,7 @@
 #include "alloc/memory.h"
 #include "alloc/program/program.h"
 
-/* How a device is kept busy with a block that was just handed out. */
+/* How a device is kept busy with a block that was just allocated. */
 enum tp_occupy {
     TP_OCCUPY_NONE,
     TP_OCCUPY_MEMSET, /* writes the whole block once */
@@ -87,7 +87,7 @@ struct tp_source_cfg {
     struct tp_account *account; /* for the meter */
     /* for the meter: a strategy that holds more bytes than this gets nothing; 0: no guard */
     uint64_t guard;
-    /* for the meter: where it keeps the ranges, or blocks of a pool, that are handed out; what is
+    /* for the meter: where it keeps the ranges, or blocks of a pool, that are allocated; what is
      * mapped side by side in a space is one range. NULL: nowhere */
     struct tp_range_table *ranges;
     uint64_t *now_ns; /* recorded time, written by the engine; sources may advance it */
@@ -116,7 +116,7 @@ struct tp_source_ops {
     int (*init)(void *s, const struct tp_source_cfg *cfg, struct tp_err *err);
     void (*fini)(void *s);
     uint64_t (*page)(void *s); /* granularity of get, bytes, a power of two */
-    /* Bytes that the source can hand out at most; 0 or a NULL member: not known. */
+    /* Bytes that the source can allocate at most; 0 or a NULL member: not known. */
     uint64_t (*capacity)(void *s);
 
     /* RANGES. size: a multiple of the page, > 0. align: a power of two; honoured or refused with

@@ -45,7 +45,7 @@ struct tp_req {
     uint16_t stream;
 };
 
-/* One block that was handed out. */
+/* One block that was allocated. */
 struct tp_block {
     tp_addr addr;
     uint64_t allocated; /* bytes that the caller may use, >= size; 0 = call `usable` for them */
@@ -73,7 +73,7 @@ TP_API void tp_meta_put(const struct tp_env *env, void *p, size_t size);
 
 /* What a walk visits. live + cached + span + dead + internal = reserved. */
 enum tp_walk_kind {
-    TP_WALK_LIVE,     /* handed out; size = allocated */
+    TP_WALK_LIVE,     /* a live block; size = allocated bytes */
     TP_WALK_CACHED,   /* free, tied to a class, key or bin */
     TP_WALK_SPAN,     /* free, could serve any size; the uncarved tail of a range included */
     TP_WALK_DEAD,     /* freed, cannot be reused before a reset */

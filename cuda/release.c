@@ -55,7 +55,7 @@ void tp_cuda_release_read(char out[TP_CUDA_RELEASE])
     }
 }
 
-/* Such a driver hands out a block while the stream that freed it is still at work. Libraries turn
+/* Such a driver allocates a block while the stream that freed it is still at work. Libraries turn
  * the option off for the same reason: DALI below 470.60, RMM below CUDA 11.5. */
 int tp_cuda_release_check_reuse(const char *release, struct tp_err *err)
 {

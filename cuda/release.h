@@ -16,7 +16,7 @@ void tp_cuda_release_parse(const char *text, char out[TP_CUDA_RELEASE]);
 /* The release of the module that is loaded; "": there is none, or it does not say. */
 void tp_cuda_release_read(char out[TP_CUDA_RELEASE]);
 
-/* Refuses `reuse_allow_opportunistic` with a driver that hands out memory which is still in use:
+/* Refuses `reuse_allow_opportunistic` with a driver that allocates memory which is still in use:
  * TP_EDEVICE, with a hint. TP_OK with any other driver, and where the release is "". */
 int tp_cuda_release_check_reuse(const char *release, struct tp_err *err);
 

@@ -142,13 +142,13 @@ void tp_model_work(struct model *m, struct model_object *o, uint16_t stream);
  * does not know of. What it was told, it must order by itself. */
 void tp_model_order(struct model *m, const struct model_object *o, uint16_t stream);
 
-/* Memory is handed out for a stream: no other one may still work on it. What was pending on the
+/* Memory is allocated for a stream: no other one may still work on it. What was pending on the
  * same stream is over for this memory: from now on it is the new owner who keeps the order. */
 bool tp_model_handed_out(struct model *m, tp_addr addr, uint64_t size, uint16_t stream);
 
 /* ---- blocks ---- */
 
-/* Enters a block that was handed out into an object. */
+/* Enters a block that was allocated into an object. */
 bool tp_model_place(struct model *m, struct model_object *o, const struct tp_req *rq,
                     struct tp_block b);
 

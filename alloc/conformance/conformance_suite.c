@@ -1,6 +1,6 @@
 /* See conformance_suite.h.
  *
- * Known weakness: what a strategy does to memory that nobody handed out is seen only where it
+ * Known weakness: what a strategy does to memory that nobody allocated is seen only where it
  * changes a live block or crashes. */
 #include "alloc/conformance/conformance_suite.h"
 

@@ -27,7 +27,7 @@ void tp_occupy_close(struct tp_replayer *p);
  * replayed. */
 void tp_occupy_window(struct tp_replayer *p, const struct tp_window *w);
 
-/* Queues work for the block that `done` handed out, and the stream order that the recorded program
+/* Queues work for the block that `done` allocated, and the stream order that the recorded program
  * had before `next`. Called between two instructions of a window; either may be NULL. Adds the time
  * that it takes to p->aside_ticks. */
 void tp_occupy_between(struct tp_replayer *p, const struct tp_window *w, const struct tp_insn *done,

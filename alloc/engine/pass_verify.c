@@ -6,7 +6,7 @@
  *     alloc    shadow: nothing of it is live yet        host memory: a pattern is written
  *     free     the pattern is still there, then         a second free must be refused, where
  *                                                       the instance detects invalid frees
- *     window   the strategy's own check, and its walk   live = what the shadow says is handed out
+ *     window   the strategy's own check, and its walk   live = what the shadow says is allocated
  *
  * What several OS threads can break is looked for by verify_threads.c after that. */
 #include "alloc/base/own.h"
@@ -64,7 +64,7 @@ __attribute__((format(printf, 2, 3))) static int breach(struct guard *g, const c
     return TP_EBROKEN;
 }
 
-/* A block was handed out. */
+/* A block was allocated. */
 static int enters(struct guard *g, const struct tp_req *rq, const struct tp_block *got)
 {
     struct tp_address_range b = {.addr = got->addr,

@@ -210,7 +210,7 @@ typedef void tp_replay_fn(struct tp_replayer *p, const struct tp_window *w);
  * p->observer. */
 tp_replay_fn tp_replay_untimed, tp_replay_latency, tp_replay_observed;
 
-/* Allocated bytes of a block that the strategy just handed out. */
+/* Allocated bytes of a new block. */
 uint64_t tp_replayer_allocated(const struct tp_replayer *p, const struct tp_instance *in,
                                const struct tp_block *block);
 

@@ -17,7 +17,7 @@
 struct tp_at_peak {
     uint64_t event, time_ns; /* event 0: in the initial heap, or the trace allocates nothing */
     uint64_t requested, allocated, reserved, idle;
-    uint64_t pieces, largest; /* idle pieces that could serve again; TP_NONE without a walk */
+    uint64_t pieces, largest; /* free blocks that could serve again; TP_NONE without a walk */
     /* These five add up to idle; TP_NONE without a walk. page_rest: bytes of the device's pages
      * that belong to no range */
     uint64_t cached, span, dead, internal, page_rest;
@@ -26,7 +26,7 @@ struct tp_at_peak {
 /* Why an allocation failed. */
 enum tp_oom_class {
     TP_OOM_DEMAND, /* the program itself needs more than the device has */
-    /* the requested bytes would fit, but the bytes handed out or kept do not */
+    /* the requested bytes would fit, but allocated and cached bytes do not */
     TP_OOM_FRAGMENTATION,
     TP_OOM_STRATEGY, /* the strategy refused by its own rules; the device was not full */
     TP_OOM_UNKNOWN,  /* the device refused, and its capacity is not known */

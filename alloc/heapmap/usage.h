@@ -80,7 +80,7 @@ static inline uint32_t tp_usage_end(const struct tp_insn *insn, uint32_t devices
 }
 
 /* Checks that the bytes of a walk, by kind, add up to those that the meter counted, and that the
- * live ones are those handed out: a report with wrong books would be worthless. TP_EBROKEN. */
+ * live ones are the allocated ones: a report with wrong books would be worthless. TP_EBROKEN. */
 int tp_usage_check_books(const struct tp_usage *u, const struct tp_usage_device *d,
                          const uint64_t bytes[TP_WALK_COUNT]);
 

@@ -8,7 +8,7 @@
  * ranges or frees an old address is detected. The clock is the engine's: a fence has passed after a
  * later SYNC of its stream or device, or `lag` after it was recorded; waiting advances the clock.
  *
- * As a device it hands out ranges in units of 512 bytes and gives up pages of 2 MiB for them as
+ * As a device it allocates ranges in units of 512 bytes and gives up pages of 2 MiB for them as
  * cudaMalloc does (alloc/sources/common/device_pages.h). With another page size, and as a host, a
  * range costs its own size.
  *

@@ -1,8 +1,8 @@
 /* The strategy `empty_malloc`: what malloc_calls.h does, around a malloc that does nothing.
  *
- * The yardstick for real allocators. Programs call malloc themselves, while a strategy is called by
+ * The reference for real allocators. Programs call malloc themselves, while a strategy is called by
  * the engine and calls malloc in turn; the one call more, the look at the request and the block
- * that is handed out are tapool's. Replayed in the place of a real allocator, this is all that is
+ * that is allocated are tapool's. Replayed in the place of a real allocator, this is all that is
  * tapool's share in its figures; common/empty.h has the rules of both. No list of strategies
  * contains it. */
 #include "alloc/strategies/common/empty.h"

@@ -57,7 +57,7 @@ void tp_device_pages_fini(struct tp_device_pages *p);
 /* Bytes of the device that one more range would take. */
 uint64_t tp_device_pages_cost(const struct tp_device_pages *p, uint64_t size, uint64_t align);
 
-/* Accounts for a range that was handed out. TP_ENOMEM: nothing has changed. */
+/* Accounts for a range that was allocated. TP_ENOMEM: nothing has changed. */
 int tp_device_pages_take(struct tp_device_pages *p, uint64_t addr, uint64_t size, uint64_t align);
 
 /* Accounts for giving back a range; `size` must be that of tp_device_pages_take. */

@@ -15,7 +15,7 @@
  * compares the class of the page, tests and clears the bit, and puts the address and that word
  * back. Beyond a cache's limit the oldest blocks become bits of their spans, and an empty cache
  * takes neighbours from the pool in the order of their places, so that a large heap that is freed
- * in any order is handed out in order again. Freed large objects wait for a request of just their
+ * in any order is allocated in order again. Freed large objects wait for a request of just their
  * length.
  *
  * Memory. Everything starts small and grows by a share of what is there:
@@ -33,7 +33,7 @@
  * is wholly free while 8,192 spans are freed goes to the source. Nothing depends on time or on
  * addresses.
  *
- * With several OS threads each thread owns the spans that it carves, and nobody else hands out
+ * With several OS threads each thread owns the spans that it carves, and nobody else allocates
  * their blocks: its caches and its pools need no lock, and its own frees no atomic operation. A
  * block that another thread frees comes back by a list of its owner; see arena_owner.h. The page
  * heap has a lock, and every call takes a path of its own, so that a single thread pays for none of

@@ -10,7 +10,7 @@
  * look for it. A drain only moves `floor` up, and the items slide down when `top` meets the end of
  * the array, which is half as long again as the limit. The pool is not a list of blocks at all but
  * bits in the chunks: a drain and a refill take no memory, a span whose blocks are all pooled is
- * known at once, and a refill hands out neighbours in the order of their addresses, however they
+ * known at once, and a refill allocates neighbours in the order of their addresses, however they
  * were freed.
  *
  * A cache belongs to its thread alone. Where one thread replays everything there is one pool for

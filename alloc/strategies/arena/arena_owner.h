@@ -8,7 +8,7 @@
  *                |                                          was set the word is B's to announce
  *              inbox ---> word -> word <------------------- outbox: announced words, many at once
  *
- * A span belongs to the thread that carved it, and only the owner hands out its blocks. So an owner
+ * A span belongs to the thread that carved it, and only the owner allocates its blocks. So an owner
  * writes the live bits of its pages with plain stores, its pools need no lock, and its calls are
  * what they are with one thread. Every page has a tag, the address of its owner and its class in
  * one word; a free that meets its own tag puts the block into the thread's cache. All that

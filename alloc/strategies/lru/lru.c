@@ -134,7 +134,7 @@ static int free_slow(void *state, void *thread, tp_addr addr, const struct tp_re
     return b && is_request_of(b, rq) ? drop_reference(st, b, rq->stream) : TP_EINVAL;
 }
 
-/* A block that is freed right after it was handed out needs no look-up. The node itself says
+/* A block that is freed right after it was allocated needs no look-up. The node itself says
  * whether it still holds this address; it can always be read, because records are kept. */
 static int lru_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {

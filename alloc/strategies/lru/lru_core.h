@@ -42,7 +42,7 @@ struct lru {
     bool shared;
     bool several; /* the trace has several streams */
     enum size_round round;
-    struct cache_block *last;       /* handed out last by the fast path; never NULL */
+    struct cache_block *last;       /* allocated last by the fast path; never NULL */
     uint64_t cached_keys, max_keys; /* keys with free blocks; UINT64_MAX: no limit */
     struct tp_link order;           /* keys, the least recently used first */
     struct lru_near near[LRU_NEAR];

@@ -158,7 +158,7 @@ static inline int work_wait(struct tp_source *source, struct lru_work *w)
     return rc;
 }
 
-/* Resets the work of a block that is handed out on this stream. */
+/* Resets the work of a block that is allocated on this stream. */
 static inline void work_start(struct lru_work *w, uint16_t stream)
 {
     w->stream = stream;

@@ -58,12 +58,12 @@ struct rmm_arena {
     struct rmm_arena_owner global;
     struct rmm_arena_owner *busy, *holding; /* arenas of streams */
     struct rmm_arena_block *first;
-    struct tp_addr_map live;     /* address handed out -> block */
+    struct tp_addr_map live;     /* allocated address -> block */
     struct tp_addr_map owner_of; /* stream + 1 -> arena */
     struct slab blocks, supers, owners;
 };
 
-/* Bytes before the address that is handed out, where more than 256 bytes of alignment are asked
+/* Bytes before the allocated address, where more than 256 bytes of alignment are asked
  * for. RMM knows no such requests. */
 static inline uint64_t rmm_arena_lead(const struct rmm_arena_block *b)
 {

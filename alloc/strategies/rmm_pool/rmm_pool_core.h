@@ -64,13 +64,13 @@ struct rmm_pool {
     struct tp_tree_node *lanes; /* those that have a list */
     struct rmm_pool_lane *oldest_lane, *newest_lane;
     struct rmm_pool_range *oldest, *newest;
-    struct tp_addr_map live;    /* address handed out -> block */
+    struct tp_addr_map live;    /* allocated address -> block */
     struct tp_addr_map lane_of; /* stream + 1 -> lane */
     struct slab blocks, ranges, lane_records;
     struct carved carved;
 };
 
-/* Bytes before the address that is handed out, where more than 256 bytes of alignment are asked
+/* Bytes before the allocated address, where more than 256 bytes of alignment are asked
  * for. RMM knows no such requests. */
 static inline uint64_t rmm_pool_lead(const struct rmm_pool_block *b)
 {

@@ -25,7 +25,7 @@
  * another stream may still use it, or refused. Members are ordered by use on the path of a hit. */
 struct block {
     struct cache_block block;
-    struct stream_use *uses; /* uses on other streams since the block was handed out */
+    struct stream_use *uses; /* uses on other streams since the block was allocated */
     uint64_t pending;        /* held: number of uses whose fence is not known to have passed, > 0 */
     struct tp_link in_lane;  /* cached: in lane->ready or lane->held */
     uint64_t age;            /* cached: number of the free, from 1 */

@@ -122,7 +122,7 @@ static void pool_synced(struct pool *st, struct lane *lane)
 
 /* ---- into and out of the cache ---- */
 
-/* Ends all uses of a block that was handed out again or whose uses have passed. */
+/* Ends all uses of a block that was allocated again or whose uses have passed. */
 static void block_drop_uses(struct pool *st, struct block *b)
 {
     for (struct stream_use *u = b->uses, *next; u; u = next) {

@@ -129,7 +129,7 @@ struct torch {
     struct torch_private *chosen;   /* serves the next requests, where it is not NULL */
     struct tp_link segments;        /* all, in the order of their making */
     struct tp_tree_node *in_order;  /* with by_address: all by their addresses */
-    struct tp_addr_map live;        /* address handed out -> block */
+    struct tp_addr_map live;        /* allocated address -> block */
     struct tp_addr_map lane_of;     /* stream + 1 -> lane */
     struct tp_addr_map private_of;  /* number of a private pool -> its pools */
     struct torch_lane *lanes;
@@ -157,7 +157,7 @@ static inline struct torch_segment *torch_segment_of(struct tp_link *l)
     return TP_LINKED(struct torch_segment, in_all, l);
 }
 
-/* Bytes before the address that is handed out, where more than 512 bytes of alignment are asked
+/* Bytes before the allocated address, where more than 512 bytes of alignment are asked
  * for. PyTorch knows no such requests. */
 static inline uint64_t torch_lead(const struct torch_block *b)
 {

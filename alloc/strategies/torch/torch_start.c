@@ -1,5 +1,5 @@
 /* The heap that a recording began with: its segments are taken from the source, its blocks cut out
- * of them, and each is handed out to the object of the initial heap that it belongs to.
+ * of them, and each is given to the object of the initial heap that it belongs to.
  *
  *     segment   | starting | free | starting | free |      before the first request
  *               | live     | free | starting | free |      after one request of the initial heap

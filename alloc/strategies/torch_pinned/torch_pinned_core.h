@@ -53,12 +53,12 @@ struct torch_pinned {
     uint64_t page;       /* of the source */
     uint64_t grain;      /* bytes; the alignment that every block has */
     tp_addr segment;     /* the reserved segment; 0: there is none yet */
-    uint64_t handed;     /* its bytes that were handed out, from its beginning */
+    uint64_t handed;     /* its bytes that were allocated, from its beginning */
     uint64_t age;        /* releases so far */
     uint64_t free_bytes; /* of free blocks */
     struct tp_tree_node *classes[PINNED_CLASSES];
     struct tp_link queue;    /* events; the oldest first */
-    struct tp_addr_map live; /* address handed out -> struct pinned_block * */
+    struct tp_addr_map live; /* allocated address -> struct pinned_block * */
     struct slab blocks, uses;
     struct carved carved;
 };
@@ -74,7 +74,7 @@ static inline uint64_t pinned_bytes(const struct torch_pinned *st, const struct 
     return round_up(b->size, b->reserved ? PINNED_GRAIN : st->page);
 }
 
-/* Bytes before the address that is handed out, where more alignment is asked for than blocks have.
+/* Bytes before the allocated address, where more alignment is asked for than blocks have.
  * PyTorch knows no such requests. */
 static inline uint64_t pinned_lead(const struct torch_pinned *st, const struct pinned_block *b)
 {

@@ -26,7 +26,7 @@ static const char *description_fault(const struct tp_strategy *s)
         return "'name' is missing or cannot be written on a command line";
     if (!s->summary || !*s->summary)
         return "'summary' is missing";
-    if (s->group > TP_GROUP_YARDSTICK)
+    if (s->group > TP_GROUP_REFERENCE)
         return "'group' does not exist";
     if (s->caps & ~(uint32_t)ALL_CAPS)
         return "an unknown bit is set in 'caps'";

@@ -36,7 +36,7 @@ enum tp_caps {
     TP_CAP_PRELOAD = 1u << 8,
 };
 
-enum tp_group { TP_GROUP_STRATEGY, TP_GROUP_REAL, TP_GROUP_YARDSTICK };
+enum tp_group { TP_GROUP_STRATEGY, TP_GROUP_REAL, TP_GROUP_REFERENCE };
 
 /* One request for memory. */
 struct tp_req {

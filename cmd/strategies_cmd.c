@@ -92,7 +92,7 @@ struct strategies_opts {
 
 static const char *const group_names[] = {[TP_GROUP_STRATEGY] = "strategies of tapool",
                                           [TP_GROUP_REAL] = "real allocators",
-                                          [TP_GROUP_YARDSTICK] = "reference"};
+                                          [TP_GROUP_REFERENCE] = "reference"};
 
 /* Whether the strategy needs the memory pools of a GPU driver. */
 static bool needs_gpu(const struct tp_strategy *s)
@@ -406,7 +406,7 @@ static void write_listed(void *ctx, const struct listed *l)
 {
     static const char *const groups[] = {[TP_GROUP_STRATEGY] = "strategy",
                                          [TP_GROUP_REAL] = "real",
-                                         [TP_GROUP_YARDSTICK] = "reference"};
+                                         [TP_GROUP_REFERENCE] = "reference"};
     struct strategies_json *t = ctx;
     struct tp_json *j = &t->json;
     const struct tp_strategy *s = l->strategy;

@@ -1,6 +1,6 @@
 /* The strategy `direct`: every call goes to the source.
  *
- * A yardstick: cudaMalloc and cudaFree, or mmap and munmap, at every call. A block is a range of
+ * A reference: cudaMalloc and cudaFree, or mmap and munmap, at every call. A block is a range of
  * its own, rounded up to the source's page, and the caller may use all of it. The only bookkeeping
  * is a table of blocks and their requested sizes, so that a free with a different size is detected.
  * Known weakness: it is slow and wasteful on purpose. */
@@ -111,7 +111,7 @@ const struct tp_strategy tp_strategy_direct = {
     .summary = "no caching",
     .resembles = "cudaMalloc or mmap per allocation",
     .to_use = "in PyTorch PYTORCH_NO_CUDA_MEMORY_CACHING=1; slow, for debugging",
-    .group = TP_GROUP_YARDSTICK,
+    .group = TP_GROUP_REFERENCE,
     .caps = TP_CAP_ALIGN,
     .state_size = sizeof(struct direct),
     .init = direct_init,

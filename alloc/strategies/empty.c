@@ -1,6 +1,6 @@
 /* The strategy `empty`: returns at once without doing anything.
  *
- * The yardstick of the engine itself: the cost of its replay is the engine's share in every other
+ * The reference for the engine itself: the cost of its replay is the engine's share in every other
  * figure; common/empty.h has its rules. Every member that the engine may call is set, because the
  * call is part of what is measured. No list of strategies contains it. */
 #include "alloc/strategies/common/empty.h"

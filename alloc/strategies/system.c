@@ -1,6 +1,6 @@
 /* The strategy `system`: the C library's malloc.
  *
- * The yardstick of speed on host. A real allocator: it takes no source, promises nothing about
+ * The reference for speed on host. A real allocator: it takes no source, promises nothing about
  * wrong frees, and its heap cannot be made fresh, so it is replayed in a process of its own.
  * Allocated bytes of a block come from malloc_usable_size, outside the timed calls. Reserved bytes
  * come from mallinfo2, minus the bytes that tapool itself used at the start; memory that was free

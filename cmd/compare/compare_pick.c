@@ -94,7 +94,7 @@ static struct tp_choice choice_of(const struct tp_compare_row *r, bool resident,
 {
     const struct tp_strategy *known = tp_find_strategy(r->run->strategy, NULL);
     return (struct tp_choice){.label = r->label,
-                              .yardstick = known && known->group == TP_GROUP_YARDSTICK,
+                              .yardstick = known && known->group == TP_GROUP_REFERENCE,
                               .region = known && known->caps & TP_CAP_NOFREE,
                               .failed = has_failed(r),
                               .unsafe = is_warned(r, "unsafe-reuse"),

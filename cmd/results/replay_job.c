@@ -181,7 +181,7 @@ static int add_usual(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err
     bool pools = !is_device_trace(job);
     int status = was ? add_strategy(job, was->strategy->name, err) : TP_OK;
     for (size_t i = 0; !status && usual[i] && i < TP_DEFAULT_MAX; i++) {
-        if (usual[i]->group == TP_GROUP_YARDSTICK && !pools) {
+        if (usual[i]->group == TP_GROUP_REFERENCE && !pools) {
             status = add_pools(job, gpu, err);
             pools = true;
         }

@@ -111,7 +111,7 @@ TEST(words_keep_their_numbers)
                              TP_OPT_CHOICE,
                              TP_OPT_LIST,
                              TP_GROUP_STRATEGY,
-                             TP_GROUP_YARDSTICK,
+                             TP_GROUP_REFERENCE,
                              TP_SRC_HOST,
                              TP_SRC_ORDERED};
     const unsigned want[] = {0, 1, 2, 3, 4, 7, 8, 1, 2, 4, 8, 16, 32, 64, 0,

@@ -109,7 +109,7 @@ assert d["marks"] == {"count": 1, "distinct": 1, "names": ["load"]}, d["marks"]
 assert d["peak_requested_mark"] is None and d["operations"]["mark"] == 2
 END
     ok replay_once ends.json -s arena -v
-    matches "$out" '^      outside of all phases  +1 '
+    matches "$out" '^      outside all phases  +1 '
     lacks "$out" '\(none\)'
     ok replay_once ends.json -s arena --json --export-perfetto ends.perfetto
     is "$out" '[p["name"] for p in r["memory"]["phases"]]' "[None, 'load', None]"

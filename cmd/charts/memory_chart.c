@@ -69,7 +69,7 @@ static void name_requested(struct chart_making *g)
 {
     const struct tp_demand *demand = tp_program_demand(g->results->trace->program, g->device);
     tp_str_add(add_line(g, TP_CHART_REQUESTED, NULL), "requested");
-    describe(g, "Requested by the program", demand->bytes, demand->event);
+    describe(g, "Requested", demand->bytes, demand->event);
 }
 
 static int add_requested(struct chart_making *g, struct tp_err *err)
@@ -223,8 +223,7 @@ static void begin_texts(struct chart_making *g)
         tp_str_add(&m->title, ", %s %u", tp_part_name(r->trace, "device", "memory space"),
                    g->device);
     tp_str_add(&m->about, "%s in %s. Beside each name its peak.",
-               g->count ? "Reserved by each strategy, and requested by the program,"
-                        : "Requested by the program",
+               g->count ? "Reserved by each strategy, and requested," : "Requested",
                tp_plural(r->facts->events, "event").s);
     tp_str_add(&m->description, "%s", tp_str_text(&m->about));
 }

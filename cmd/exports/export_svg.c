@@ -89,7 +89,7 @@ static int write_svg(const void *of, FILE *out, struct tp_err *err)
     return status;
 }
 
-static const char about[] = "Memory over time as a picture: bytes requested by the program and\n"
+static const char about[] = "Memory over time as a picture: requested bytes and\n"
                             "reserved by each strategy on one axis, and if known those of the\n"
                             "recorded allocator, the capacity, and the first failed request. One\n"
                             "chart per trace and device, at most 8, with at most 16 lines each.\n"

@@ -491,7 +491,7 @@ void tp_info_end(const struct tp_info_report *r, struct tp_page *page)
         tp_page_put(page, NOTE, "%s, %s; at most %s during the recording",
                     tp_plural(f->live_at_end, "live block").s,
                     tp_bytes(f->live_at_end_bytes, page->exact).s,
-                    tp_count(tp_captured_at_once(r->captured, f)).s);
+                    tp_plural(tp_captured_at_once(r->captured, f), "live block").s);
     print_recorded_end(r, page);
 }
 

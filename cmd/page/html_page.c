@@ -75,6 +75,14 @@ static void write_figure(const struct tp_html_article *a, const struct tp_html_s
         fputs("<noscript><p>The chart needs JavaScript.</p></noscript>\n", out);
 }
 
+/* A table that says what a figure shows is folded below it. */
+static void write_print(const struct tp_html_article *a, const struct tp_html_section *s, FILE *out)
+{
+    fputs(s->view ? "<details class=\"table\"><summary>Table</summary>\n" : "", out);
+    write_flow(a, "", s->print, out);
+    fputs(s->view ? "</details>\n" : "", out);
+}
+
 int tp_html_article(const struct tp_html_article *a, FILE *out, struct tp_err *err)
 {
     int rc = TP_OK;
@@ -93,7 +101,7 @@ int tp_html_article(const struct tp_html_article *a, FILE *out, struct tp_err *e
         if (s->pick)
             write_flow(a, "pick", s->pick, out);
         if (s->print)
-            write_flow(a, "", s->print, out);
+            write_print(a, s, out);
         if (s->write)
             rc = s->write(a->of, out, err);
         fputs("</section>\n", out);

@@ -180,7 +180,7 @@ static int one_data(const void *of, FILE *out, struct tp_err *err)
         tp_curve_data_empty(device);
     cJSON *runs = tp_json_array(&j, tp_json_object(&j, root, "page"), "runs");
     cJSON *run = tp_json_item(&j, runs);
-    tp_json_text(&j, run, "requested", "requested by the program");
+    tp_json_text(&j, run, "requested", "requested");
     tp_info_captured(&j, run, r);
     cJSON *page = tp_json_object(&j, run, "page");
     device = curves_data(&j, page, r->info, tp_program_facts(r->trace->program));

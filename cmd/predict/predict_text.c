@@ -342,7 +342,8 @@ static void print_growth(const struct tp_predict_report *r, size_t most, struct 
         tp_table_drop(&table);
         return;
     }
-    tp_page_put(page, 0, "Live memory at the peak by site (%s at %s)",
+    tp_page_put(page, 0, "Live memory at the peak by site, with its share of the %s since %s at %s",
+                peak->bytes >= peak->was ? "growth" : "decrease",
                 tp_bytes(peak->was, page->exact).s,
                 tp_axis_text(&base_of(r)->at, base_of(r)->axes).s);
     tp_table_print(&table, page, INDENT, TP_TABLE_WIDE);

@@ -188,7 +188,8 @@ static void say_memory(const struct tp_pick_field *f, size_t pick, size_t rival,
     if (tp_pick_need(f, pick) == tp_pick_need(f, rival))
         tp_pick_say(text, ", same %s", tp_pick_need_name(f));
     else
-        tp_pick_say(text, ", %s %s", tp_pick_need_name(f), tp_change(change).s);
+        tp_pick_say(text, ", %s%s %s", change > 0 ? "but " : "", tp_pick_need_name(f),
+                    tp_change(change).s);
 }
 
 static void say_less(const struct tp_pick_field *f, size_t pick, size_t rival, char *text)
@@ -288,6 +289,8 @@ static void say_reason(const struct tp_pick_field *f, char *text)
     size_t rival = find_rival(f), step = f->left_at[rival];
     size_t speaker = step == FAST ? find_faster_than(f, rival) : find_speaker(f);
     tp_pick_say(text, ": ");
+    if (tp_pick_count_in(f) > 1)
+        tp_pick_say(text, "%s has ", tp_pick_choice(f, speaker)->label);
     words[step](f, speaker, rival, text);
 }
 

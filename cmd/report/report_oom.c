@@ -89,6 +89,14 @@ static void print_fragmentation(const struct tp_result *r, const struct tp_first
                    "OOM by fragmentation: the requested bytes fit, the pool refused.");
         return;
     }
+    if (idle + not_reserved(f) < f->size) {
+        tp_page_at(page, column,
+                   "OOM by rounding and fragmentation: %s free, %s requested; without rounding "
+                   "and free blocks the program fits.",
+                   tp_bytes(idle + not_reserved(f), page->exact).s,
+                   tp_bytes(f->size, page->exact).s);
+        return;
+    }
     tp_page_at(page, column, "OOM by fragmentation: %s free",
                tp_bytes(idle + not_reserved(f), page->exact).s);
     if (at->largest && at->largest != TP_NONE)

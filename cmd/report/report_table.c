@@ -40,7 +40,8 @@ enum {
     SEE_WAITED = 32,
     SEE_BLOCKED = 64,
     SEE_WALL = 128,
-    SEE_SPEEDUP = 256
+    SEE_SPEEDUP = 256,
+    SEE_CAPACITY = 512
 };
 
 static void fill_name(const struct row *row, struct tp_table *t)
@@ -303,7 +304,10 @@ static const struct column
                  .shown = tp_results_by_resident,
                  .marks = SEE_SPACE},
     col_needed = {.column.head = {"", "overhead"}, .fill = fill_needed},
-    col_fits = {.column.head = {"min", "capacity"}, .fill = fill_fits, .shown = any_fits},
+    col_fits = {.column.head = {"min", "capacity"},
+                .fill = fill_fits,
+                .shown = any_fits,
+                .marks = SEE_CAPACITY},
     col_time = {.column.head = {"ns/op", "95% CI"},
                 .other = {"strategy ns/op", "95% CI"},
                 .is_other = on_virtual,
@@ -684,6 +688,18 @@ static void print_time_notes(const struct tp_result *results, size_t count, unsi
                     "calls.");
 }
 
+static bool any_below_peak(const struct tp_result *results, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t d = 0; d < results[i].run->device_count; d++) {
+            const struct tp_device_run *of = &results[i].run->devices[d];
+            any |= of->min_capacity != TP_NONE && of->peak_reserved != TP_NONE &&
+                   of->min_capacity < of->peak_reserved;
+        }
+    return any;
+}
+
 /* Prints the meanings of the marks in the cells, whose bits are in `see`. */
 static void print_notes(const struct tp_result *results, size_t count, unsigned see,
                         struct tp_page *page)
@@ -698,6 +714,10 @@ static void print_notes(const struct tp_result *results, size_t count, unsigned 
     if (apart && see & SEE_SPACE)
         tp_page_dim(page, NOTE, "%s: each strategy's own peak, not always at the trace peak.",
                     host ? "Address space" : "Peak reserved");
+    if (any_below_peak(results, count) && see & SEE_CAPACITY)
+        tp_page_dim(page, NOTE,
+                    "Min capacity can be below the peak: a full device makes a strategy return "
+                    "free memory.");
     if (results[0].run->device_count > 1)
         tp_page_dim(page, NOTE, "Bytes are sums over the %ss, each at its own peak. Per device: -v",
                     tp_part_name(results->trace, "device", "memory space"));

@@ -86,9 +86,9 @@ REPORTED(AT_PEAK(page_rest_bytes, BYTES, page_rest), NO_COLUMN)
 
 LINE("library", "the library that served malloc, for a real allocator")
 LINE("driver_calls", "get, put, wait: driver or system calls, mappings included; their bytes")
-COMPARED(13, CALLS(get, COUNT), FIELD(gets), HEAD(NULL, "gets"),
+COMPARED(13, CALLS(get, COUNT), FIELD(gets), HEAD(NULL, "allocs"),
          BENCHMARK("driver-get-calls"))
-COMPARED(14, CALLS(put, COUNT), FIELD(puts), HEAD(NULL, "puts"),
+COMPARED(14, CALLS(put, COUNT), FIELD(puts), HEAD(NULL, "frees"),
          BENCHMARK("driver-put-calls"))
 COMPARED(15, CALLS(wait, COUNT), FIELD(waits), HEAD(NULL, "waits"))
 COMPARED(16, CALLS(get_bytes, BYTES), FIELD(get_bytes), .follows = TP_FAMILY_MEMORY,

@@ -39,7 +39,7 @@ def look_at_heap(page, found):
         return
     for _ in range(5):
         said = page.value("document.querySelector('figure[data-view=heap] .under').textContent")
-        held, parts = re.search(r": ([\d.,]+ \w+) in [\d,]+ ranges(?: = (.*))?; the program", said).groups()
+        held, parts = re.search(r": ([\d.,]+ \w+) in [\d,]+ ranges(?: = (.*))?; requested", said).groups()
         parts = [number(" ".join(part.split(" ")[:2])) for part in (parts or "0 B").split(" + ")]
         found.expect(abs(sum(parts) - number(held)) <= 0.002 * max(number(held), 1), "the heap does not add up:", said)
         page.value("[...document.querySelectorAll('figure[data-view=heap] button')][1].click()")

@@ -168,7 +168,7 @@ class Answer:
         "ns/op 95% CI": lambda a, run: time_text(run),
         "strategy ns/op 95% CI": lambda a, run: time_text(run),
         "strategy ns/op": lambda a, run: strategy_time_text(run),
-        "wall time ns, \u00b195%": lambda a, run: interval_text(run["throughput"], "wall_ns_per_op"),
+        "wall ns/op 95% CI": lambda a, run: interval_text(run["throughput"], "wall_ns_per_op"),
         "p99 ns": lambda a, run: p99_text(run, a.step),
         "vs 1 thread": lambda a, run: text.texts(text.times, throughput("speedup")(run)),
         "waited": lambda a, run: text.texts(text.percent, throughput("waited")(run)),
@@ -309,7 +309,7 @@ class Sites:
 
 class Where:
     """What was reserved at peak demand, in parts that add up to it; a part that no strategy has has no column."""
-    PARTS = {"cached": "cached_bytes", "idle": "span_bytes", "dead": "dead_bytes", "internal": "internal_bytes",
+    PARTS = {"cached": "cached_bytes", "free": "span_bytes", "dead": "dead_bytes", "internal": "internal_bytes",
              "rest of pages": "page_rest_bytes"}
 
     def __init__(self, document, runs):
@@ -447,7 +447,7 @@ class Pick:
         self.each(r"(min capacity|peak reserved|total resident) SIZE(?:, SHARE vs LABEL)?(?=[,)])", self.takes_memory)
         self.each(time, lambda *more: self.took(self.picked, *more))
         self.each(r"Fastest: LABEL, (ns/op|wall time) SHARE"
-                  r"(?:, (min capacity|peak reserved|total resident) SHARE|, same [\w ]+)\.", self.quicker)
+                  r"(?:, (?:but )?(min capacity|peak reserved|total resident) SHARE|, same [\w ]+)\.", self.quicker)
         self.each(r"Smallest: LABEL(?: or %s)*, (min capacity|peak reserved|total resident) SIZE vs SIZE \(SHARE\)\."
                   % self.label, self.smaller)
         self.each(r"(min capacity|peak reserved) SIZE vs SIZE of LABEL \(SHARE\)", self.less)
@@ -455,7 +455,7 @@ class Pick:
                   r" vs COUNT of LABEL", self.fewer)
         self.each(r"(ns/op|wall time) SHARE vs LABEL", self.faster)
         for rival in self.rivals[:1]:
-            self.each(r", (min capacity|peak reserved|total resident) SHARE", lambda column, share: self.differs(
+            self.each(r", (?:but )?(min capacity|peak reserved|total resident) SHARE", lambda column, share: self.differs(
                 share, column, self.picked, rival))
             self.each(r", (?:but )?(ns/op|wall time) SHARE", lambda column, share: self.differs(
                 share, column, self.picked, rival))

@@ -66,7 +66,7 @@ def sum_rows(d):
              "reserved, " + plural(memory["segments"], "segment")]
     notes = ["requested and not freed", "",
              "%s, largest %s" % (text.count(memory["holes"]), text.size(memory["largest_hole_bytes"])) if memory["holes"] else "",
-             "returned by empty_cache()" if memory["free_bytes"] else "", ""]
+             "empty_cache() would return it" if memory["free_bytes"] else "", ""]
     shares = [text.percent(memory[p] / memory["reserved_bytes"] if memory["reserved_bytes"] else None) for p in PARTS[:-1]] + [""]
     return [list(row) for row in zip(" +++=", map(text.size, (memory[p] for p in PARTS)), names, shares, notes)]
 
@@ -146,9 +146,9 @@ def map_of(figures, part, d):
         figures.found.append("the map is empty")
         return
     said, memory = part["heap"]["under"][0], d["memory"]
-    match = re.search(r": ([\d.,]+ \w+) in ([\d,]+) ranges(?: = (.*))?; the program asked for ([\d.,]+ \w+)", said)
+    match = re.search(r": ([\d.,]+ \w+) in ([\d,]+) ranges(?: = (.*))?; requested ([\d.,]+ \w+)", said)
     live = memory["requested_bytes"] + memory["rounding_bytes"]
-    right = [(live, "live"), (memory["reserved_bytes"] - live, "idle")]
+    right = [(live, "live"), (memory["reserved_bytes"] - live, "free")]
     if not match:
         figures.found.append("the map says " + said)
         return
@@ -248,7 +248,7 @@ class Settings:
         of = self.rows[name]
         if column == len(table["heads"]) - 1:
             return {name}
-        fit = head.startswith("fits in ")
+        fit = head.startswith("fits ")
         if name == self.POOL and (fit or head == "peak in file"): # the JSON has one of both
             return said == ("no" if whole(of["failed_allocations"]) else "yes") or said in map(str, range(1, len(self.document["files"]) + 1))
         failed = name not in (self.DID, self.POOL) and whole(of["failed_allocations"])
@@ -298,7 +298,7 @@ def trade_of(page, figures, part, document):
     figures.same("points by keys", len(seen), shapes)
     best = document["answer"]["best"]
     shown = best is None or text.size(document["settings"][best]["peak_reserved_bytes"])
-    marked = [said for said in seen if "the answer" in said]
+    marked = [said for said in seen if "; pick" in said]
     figures.found.expect(not marked if best is None else any(shown in said for said in marked), "the answer among the points:", seen)
     for level in ("lower_bound_bytes", "best_packing_bytes"):
         if document[level]:

@@ -354,7 +354,7 @@ def look_at_moment(page, heap, sites, device, found):
     found.expect("event %s" % format(int(event), ",") in caption and where in caption,
                  "the areas are of", caption, "and the map of event", event)
     said = page.value("page.bytes(%d)" % sum(held.values()))
-    found.expect(": %s handed out" % said in caption, "the areas are of", caption, "and not", said)
+    found.expect(": %s allocated" % said in caption, "the areas are of", caption, "and not", said)
     right = sorted(page.value("[%s].map(page.bytes)" % ",".join(map(str, sorted(held.values())[-20:]))))
     shown = sorted(size for size, text in page.value(ITEMS % sites) if not text.endswith(" others"))
     found.expect(shown == right, "the areas at event", event, "are", shown, "and the heap has", right)

@@ -299,7 +299,7 @@ END
     matches "$out" '^  OOM +3 times; first at event 2, 4 MiB requested; the 3 failed requests are replayed$'
     # in all that is counted of the program they are no objects, and no calls
     matches "$out" '^  recorded +4 events: 1 alloc, 3 out of memory$'
-    matches "$out" '^At the end +1 live block, 1 MiB; at most 1 during the recording$'
+    matches "$out" '^At the end +1 live block, 1 MiB; at most 1 live block during the recording$'
     ok "$TAPOOL" info tries.jsonl --json
     python3 - "$out" <<'END'
 import json, sys

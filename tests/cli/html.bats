@@ -430,7 +430,7 @@ s/\(down \? -1 : 1\)/1/
 /<section class="answer">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
 /<section class="sites">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
 /<section class="trace">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
-s/(<p class="pick">.*needs )([0-9])/\19\2/
+s/(<p class="pick">.* vs )([0-9])/\19\2/
 s/>driver calls</>driver things</
 s/"peak_allocated_bytes":/"peak_allocated_bytes":1/
 END

@@ -157,8 +157,8 @@ END
     [ "$rc" -eq 1 ]
     compared_at a.html --json a.json
     matches a.html '<h1>tapool check: FAIL</h1>'
-    matches a.html '^<p>Something got worse than it may.<br>$'
-    matches a.html '^holds .* more memory peak_reserved 4 -&gt; '
+    matches a.html '^<p>Regression found.<br>$'
+    matches a.html '^peak_reserved [+][0-9.]+% 4 -&gt; '
     matches a.html '<th scope="row">regression</th>.*<td>peak_reserved</td><td>4 -&gt; '
     matches a.html 'NOT CHECKED: '
     matches a.html '^<pre>tapool check --update</pre>$'
@@ -194,7 +194,7 @@ END
     [ "$rc" -eq 3 ]
     compared_at a.html --once --json a.json
     matches a.html '<h1>tapool check: ABORTED</h1>'
-    matches a.html 'The check did not get to its end'
+    matches a.html 'The check stopped early'
     matches a.html 'the check ended before'
 }
 
@@ -244,7 +244,7 @@ END
     noticed b.html --json b.json <<'END'
 s/page.view\("times"/page.view("nothing"/
 /<section class="findings">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
-/<section class="causes">/,/<\/section>/s/^holds [0-9]/holds 9/
+/<section class="causes">/,/<\/section>/s/^peak_reserved \+[0-9]/peak_reserved +9/
 /<section class="classes">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
 s/(<p class="pick">.*)([0-9]) regression/\19\2 regression/
 s/^([0-9.]+ s, exit) 1/\1 2/

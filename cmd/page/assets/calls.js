@@ -9,8 +9,8 @@ page.view("calls", (figure, runs) => {
         const curve = page.curve(run.page.devices[device].curve), { label } = run.strategy;
         const index = page.indexOf(runs, run);
         return !curve.gets ? [] : [
-            { curve, index, values: curve.gets, name: `${label}: to get memory`, width: 2, shown: true },
-            { curve, index, values: curve.puts, name: `${label}: to give it back`, width: 1, shown: false },
+            { curve, index, values: curve.gets, name: `${label}: allocations`, width: 2, shown: true },
+            { curve, index, values: curve.puts, name: `${label}: frees`, width: 1, shown: false },
         ];
     });
 

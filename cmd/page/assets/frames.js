@@ -11,7 +11,7 @@
        page.frames.held(first, run, rows)    who holds what is live there */
 "use strict";
 page.frames = (() => {
-    const KINDS = ["live", "cached", "idle", "dead", "internal"], MIXED = KINDS.length;
+    const KINDS = ["live", "cached", "free", "dead", "internal"], MIXED = KINDS.length;
 
     /* A reader of the numbers in a text of base 64. */
     const reader = text => {

@@ -183,7 +183,7 @@ page.view("heap", (figure, runs) => {
         if (frame.page_rest)
             what.push(`${bytes(frame.page_rest)} rest of pages`);
         moment.replaceChildren(...page.when(`event ${count(frame.event)}`, frame.ns, frame.phase), several ? ` (${frame.reasons.map(r => REASONS[r] || r).join(", ")}): ` : ": ",
-            `${bytes(frame.reserved)} in ${count(frame.ranges)} ranges${what.length ? " = " : ""}${what.join(" + ")}; the program asked for `,
+            `${bytes(frame.reserved)} in ${count(frame.ranges)} ranges${what.length ? " = " : ""}${what.join(" + ")}; requested `,
             bytes(frame.requested), run.failed_allocations ? ", without what was refused" : "");
         board.setAttribute("aria-label", moment.textContent);
         slider.setAttribute("aria-valuetext", moment.textContent);
@@ -216,7 +216,7 @@ page.view("heap", (figure, runs) => {
 
     const nameOf = piece => {
         if (piece.parts)
-            return `${count(piece.pieces)} small pieces: ` + KINDS.map((name, k) => piece.parts[k] ? `${bytes(piece.parts[k])} ${name}` : "")
+            return `${count(piece.pieces)} small blocks: ` + KINDS.map((name, k) => piece.parts[k] ? `${bytes(piece.parts[k])} ${name}` : "")
                 .filter(Boolean).join(", ");
         if (piece.kind)
             return `${bytes(piece.size)} ${KINDS[piece.kind]}`;

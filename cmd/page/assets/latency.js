@@ -83,6 +83,6 @@ page.view("latency", (figure, runs) => {
         show();
     });
     const show = page.chart(figure, { about: figure.getAttribute("aria-label"), draw: drawn,
-        hint: "How many of the calls took at most so long. The keys of the charts above work here too.",
+        hint: "Share of calls that took at most this time. The keys of the charts above work here too.",
         tools: [choose] });
 });

@@ -28,14 +28,14 @@ page.view("memory", (figure, runs) => {
         const program = whole ? whole.page.devices[device].curve : first.program;
         const read = runs.flatMap(run => resident(run, device));
         const list = !replayed.length && !read.length ? ofTraces(device)
-            : program ? [line(program, "requested", { name: "requested by the program", index: REQUESTED, width: 3 })] : [];
+            : program ? [line(program, "requested", { name: "requested", index: REQUESTED, width: 3 })] : [];
         if (first.recorded)
             list.push(line(first.recorded, "reserved", { name: `recorded, ${runs[0].recorded.by}: reserved`, index: RECORDED }));
         for (const run of runs) {
             const { curve } = run.page.devices[device] || {}, { label } = run.strategy || {}, index = page.indexOf(runs, run);
             if (replayed.includes(run))
                 list.push(line(curve, "reserved", { name: `${label}: reserved`, index }),
-                    line(curve, "allocated", { name: `${label}: handed out`, index, width: 1, shown: false }));
+                    line(curve, "allocated", { name: `${label}: allocated`, index, width: 1, shown: false }));
             list.push(...read.filter(of => of.index === index));
         }
         return list;

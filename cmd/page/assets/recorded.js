@@ -10,7 +10,7 @@ page.view("recorded", (figure, runs) => {
         { name: "reserved", index: RESERVED, width: 2, shown: true, curve, values: curve.reserved },
     ];
     const capacity = Number((of.request || {}).capacity_bytes || 0);
-    const said = of.event.out_of_memory ? `out of memory: ${bytes(Number(of.request.bytes))} asked for`
+    const said = of.event.out_of_memory ? `out of memory: ${bytes(Number(of.request.bytes))} requested`
         : `looked at: event ${count(of.event.number)}`;
     const underlay = () => (canvas, area, g) => page.underLines(canvas, area, g, "--bad", ({ across, upright }) => {
         across(capacity, "the process could have " + bytes(capacity));

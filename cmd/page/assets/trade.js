@@ -38,7 +38,7 @@ page.view("trade", (figure, data) => {
 
     /* A level far above all points would press them together: it is said, and not drawn. */
     const top = 1.3 * Math.max(...points.map(p => p.peak)), capacities = [...new Set(data.files.map(f => Number(f.capacity_bytes)))];
-    const levels = [["the program needs", Number(data.lower_bound_bytes)], ["best packing found", Number(data.best_packing_bytes)],
+    const levels = [["requested", Number(data.lower_bound_bytes)], ["best packing", Number(data.best_packing_bytes)],
         ["the device has", capacities.length === 1 ? capacities[0] : 0]]
         .filter(level => level[1]).map(([name, value], i) => ({ text: `${name} ${bytes(value)}`, value, dash: [6, 4, 2][i] + " 4", drawn: value < top }));
 
@@ -162,7 +162,7 @@ page.view("trade", (figure, data) => {
         const p = points[at];
         shapes.forEach((shape, k) => shape.classList.toggle("chosen", k === at));
         under.replaceChildren(make("b", {}, p.names.slice(0, NAMED).join(", or ")), p.names.length > NAMED ? ` and ${count(p.names.length - NAMED)} more` : "",
-            `: ${bytes(p.peak)} reserved at most, ${count(p.calls)} driver ${p.calls === 1 ? "call" : "calls"}`, what(p) ? `; ${what(p)}` : "");
+            `: ${bytes(p.peak)} peak reserved, ${count(p.calls)} driver ${p.calls === 1 ? "call" : "calls"}`, what(p) ? `; ${what(p)}` : "");
     };
     const [back, on] = [() => go(at - 1), () => go(at + 1)];
     board.addEventListener("keydown", page.press({ ArrowLeft: back, ArrowUp: back, ArrowRight: on, ArrowDown: on,

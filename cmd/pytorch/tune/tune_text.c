@@ -130,7 +130,7 @@ void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page)
     for (size_t i = 0; i < t->setting_count; i++)
         replayed += t->settings[i].status == TP_OK && !t->settings[i].twin;
     tp_page_side(page, tp_plural(replayed, "setting").s, BESIDE);
-    tp_page_at(page, BESIDE, "replayed by the strategy %s", t->target->strategy);
+    tp_page_at(page, BESIDE, "replayed by strategy %s, best shown", t->target->strategy);
     if (capacity)
         tp_page_more(page, BESIDE, " on a device of %s%s", tp_bytes(capacity, page->exact).s,
                      t->files[0].inferred ? ", memory limit of the recorded program" : "");
@@ -156,7 +156,7 @@ static void add_columns(struct screen *s)
     uint64_t capacity = tp_tune_capacity(s->t);
     int n = 1;
     if (s->limited) {
-        columns[n] = (struct tp_column){.head = {"fits the", "device"}};
+        columns[n] = (struct tp_column){.head = {"fits", "the device"}};
         if (capacity)
             snprintf(columns[n].head[1], TP_COLUMN_HEAD, "%.*s", TP_COLUMN_HEAD - 1,
                      tp_bytes(capacity, s->exact).s);

@@ -94,8 +94,9 @@ void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_why_part out
         "+", s->hole_bytes, tp_text_of("free blocks in used segments"),
         s->holes ? tp_text_of("%s, largest %s", tp_count(s->holes).s, tp_bytes(s->largest, exact).s)
                  : none};
-    out[3] = (struct tp_why_part){"+", s->free_bytes, unused_of(s),
-                                  s->free_bytes ? tp_text_of("returned by empty_cache()") : none};
+    out[3] =
+        (struct tp_why_part){"+", s->free_bytes, unused_of(s),
+                             s->free_bytes ? tp_text_of("empty_cache() would return it") : none};
     out[4] = (struct tp_why_part){
         "=", s->reserved, tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s), none};
 }

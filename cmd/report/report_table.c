@@ -716,10 +716,10 @@ static void print_notes(const struct tp_result *results, size_t count, unsigned 
                     host ? "Address space" : "Peak reserved");
     if (any_below_peak(results, count) && see & SEE_CAPACITY)
         tp_page_dim(page, NOTE,
-                    "Min capacity can be below the peak: a full device makes a strategy return "
+                    "Min capacity can be below the peak: when memory is full, a strategy returns "
                     "free memory.");
     if (results[0].run->device_count > 1)
-        tp_page_dim(page, NOTE, "Bytes are sums over the %ss, each at its own peak. Per device: -v",
+        tp_page_dim(page, NOTE, "Bytes are sums over the %ss, each at its own peak. One by one: -v",
                     tp_part_name(results->trace, "device", "memory space"));
     if (sampled && see & SEE_P99)
         tp_page_dim(page, NOTE, "p99: of the first %s calls.", tp_count(sampled).s);

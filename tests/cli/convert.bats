@@ -220,7 +220,7 @@ END
     ok replay_once sqlite.tpt -s arena --limit 1000
     matches "$out" 'the first 1,000 events'
     ok replay_once rich.tpt -s arena --initial-heap=drop --verify
-    matches "$out" '^began mid-run  *2 blocks that were live before the first event are left out'
+    matches "$out" '^initial heap  *left out: 2 blocks that were live before the first event'
 }
 
 @test "repairs are made once and stay counted" {

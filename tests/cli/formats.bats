@@ -298,8 +298,8 @@ END
         grep -v '"capture":' got | diff expected -
     done
     ok info x.pickle
-    matches "$out" '^  OOM           1 time; first at event 8, 20 MiB requested, 5 MiB free on the device; the'
-    matches "$out" '^ +(request )?that failed is replayed too$'
+    matches "$out" '^  OOM           1 time; first at event 8, 20 MiB requested, 5 MiB free on the device; the failed$'
+    matches "$out" '^ +request is replayed$'
     matches "$out" '^  not recorded .*GPU size \(set it with --capacity\)$'
 }
 

@@ -155,7 +155,7 @@ leads() {
     sed 's/"id": 7, "device": 0/"id": 7, "device": 1/' <(device_trace) >two.json
     shown two-devices replay_once two.json -s arena
     fitting replay_once two.json
-    matches "$out" 'Bytes are sums over the devices, each at its own peak. Per device: -v'
+    matches "$out" 'Bytes are sums over the devices, each at its own peak. One by one: -v'
 }
 
 @test "out of memory on a limited device" {

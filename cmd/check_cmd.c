@@ -180,7 +180,7 @@ static void tell_failed(const struct tp_check *k, struct tp_class_check *metric_
 }
 
 /* Runs the checks of all classes. An error ends the check: its text becomes the reason of that
- * class, and the classes after it say that the check ended before them. */
+ * class, and the classes after it say that the check stopped before this them. */
 static int check_classes(struct tp_check *k, struct tp_err *err)
 {
     int (*const checks[TP_CLASS_REPORT])(struct tp_check *, struct tp_err *) = {
@@ -198,7 +198,7 @@ static int check_classes(struct tp_check *k, struct tp_err *err)
         if (!status)
             continue;
         snprintf(metric_class->reason, sizeof metric_class->reason, "%s",
-                 reached ? err->text : "the check ended before");
+                 reached ? err->text : "the check stopped before this");
         metric_class->how[0] = '\0';
         metric_class->named = false;
     }

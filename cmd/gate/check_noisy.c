@@ -188,7 +188,7 @@ static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *er
     }
     metric_class->values = n->tests.tested;
     metric_class->checked = n->tests.tested > 0;
-    snprintf(metric_class->against, sizeof metric_class->against, "vs %.100s, %u live pairs",
+    snprintf(metric_class->against, sizeof metric_class->against, "vs %.100s, %u pairs",
              name_of_base(k->o), k->gate.pairs);
     if (tp_check_by_threads(k->o))
         tp_append(metric_class->against, sizeof metric_class->against, ", --threads %s",

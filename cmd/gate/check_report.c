@@ -72,7 +72,8 @@ void tp_check_end(struct tp_check *k, int status, const struct tp_err *why)
     keep_error(g, why);
     for (size_t c = 0; c < TP_CLASS_REPORT; c++)
         if (!g->classes[c].checked && !g->classes[c].reason[0])
-            snprintf(g->classes[c].reason, sizeof g->classes[c].reason, "the check ended before");
+            snprintf(g->classes[c].reason, sizeof g->classes[c].reason,
+                     "the check stopped before this");
 }
 
 void tp_check_report_end(struct tp_check *k, FILE *out)

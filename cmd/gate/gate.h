@@ -70,7 +70,7 @@ struct tp_class_check {
     /* Every cell without a check of this class is new to the base build, which leaves nothing to
      * compare. --require does not ask for such cells. */
     bool unknown_only;
-    char against[160]; /* "vs baseline, exact", "vs main/tapool, 20 live pairs" */
+    char against[160]; /* "vs baseline, exact", "vs main/tapool, 20 pairs" */
     char reason[512];  /* why the class was not checked, or not in every cell; or "" */
     bool named;    /* `reason` names cells: "web.tpt, lru (base/tapool: unknown strategy 'lru')" */
     char how[256]; /* what the user can do to have the class checked, or "" */

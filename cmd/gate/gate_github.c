@@ -59,8 +59,8 @@ static size_t count_open(const struct tp_gate *g)
     return n;
 }
 
-/* Why a class was not checked. "" if the check ended before it had any findings: the annotation of
- * the error says enough then. */
+/* Why a class was not checked. "" if the check stopped before this it had any findings: the
+ * annotation of the error says enough then. */
 static struct tp_gate_line unchecked(const struct tp_gate *g, int metric_class)
 {
     bool ended = g->error[0] && !g->finding_count;

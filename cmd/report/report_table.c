@@ -82,7 +82,9 @@ static void fill_needed(const struct row *row, struct tp_table *t)
     const struct tp_run *run = row->r->run;
     double needed =
         tp_run_needed(run, row->resident ? tp_run_total_resident(run) : tp_run_peak_reserved(run));
-    if (tp_run_failed(run) || isnan(needed))
+    if (tp_run_failed(run))
+        tp_table_add(t, "OOM");
+    else if (isnan(needed))
         tp_table_add(t, "-");
     else
         tp_table_add(t, "%s", tp_times(needed).s);
@@ -792,7 +794,7 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     tp_pick_print(&pick, page);
     tp_report_warnings(results, count, 0, page);
     tp_strategy_spec_add_name(&one, sourced->spec);
-    tp_page_put(page, 0, "%sNumbers: tapool help report    One strategy:%s",
+    tp_page_put(page, 0, "%sColumns: tapool help report    One strategy:%s",
                 rep->verbose ? "" : "Details: -v    ", tp_str_text(&one));
     tp_str_drop(&one);
 }

@@ -153,7 +153,7 @@ class Answer:
         return resident(run) if self.resident else reserved(run)[1]
 
     def times_text(self, run):
-        return {"-"} if run["failed_allocations"] else held_times(self.held(run), run)
+        return {"OOM"} if run["failed_allocations"] else held_times(self.held(run), run)
 
     STRATEGY = {
         "peak resident": lambda a, run: {text.size(resident(run, "peak"))},

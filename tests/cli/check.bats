@@ -353,7 +353,7 @@ aborted() {
     aborted 4 'a.json, lru: .*was killed by signal 9' check --bin ./half
     matches "$out" '^  memory and counts +vs baseline, exact +1 of 2 cells'
     matches "$out" '^ +not in every cell: a.json, lru: .*was killed'
-    matches "$out" '^  latency +NOT CHECKED: the check ended before$'
+    matches "$out" '^  latency +NOT CHECKED: the check stopped before this$'
 }
 
 # bats test_tags=nightly
@@ -420,7 +420,7 @@ aborted() {
     one_sentence "$err"
     matches "$out" '^::error title=tapool check::a.json, arena: .*was killed by signal 9'
     matches c.xml '<error type="aborted" message="a.json, arena: .*was killed by signal 9'
-    is c.json 'd["exit_code"], d["classes"][1]["reason"]' "(4, 'the check ended before')"
+    is c.json 'd["exit_code"], d["classes"][1]["reason"]' "(4, 'the check stopped before this')"
     # of a wrong command line the annotation alone: FILE may be what is wrong with it
     capture check --effect 0 --export-json n.json
     [ "$rc" -eq 2 ]
@@ -470,7 +470,7 @@ aborted() {
     chmod +x both
     capture check --bin ./both --base-strategy lru # two strategies of one build
     [ "$rc" -eq 1 ]
-    matches "$out" '^  latency +vs lru, 11 live pairs +1 of 1 cell'
+    matches "$out" '^  latency +vs lru, 11 pairs +1 of 1 cell'
     matches "$out" 'rerun: .* --base-strategy lru '
     ok check --bin ./tiny --base-bin ./tiny
     matches "$out" "latency +NOT CHECKED: replay overhead is most of the measured time in every cell"
@@ -500,7 +500,7 @@ END
     ok "$TAPOOL" check a.json -s lru --update
     old old "unknown strategy 'lru'" ' -s lru '
     ok check --base-bin ./old --pairs 12
-    matches "$out" '^  latency +vs ./old, 12 live pairs +1 of 2 cells'
+    matches "$out" '^  latency +vs ./old, 12 pairs +1 of 2 cells'
     matches "$out" "^ +not in: a.json, lru \\(./old: unknown strategy 'lru'\\)$"
     matches "$out" '^PASS \(memory and counts, some latency only\)'
     # what is new cannot be required: there is nothing to compare it with

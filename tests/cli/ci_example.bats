@@ -111,7 +111,7 @@ patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/{lru,cache}/*.[ch]; }
     [ "$rc" -eq 0 ] || fail "exit code $rc" "$(cat "$out" "$err")"
     matches "$out" '^PASS.*1 of 1 cell'
     matches "$err" 'tapool of [0-9a-f]+: building'
-    matches "$out" 'latency +vs build/gate/base/tapool, 12 live pairs'
+    matches "$out" 'latency +vs build/gate/base/tapool, 12 pairs'
     follows_schema "$findings/check.json"
     is "$findings/check.json" "d['exit_code']" 0
     is "$findings/check.json" "d['counts']['regression']" 0

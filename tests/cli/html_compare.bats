@@ -195,7 +195,7 @@ END
     compared_at a.html --once --json a.json
     matches a.html '<h1>tapool check: ABORTED</h1>'
     matches a.html 'The check stopped early'
-    matches a.html 'the check ended before'
+    matches a.html 'the check stopped before this'
 }
 
 # bats test_tags=nightly

@@ -201,7 +201,7 @@ SH
     matches arguments 'throughput.*--source host .*--threads recorded'
     lacks arguments '(--source virtual|count) .*--threads ([^1]|1[0-9])'
     is "$out" 'sorted({f["trace"] for f in d["findings"] if f["metric"] == "wall_ns_per_op"})' "['web.tpt']"
-    is "$out" 'd["classes"][2]["against"]' 'vs ./old-tapool, 12 live pairs, --threads recorded'
+    is "$out" 'd["classes"][2]["against"]' 'vs ./old-tapool, 12 pairs, --threads recorded'
     is "$out" 'sum(f["class"] == "E" for f in d["findings"]) > 20' True
     ok "$TAPOOL" check --base-bin ./old-tapool --threads 2 --pairs 12 --plan
 }

@@ -134,7 +134,7 @@ static inline void rig_failing(struct gate_rig *r)
     f[10] = rig_timed(&c[2], TP_INSENSITIVE, 1.2, 0.5, 0.3);
     f[11] = rig_exact(&c[0], "peak_carved", 137783501, 137000000); /* better, and no improvement */
     rig_class(&g->classes[TP_CLASS_INSTRUCTIONS], "vs main/tapool, callgrind", 4, 2);
-    rig_class(&g->classes[TP_CLASS_NOISY], "vs main/tapool, 20 live pairs", 4, 4);
+    rig_class(&g->classes[TP_CLASS_NOISY], "vs main/tapool, 20 pairs", 4, 4);
     g->what[0] = '\0';
     g->sharpness = (struct tp_gate_sharpness){0.058, 0.051, &c[0], 3, 0};
     g->wall_ns = UINT64_C(182000000000);
@@ -159,7 +159,7 @@ static inline void rig_inconclusive(struct gate_rig *r)
     r->findings[5].metric = tp_metric_find("alloc.p99", NULL); /* a tail, below what counts */
     rig_count(r, 9);
     rig_class(&r->gate.classes[TP_CLASS_INSTRUCTIONS], "vs baseline, callgrind", 4, 4);
-    rig_class(&r->gate.classes[TP_CLASS_NOISY], "vs main/tapool, 20 live pairs", 4, 4);
+    rig_class(&r->gate.classes[TP_CLASS_NOISY], "vs main/tapool, 20 pairs", 4, 4);
     r->gate.what[0] = '\0';
     r->gate.sharpness = (struct tp_gate_sharpness){0.12, 0.09, &r->cells[1], 4, 2};
     r->gate.wall_ns = UINT64_C(280000000000);
@@ -194,7 +194,7 @@ static inline void rig_aborted(struct gate_rig *r)
     struct tp_gate *g = &r->gate;
     g->cell_count = 0;
     for (int c = 0; c < TP_CLASS_REPORT; c++)
-        rig_unchecked(&g->classes[c], "the check ended before", "");
+        rig_unchecked(&g->classes[c], "the check stopped before this", "");
     RIG_TEXT(g->what, "nothing");
     RIG_TEXT(g->error, "the trace 'traces/web.tpt' of tapool-baseline.json is not there: "
                        "--allow-missing checks the other cells");

@@ -87,7 +87,7 @@ SENTENCES = [(pattern, values) for pattern, values in (
     (r"(?:\b(?:device|space) <C> )?(?:requested; )?peak <S>(?: at event <C>)?(?: \(\+<T>\))?(?: before event 1)?",
      lambda d: [(i, *row) for i, row in enumerate(peaks(d))]),
     (r"<C> allocations?, <S>", lambda d: [(d["allocated"]["objects"], d["allocated"]["bytes"])]),
-    (r"<C> live blocks?, <S>; at most <C> during",
+    (r"<C> live blocks?, <S>; at most <C> live blocks? during",
      lambda d: [(d["live_at_end"], d["live_at_end_bytes"], d["peak_objects"])]),
     (r"<S> free in <C> blocks? of .*? segments, largest <S>(?:; (?:empty_cache\(\) returns )?(?:<S>)?)?",
      lambda d: recorded(d, "end_free_bytes", "end_free_blocks", "end_largest_free_bytes", "end_returnable_bytes")),

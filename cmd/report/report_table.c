@@ -651,15 +651,27 @@ static void print_thread_notes(const struct tp_result *results, size_t count, un
     tp_str_drop(&locked);
 }
 
-/* Whether a strategy's own peak is higher than what it held at peak demand. */
-static bool peaks_elsewhere(const struct tp_run *run)
+static bool any_device(const struct tp_result *results, size_t count,
+                       bool (*is)(const struct tp_device_run *d))
 {
-    bool apart = false;
-    for (uint32_t d = 0; d < run->device_count; d++)
-        apart |= run->devices[d].at_peak.reserved != TP_NONE &&
-                 run->devices[d].peak_reserved != TP_NONE &&
-                 run->devices[d].peak_reserved > run->devices[d].at_peak.reserved;
-    return apart;
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t d = 0; d < results[i].run->device_count; d++)
+            any |= is(&results[i].run->devices[d]);
+    return any;
+}
+
+/* Whether a strategy's own peak is higher than what it held at the trace peak. */
+static bool peaks_elsewhere(const struct tp_device_run *d)
+{
+    return d->at_peak.reserved != TP_NONE && d->peak_reserved != TP_NONE &&
+           d->peak_reserved > d->at_peak.reserved;
+}
+
+static bool fits_below_peak(const struct tp_device_run *d)
+{
+    return d->min_capacity != TP_NONE && d->peak_reserved != TP_NONE &&
+           d->min_capacity < d->peak_reserved;
 }
 
 /* The meanings of the marks of times. */
@@ -667,12 +679,12 @@ static void print_time_notes(const struct tp_result *results, size_t count, unsi
                              struct tp_page *page)
 {
     const struct tp_result *flattered = NULL, *untimed = NULL;
-    bool once = false, drowned = false;
+    bool once = false, overhead_only = false;
     for (size_t i = 0; i < count; i++) {
         const char *none = no_time(&results[i]);
         untimed = none && *none == '-' ? &results[i] : untimed;
         flattered = none && !strcmp(none, "(a)") ? &results[i] : flattered;
-        drowned |= none && !strcmp(none, "(c)");
+        overhead_only |= none && !strcmp(none, "(c)");
         once |= !none && !tp_run_has_interval(results[i].run);
     }
     if (untimed && see & SEE_TIME)
@@ -684,39 +696,25 @@ static void print_time_notes(const struct tp_result *results, size_t count, unsi
     if (once && see & SEE_INTERVAL)
         tp_page_dim(page, NOTE, "(b) one replay, longer than --min-time: cold%s.",
                     tp_result_is_device(results) ? "" : ", page faults included");
-    if (drowned && see & SEE_TIME)
+    if (overhead_only && see & SEE_TIME)
         tp_page_dim(page, NOTE,
                     "(c) within the replay overhead, which is subtracted: too noisy, or too few "
                     "calls.");
-}
-
-static bool any_below_peak(const struct tp_result *results, size_t count)
-{
-    bool any = false;
-    for (size_t i = 0; i < count; i++)
-        for (uint32_t d = 0; d < results[i].run->device_count; d++) {
-            const struct tp_device_run *of = &results[i].run->devices[d];
-            any |= of->min_capacity != TP_NONE && of->peak_reserved != TP_NONE &&
-                   of->min_capacity < of->peak_reserved;
-        }
-    return any;
 }
 
 /* Prints the meanings of the marks in the cells, whose bits are in `see`. */
 static void print_notes(const struct tp_result *results, size_t count, unsigned see,
                         struct tp_page *page)
 {
-    bool apart = false, host = on_host(results, count);
+    bool host = on_host(results, count);
     uint64_t sampled = results[0].run->latency.sampled;
-    for (size_t i = 0; i < count; i++)
-        apart |= peaks_elsewhere(results[i].run);
     print_time_notes(results, count, see, page);
     if (by_threads(results, count))
         print_thread_notes(results, count, see, page);
-    if (apart && see & SEE_SPACE)
+    if (see & SEE_SPACE && any_device(results, count, peaks_elsewhere))
         tp_page_dim(page, NOTE, "%s: each strategy's own peak, not always at the trace peak.",
                     host ? "Address space" : "Peak reserved");
-    if (any_below_peak(results, count) && see & SEE_CAPACITY)
+    if (see & SEE_CAPACITY && any_device(results, count, fits_below_peak))
         tp_page_dim(page, NOTE,
                     "Min capacity can be below the peak: when memory is full, a strategy returns "
                     "free memory.");

@@ -1,7 +1,7 @@
 /* The mapped pass: untimed. It replays the program once, while another process follows this one,
  * with all threads that it starts, and counts its calls of mmap, munmap, mremap, brk and madvise
  * (cmd/jobs/follow.h). That process reads how many bytes are mapped after each of them; this one
- * says when to count, and what is mapped at peak demand.
+ * says when to count, and what is mapped at the trace peak.
  *
  *     this process                          the one that follows
  *     TRACEME, SIGSTOP                      lets it go on, from call to call

@@ -3,21 +3,20 @@
  *
  *     base        when all that the engine itself needs is there and written, before the sources
  *                 and the strategy are opened; with a real allocator right before the first event
- *     reading     at the event of peak demand, and at each new peak of requested bytes, in steps of
- *                 1% of peak demand
- *     reading     for a course: before the first event, and when requested bytes are such a step
- *                 above or below those of the reading before
- *     reading     after the last event, before live blocks are freed
+ *     reading     at the event of the trace peak, and at each new peak of requested bytes, in steps
+ * of 1% of the trace peak reading     for a course: before the first event, and when requested
+ * bytes are such a step above or below those of the reading before reading     after the last
+ * event, before live blocks are freed
  *
  * A reading may be slow: the kernel walks the page tables, 1 ms for each 30 to 100 MiB. After
  * TP_WATCH_SPENT_NS of readings the step doubles, again and again: at 100 GiB about ten readings a
- * second long are left of the hundred. The one at peak demand is always among them. Those for the
- * course alone have a step of their own, which doubles after TP_WATCH_COURSE_NS of them and when
- * the course is full: they take no others' place, and less than a tenth of their time.
+ * second long are left of the hundred. The one at the trace peak is always among them. Those for
+ * the course alone have a step of their own, which doubles after TP_WATCH_COURSE_NS of them and
+ * when the course is full: they take no others' place, and less than a tenth of their time.
  *
  * Several threads replay what lies between two readings together. So that none runs ahead of
  * another by more than the recorded program's did, by bytes, that is also cut into pieces in which
- * no more is requested than a step of 1% of peak demand, and behind each end of a thread.
+ * no more is requested than a step of 1% of the trace peak, and behind each end of a thread.
  *
  * The figure is that of the process, so it is one of a process that does nothing else: the caller
  * starts a fresh one (cmd/jobs/memory_passes.h). Known weakness: a source's own table of ranges

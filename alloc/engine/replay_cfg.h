@@ -88,7 +88,7 @@ struct tp_replay_cfg {
         latency_operations;
     bool stop_on_oom; /* a failed allocation ends the replay; false: the replay goes on */
     /* Protects the machine's memory: on host memory, a strategy that reserves more than
-     * TP_GUARD_TIMES the program's peak demand, and more than TP_GUARD_LEAST, is refused further
+     * TP_GUARD_TIMES the program's the trace peak, and more than TP_GUARD_LEAST, is refused further
      * memory, and the replay ends. Without effect where a limit is among the layers. */
     bool guard;
     bool drop_initial_heap;

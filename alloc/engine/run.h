@@ -84,7 +84,7 @@ struct tp_measured {
 
 /* Figures of one device from the usage pass, in bytes unless the name says otherwise. */
 struct tp_device_run {
-    /* peak demand of the trace, which failed allocations do not change */
+    /* the trace peak of the trace, which failed allocations do not change */
     uint64_t trace_peak_requested;
     /* highest requested bytes that the strategy served */
     uint64_t peak_requested, peak_requested_event;
@@ -95,13 +95,13 @@ struct tp_device_run {
     uint64_t end_reserved; /* reserved after the last event, before live blocks are freed */
     uint64_t start_bytes;  /* held per class, bin or range before reuse sets in */
     double overhead; /* peak of (reserved + metadata) / trace_peak_requested; NAN after failures */
-    double internal_fragmentation; /* 1 - allocated share, at peak demand */
+    double internal_fragmentation; /* 1 - allocated share, at the trace peak */
     double
         internal_fragmentation_weighted; /* 1 - allocated share, weighted over the whole program */
     double unused_reserved, unused_reserved_weighted;
     /* weighted means in bytes, from which the weighted shares follow */
     double mean_allocated, mean_reserved;
-    double external_fragmentation; /* at peak demand; NAN for strategies without spans */
+    double external_fragmentation; /* at the trace peak; NAN for strategies without spans */
     struct tp_at_peak at_peak;
     uint64_t gets, puts, waits, get_bytes, put_bytes; /* TP_NONE for a foreign allocator */
     /* gets and puts of a second replay on the same instance; TP_NONE: not known */
@@ -193,7 +193,7 @@ struct tp_spread {
 struct tp_resident {
     uint64_t passes;          /* 0: not measured, or the kernel does not say */
     uint64_t threads;         /* OS threads that replayed; 0: so many cannot run here */
-    struct tp_spread at_peak; /* at the event of peak demand; not known if it was not reached */
+    struct tp_spread at_peak; /* at the event of the trace peak; not known if it was not reached */
     struct tp_spread peak;    /* the highest of all readings (process_watch.h) */
     struct tp_spread end;     /* after the last event, before live blocks are freed */
     /* What a preloaded library adds to the RSS of a process before its first event, which is in
@@ -223,7 +223,7 @@ struct tp_mapped {
     int32_t why;   /* errno or TP_MAPPED_THREADS: why it is not known; 0: it was not looked for */
     uint64_t base; /* bytes before the first event */
     uint64_t peak; /* the most, base included */
-    uint64_t at_peak;    /* at peak demand, above the base; TP_NONE: not reached */
+    uint64_t at_peak;    /* at the trace peak, above the base; TP_NONE: not reached */
     uint64_t end;        /* after the last event, above the base */
     uint64_t gets, puts; /* calls that get memory, and that give it back */
 };

@@ -1,6 +1,6 @@
 /* Frames: what the heap of a strategy looked like at the moments of a replay that are worth seeing.
  *
- *     bytes held   |        ____ .          B begin   D peak demand   R most reserved
+ *     bytes held   |        ____ .          B begin   D the trace peak   R most reserved
  *                  |   .---'    '-+--.      F first failure   E end: these are always kept
  *                  |  +               '-    + marks and large changes: the least telling go first
  *                  B     +  D R  F     E
@@ -30,7 +30,7 @@ enum {
  * there is at most one frame for each. */
 enum tp_frame_reason {
     TP_FRAME_BEGIN = 1,    /* before the first event */
-    TP_FRAME_DEMAND = 2,   /* peak demand of the trace */
+    TP_FRAME_DEMAND = 2,   /* the trace peak of the trace */
     TP_FRAME_RESERVED = 4, /* an event after which most is reserved */
     TP_FRAME_FAILED = 8,   /* the first allocation failed */
     TP_FRAME_END = 16,     /* after the last event that was replayed */

@@ -1,5 +1,5 @@
 /* The usage pass: untimed, serial, deterministic. It follows requested, allocated and reserved
- * bytes after every instruction, and walks the strategy once, at peak demand. */
+ * bytes after every instruction, and walks the strategy once, at the trace peak. */
 #include "alloc/base/own.h"
 #include "alloc/engine/measured.h"
 #include "alloc/engine/passes.h"

@@ -84,7 +84,7 @@ static inline uint32_t tp_usage_end(const struct tp_insn *insn, uint32_t devices
 int tp_usage_check_books(const struct tp_usage *u, const struct tp_usage_device *d,
                          const uint64_t bytes[TP_WALK_COUNT]);
 
-/* Records the state of a device at peak demand, with a walk; sets external_fragmentation. */
+/* Records the state of a device at the trace peak, with a walk; sets external_fragmentation. */
 void tp_usage_snapshot(struct tp_usage *u, struct tp_usage_device *d);
 
 /* Classifies an allocation that failed; at the first one also records the state of the device. The

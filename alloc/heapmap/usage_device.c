@@ -5,8 +5,8 @@
  *     the device     | ~~~~~~~~~~'  '~~~~    ~~~   free bytes, shared with whoever else uses it
  *     looked at             ^  ^                   where the first reaches a new peak
  *
- * The meter does not see the driver's pool; the pool's high-water marks are read at peak demand and
- * at the end. */
+ * The meter does not see the driver's pool; the pool's high-water marks are read at the trace peak
+ * and at the end. */
 #include "alloc/heapmap/usage.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* See usage_frames.h. The pass does not know what comes, so a frame is taken where something seems
  * worth it, and tp_frames_add thins them afterwards.
  *
- *     always       begin, peak demand, the first failure, end
+ *     always       begin, the trace peak, the first failure, end
  *     by credit    most reserved so far, a mark, a change by a share of the most that is held
  *
  * Every instruction earns a credit, every frame costs some for each piece that the walk names, so

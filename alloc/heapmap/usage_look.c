@@ -1,4 +1,4 @@
-/* Snapshots of the usage pass: at peak demand, at the first failure, and by phases. */
+/* Snapshots of the usage pass: at the trace peak, at the first failure, and by phases. */
 #include "alloc/heapmap/usage.h"
 
 struct tally {

@@ -292,7 +292,7 @@ int tp_builder_heap(struct tp_builder *b, const struct tp_heap *heap, struct tp_
 }
 
 /* Ends the initial heap. The separator goes into the hash, because the same allocations in the
- * initial_heap and after it are different programs. */
+ * the initial heap and after it are different programs. */
 static void end_initial_heap(struct tp_builder *b)
 {
     static const uint8_t boundary[sizeof(struct tp_insn)] = {0xff};

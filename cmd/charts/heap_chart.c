@@ -52,7 +52,7 @@ void tp_heap_chart_style(FILE *out)
 
 /* ---- making ---- */
 
-/* The frame that is drawn: of peak demand, or where a strategy did not come so far, of its first
+/* The frame that is drawn: of the trace peak, or where a strategy did not come so far, of its first
  * failure, or its last. NULL: there is none. */
 static const struct tp_frame *frame_of(const struct tp_result *r, uint32_t device)
 {

@@ -117,7 +117,7 @@ static void add_point(struct device *d, uint64_t event, uint64_t clock)
                                           .clock = clock});
 }
 
-/* The whole initial_heap becomes one point at event 0, because its blocks were all live before the
+/* The whole initial heap becomes one point at event 0, because its blocks were all live before the
  * first event. */
 static void begin_curves(struct scan *s)
 {

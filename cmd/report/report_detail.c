@@ -194,7 +194,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
         return;
     }
     print_when(r, d, page);
-    if (at->requested == TP_NONE) { /* the replay stopped before peak demand */
+    if (at->requested == TP_NONE) { /* the replay stopped before the trace peak */
         print_own_peak(r, d, page);
         print_calls(r, d, page);
         tp_device_answers(r, d, page);

@@ -18,7 +18,7 @@ struct tp_text tp_time_taken(const struct tp_program_facts *f);
 struct tp_text tp_time_at(const struct tp_program_facts *f, uint64_t ns);
 
 /* Prints "; last allocation there: optimizer.py:78 step (1.2% of the peak)", if the file knows the
- * place of the event at peak demand. */
+ * place of the event at the trace peak. */
 void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, uint16_t device,
                    struct tp_page *page);
 

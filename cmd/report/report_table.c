@@ -207,7 +207,7 @@ static struct idle idle_of(const struct tp_run *run)
     struct idle sum = {0, 0};
     for (uint32_t d = 0; d < run->device_count && sum.bytes != TP_NONE; d++) {
         const struct tp_at_peak *at = &run->devices[d].at_peak;
-        /* A replay that stopped before peak demand has no idle bytes there. */
+        /* A replay that stopped before the trace peak has no idle bytes there. */
         sum.bytes = at->idle == TP_NONE ? TP_NONE : sum.bytes + at->idle;
         if (at->largest == TP_NONE || sum.largest == TP_NONE)
             sum.largest = TP_NONE;
@@ -401,8 +401,8 @@ static void add_packing_row(const char *name, uint64_t bytes, const struct tp_re
 /* What the recorded allocator did, summed over the devices. */
 struct recorded {
     uint64_t peak, takes, gives, allocations;
-    struct idle idle; /* at peak demand */
-    bool ran_out;     /* the recorded program ran out of memory at peak demand */
+    struct idle idle; /* at the trace peak */
+    bool ran_out;     /* the recorded program ran out of memory at the trace peak */
 };
 
 static struct recorded recorded_of(const struct tp_result *r)

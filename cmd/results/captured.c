@@ -100,7 +100,8 @@ static void on_free(struct captured_scan *s, const struct tp_insn *in)
         d->longest_wait_ns = s->time + 1 - asked;
 }
 
-/* At peak demand, keeps the reserved bytes as they were before this instruction had any effect. */
+/* At the trace peak, keeps the reserved bytes as they were before this instruction had any effect.
+ */
 static void note_demand(struct captured_scan *s, const struct tp_insn *in, bool failed)
 {
     uint16_t device = in->device;
@@ -164,8 +165,8 @@ static int scan_window(void *ctx, const struct tp_window *w, struct tp_err *err)
     return TP_OK;
 }
 
-/* The largest free piece that the file records at peak demand. It only counts if the file and the
- * program as it is replayed put peak demand at the same event. */
+/* The largest free piece that the file records at the trace peak. It only counts if the file and
+ * the program as it is replayed put the trace peak at the same event. */
 static uint64_t largest_of(const struct tp_program *program, const struct tp_recorded *r,
                            uint32_t index)
 {

@@ -10,11 +10,12 @@
  * program needed most. */
 struct tp_captured_device {
     uint64_t start_reserved, peak_reserved, end_reserved;
-    uint64_t peak_event;    /* event of peak_reserved; 0: before the first event */
-    uint64_t at_demand;     /* bytes reserved at peak demand */
-    uint64_t demand_size;   /* size of the request at peak demand; 0: not known */
-    uint64_t demand_failed; /* bytes refused at peak demand, if the recorded program ran out then */
-    uint64_t largest;       /* largest free piece at peak demand; or TP_RECORDED_UNKNOWN */
+    uint64_t peak_event;  /* event of peak_reserved; 0: before the first event */
+    uint64_t at_demand;   /* bytes reserved at the trace peak */
+    uint64_t demand_size; /* size of the request at the trace peak; 0: not known */
+    uint64_t
+        demand_failed; /* bytes refused at the trace peak, if the recorded program ran out then */
+    uint64_t largest;  /* largest free piece at the trace peak; or TP_RECORDED_UNKNOWN */
     uint64_t takes, gives;  /* segments got from and given back to the driver while recording */
     uint64_t maps, unmaps;  /* ranges of expandable segments mapped and unmapped while recording */
     uint64_t ooms;          /* requests that failed for want of memory in the recorded program */
@@ -26,7 +27,7 @@ struct tp_captured_device {
     uint64_t free_requests; /* frees that the file records as a request and a completion */
     uint64_t waited;        /* frees completed later than they were requested */
     uint64_t longest_wait_ns;
-    uint32_t demand_mark; /* phase of peak demand; UINT32_MAX: none */
+    uint32_t demand_mark; /* phase of the trace peak; UINT32_MAX: none */
     struct tp_memory_limit limit;
 };
 
@@ -41,7 +42,7 @@ struct tp_captured {
     /* owned: of the events that frames of the results show; NULL: there are none, or not known */
     struct tp_place_table *frame_places;
     struct tp_sites *sites; /* owned; NULL: not known, or there are several devices */
-    struct tp_sites *sizes; /* owned: by size at peak demand, for pages; NULL: not asked for */
+    struct tp_sites *sizes; /* owned: by size at the trace peak, for pages; NULL: not asked for */
     struct tp_site_curve
         *site_curve; /* owned: `sites` over time; NULL: not known or not asked for */
 };
@@ -112,7 +113,7 @@ void tp_captured_want(struct tp_captured *c, uint64_t event);
 
 /* Who holds the memory: what the user chooses of it. */
 struct tp_sites_opts {
-    uint64_t at; /* an event; TP_OPT_KEYWORD(0), which is TP_AT_PEAK: peak demand */
+    uint64_t at; /* an event; TP_OPT_KEYWORD(0), which is TP_AT_PEAK: the trace peak */
     uint64_t depth;
     uint32_t by; /* enum tp_sites_by */
 };

@@ -129,7 +129,7 @@ bool tp_figure_is_member(const struct tp_metric *f, const char *object, bool per
 bool tp_figure_is_event(const struct tp_metric *f);
 
 /* The value that a figure of "memory.at_trace_peak." has in `at`, which may be another moment than
- * peak demand. */
+ * the trace peak. */
 uint64_t tp_figure_at(const struct tp_metric *f, const struct tp_at_peak *at);
 
 /* A pass, by the name that --passes and the result use. */

@@ -18,7 +18,7 @@ struct tp_recorded_device {
     /* free blocks in segments: bytes, number, bytes of the largest */
     uint64_t end_free, end_pieces, end_largest;
     uint64_t end_returnable; /* bytes of segments that are unused */
-    /* at peak demand; both are TP_RECORDED_UNKNOWN if it cannot be determined */
+    /* at the trace peak; both are TP_RECORDED_UNKNOWN if it cannot be determined */
     uint64_t demand_event;   /* event of the peak; 0: before the first one */
     uint64_t demand_largest; /* bytes of the largest free piece of a segment at the peak */
 };

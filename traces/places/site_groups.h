@@ -19,7 +19,7 @@ extern const char *const tp_sites_by_words[]; /* "line", "annotation", "age", ..
 #define TP_AT_PEAK UINT64_MAX
 
 struct tp_sites_cfg {
-    uint64_t at; /* after this event; TP_AT_PEAK: at peak demand */
+    uint64_t at; /* after this event; TP_AT_PEAK: at the trace peak */
     enum tp_sites_by by;
     /* places of a call stack that tell rows apart: the innermost one, and so many callers but one;
      * 0 is 1, without asking for stacks that have to be read from the file first */

@@ -1,4 +1,4 @@
-/* See pytorch_lower.h. What was at an address at the moment of peak demand follows from what
+/* See pytorch_lower.h. What was at an address at the moment of the trace peak follows from what
  * happens to it afterwards:
  *
  *     first seen after it as   alloc, segment_alloc   free, segment_free   nothing: the end's lists

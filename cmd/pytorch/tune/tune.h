@@ -19,10 +19,6 @@
 #define TP_TUNE_NOISE 0.01
 /* A smaller gain is no advice. */
 #define TP_TUNE_GAIN 0.02
-static inline bool tp_tune_is_about(uint64_t bytes, uint64_t least)
-{
-    return (double)bytes <= (double)least * (1 + TP_TUNE_NOISE);
-}
 
 /* The setting that hands all requests to the driver's pool. */
 #define TP_TUNE_POOL "backend:cudaMallocAsync"

@@ -48,11 +48,11 @@ static void print_text(const void *of, struct tp_page *page)
             tp_page_put(page, VALUE, "%s", c->advice);
     }
     tp_page_line(page);
-    int limits = count_verdict(d, TP_VERDICT_LIMIT);
+    int warnings = count_verdict(d, TP_VERDICT_WARNING);
     tp_page_put(page, 0,
-                "%d ok, %s, %d missing. Memory and counts are exact in any case; these checks "
-                "affect times.",
-                count_verdict(d, TP_VERDICT_OK), tp_plural((uint64_t)limits, "limit").s,
+                "%d ok, %s, %d missing. Memory and counts are exact all the same; warnings are "
+                "about times.",
+                count_verdict(d, TP_VERDICT_OK), tp_plural((uint64_t)warnings, "warning").s,
                 count_verdict(d, TP_VERDICT_MISSING));
 }
 

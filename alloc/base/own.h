@@ -5,7 +5,7 @@
  * part of what is measured: it would take blocks of the heap, move later ones, and be counted. So
  * between the opening of the first replay and the last metric the engine calls no malloc, calloc,
  * realloc, strdup, qsort (it may allocate) or function of stdio that may allocate; it uses these.
- * The program, its cursors and the bookkeeping of a real allocator's instance do likewise.
+ * The program, its cursors and the bookkeeping of a real allocator's instance do the same.
  *
  * A block takes whole pages, and each call is one of the kernel, so this is for few and large
  * blocks that are made between replays. Safe to call from several threads. In a build with a

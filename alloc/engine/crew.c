@@ -17,7 +17,7 @@ enum {
     STACK = 512 * 1024, /* bytes of a thread; a preloaded library may have much thread-local data */
     STACK_USED = 64 * 1024, /* of these, as a rule */
     SPINS = 2000,           /* pauses before a waiting thread gives its core away */
-    SPINS_CROWDED = 50,     /* likewise, where there are more threads than cores */
+    SPINS_CROWDED = 50,     /* the same where there are more threads than cores */
     SPINS_SHORT = 200,      /* of these, before it asks how long it has been on a core */
     SHORT_NS = 20000,       /* more than they take; what is beyond was without a core */
     YIELDS = 100,           /* before it sleeps */

@@ -54,7 +54,8 @@ struct tp_slot {
 };
 enum { TP_SLOT_ALIGN_SHIFT = 50, TP_SLOT_DEVICE_SHIFT = 56 };
 static_assert(TP_MAX_SIZE < UINT64_C(1) << TP_SLOT_ALIGN_SHIFT, "they share a word");
-static_assert(TP_MAX_ALIGN_LOG2 < 1 << (TP_SLOT_DEVICE_SHIFT - TP_SLOT_ALIGN_SHIFT), "likewise");
+static_assert(TP_MAX_ALIGN_LOG2 < 1 << (TP_SLOT_DEVICE_SHIFT - TP_SLOT_ALIGN_SHIFT),
+              "an alignment fits its bits");
 static_assert(TP_MAX_DEVICES <= 256, "they share a word");
 
 /* of a program with one device */

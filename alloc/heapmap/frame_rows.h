@@ -58,7 +58,7 @@ struct tp_frame_reader {
 };
 
 bool tp_frame_row(struct tp_frame_reader *r, struct tp_frame_row *out);     /* false: no more */
-bool tp_frame_piece(struct tp_frame_reader *r, struct tp_frame_piece *out); /* likewise */
+bool tp_frame_piece(struct tp_frame_reader *r, struct tp_frame_piece *out); /* false: no more */
 
 /* ---- writing ---- */
 

@@ -12,7 +12,7 @@
 enum {
     TP_HEAP_LINES = 24,   /* at most, of a heap */
     TP_HEAP_WIDTH = 8520, /* tenths of a pixel: the length of the longest line */
-    TP_HEAP_GAP = 20 /* likewise, before a row that follows another one; at most its own length */
+    TP_HEAP_GAP = 20 /* the same before a row that follows another one; at most its own length */
 };
 
 /* Where a row lies. */

@@ -94,7 +94,7 @@ static struct tp_choice choice_of(const struct tp_compare_row *r, bool resident,
 {
     const struct tp_strategy *known = tp_find_strategy(r->run->strategy, NULL);
     return (struct tp_choice){.label = r->label,
-                              .yardstick = known && known->group == TP_GROUP_REFERENCE,
+                              .reference = known && known->group == TP_GROUP_REFERENCE,
                               .region = known && known->caps & TP_CAP_NOFREE,
                               .failed = has_failed(r),
                               .unsafe = is_warned(r, "unsafe-reuse"),
@@ -103,8 +103,7 @@ static struct tp_choice choice_of(const struct tp_compare_row *r, bool resident,
                               .cold = r->cold,
                               .min_capacity = value_of(r, "min_capacity"),
                               .peak = value_of(r, resident ? "total_resident" : "peak_reserved"),
-                              .calls_first =
-                                  value_of(r, "driver_calls.get") + value_of(r, "driver_calls.put"),
+                              .calls_first = value_of(r, "driver_calls.total"),
                               .calls_later = value_of(r, "driver_calls.warm_calls"),
                               .ns = value_of(r, time->name),
                               .low = NAN,

@@ -208,7 +208,7 @@ static void note_differences(struct tp_compare *c, const struct tp_compare_row *
     note_options(c, a->label, &a->run->source_options, &b->run->source_options);
 }
 
-static void note_alone(const struct match *m, size_t file, const struct tp_record *run)
+static void note_only_here(const struct match *m, size_t file, const struct tp_record *run)
 {
     tp_compare_note(m->c, "%.60s by %.60s on %.40s is in %.60s only", run->trace_name, run->label,
                     run->source, m->files[file].path + m->c->common);
@@ -243,7 +243,7 @@ static int match_cell(struct match *m, size_t cell, struct tp_err *err)
         t->rows[r].short_file = t->rows[r].file + m->c->common;
     }
     if (!status && !t)
-        note_alone(m, m->base, run);
+        note_only_here(m, m->base, run);
     return status;
 }
 
@@ -302,7 +302,7 @@ static int match_all(struct match *m, struct tp_err *err)
     for (size_t f = 0; f < m->count; f++)
         for (size_t i = 0; f != m->base && i < m->files[f].count; i++)
             if (!m->used[f][i])
-                note_alone(m, f, &m->files[f].runs[i]);
+                note_only_here(m, f, &m->files[f].runs[i]);
     return TP_OK;
 }
 

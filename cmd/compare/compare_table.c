@@ -182,13 +182,12 @@ int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bo
                                        "blocked",       "alloc.p99",      NULL};
     static const char *const real[] = {"total_resident", "wall_ns_per_op", "ns_per_op", "waited",
                                        "blocked",        "alloc.p99",      NULL};
-    static const char *const device[] = {"peak_reserved", "min_capacity", "driver_calls.get",
+    static const char *const device[] = {"peak_reserved", "min_capacity", "driver_calls.total",
                                          "ns_per_op", NULL};
     static const char *const picks[] = {"peak_reserved",
                                         "total_resident",
                                         "min_capacity",
-                                        "driver_calls.get",
-                                        "driver_calls.put",
+                                        "driver_calls.total",
                                         "hit_rate",
                                         "failed_allocations",
                                         "ns_per_op",

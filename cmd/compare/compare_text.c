@@ -253,8 +253,8 @@ static bool is_first_sibling(const struct tp_compare_table *t, const struct tp_c
 
 /* Lists the other rows that have the same warning: "lru; arena, jq" if there are several traces,
  * "lru (b.json)" if only some of the files have it. Rows that do not fit are counted. */
-static void list_likewise(const struct tp_compare *c, size_t first, const char *id, char *text,
-                          size_t size)
+static void list_also(const struct tp_compare *c, size_t first, const char *id, char *text,
+                      size_t size)
 {
     const struct tp_compare_table *t;
     const struct tp_compare_row *r;
@@ -297,7 +297,7 @@ static void print_warnings(const struct tp_compare *c, struct tp_page *page)
             const struct tp_record_option *warning = &r->run->warnings.items[w];
             if (is_said(c, n, warning->name))
                 continue;
-            list_likewise(c, n, warning->name, others, sizeof others);
+            list_also(c, n, warning->name, others, sizeof others);
             tp_page_warning(page, 0, warning->name, "%s%s%s%s", warning->value,
                             *others ? " Also: " : "", others, *others ? "." : "");
         }

@@ -301,8 +301,7 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
     } legend[] = {
         {has_same, "~ no difference detected (p >= 0.01 after Holm, or below 5%)"},
         {has_untested, untested},
-        {has_bound, "<=10, ~30: within one or a few steps of this clock: not compared"
-                    "nothing"},
+        {has_bound, "<=10, ~30: within one or a few steps of this clock: not compared"},
         {system_flatters, "(a) over half of the allocations call the system, whose time is not "
                           "simulated"},
         {driver_flatters, "(a) over half of the allocations call the driver, whose time is not "
@@ -312,8 +311,8 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
                          "not exact"},
         {has_resident, "Total resident: private memory, blocks written, and RSS added by a "
                        "library at start"},
-        {is_validated,
-         "Validated: malloc libraries " TP_VALIDATED_ONE "; several threads " TP_VALIDATED_SEVERAL},
+        {is_validated, "Validated: peak resident of malloc libraries was " TP_VALIDATED_ONE
+                       "; with several threads " TP_VALIDATED_SEVERAL},
         {has_wall, TP_WALL_NOTE},
         {has_waited, TP_WAITED_NOTE},
         {has_blocked, TP_BLOCKED_NOTE},

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdarg.h>
 
-const char *const tp_verdict_names[] = {"ok", "limit", "missing"};
+const char *const tp_verdict_names[] = {"ok", "warning", "missing"};
 
 /* Formats a text and removes control characters, because it may contain names of files. */
 __attribute__((format(printf, 3, 0))) static void put(char *out, size_t size, const char *format,

@@ -11,14 +11,14 @@
 
 enum tp_doctor_verdict {
     TP_VERDICT_OK,
-    TP_VERDICT_LIMIT,  /* works, but limits or disturbs measurements */
-    TP_VERDICT_MISSING /* does not exist here, or cannot be read */
+    TP_VERDICT_WARNING, /* works, but limits or disturbs measurements */
+    TP_VERDICT_MISSING  /* does not exist here, or cannot be read */
 };
-extern const char *const tp_verdict_names[]; /* "ok", "limit", "missing" */
+extern const char *const tp_verdict_names[]; /* "ok", "warning", "missing" */
 
-static inline enum tp_doctor_verdict tp_limit_if(bool limited)
+static inline enum tp_doctor_verdict tp_warn_if(bool limited)
 {
-    return limited ? TP_VERDICT_LIMIT : TP_VERDICT_OK;
+    return limited ? TP_VERDICT_WARNING : TP_VERDICT_OK;
 }
 
 enum { TP_CHECK_VALUE = 320, TP_CHECK_ADVICE = 320, TP_CHECKS_MAX = 40 };

@@ -26,7 +26,7 @@ static void check_driver(struct tp_doctor *d)
         snprintf(connections, sizeof connections, ", %s (CUDA_DEVICE_MAX_CONNECTIONS)",
                  tp_plural(info->connections, "connection").s);
     d->cuda_devices = (uint64_t)info->device_count;
-    tp_doctor_add(d, "cuda", tp_limit_if(info->simulated),
+    tp_doctor_add(d, "cuda", tp_warn_if(info->simulated),
                   "this driver simulates its devices: times on them mean nothing",
                   "%s, driver %s%sfor CUDA %d.%d%s, %s", tp_plural(d->cuda_devices, "device").s,
                   info->release, info->release[0] ? " " : "", info->version / 1000,
@@ -58,13 +58,13 @@ static void check_device(struct tp_doctor *d, int ordinal)
     if (tp_cuda_hold(d->gpu.cuda, ordinal, &err) ||
         tp_cuda_memory(d->gpu.cuda, ordinal, &f->free_bytes, &f->total_bytes, &err)) {
         f->free_bytes = f->total_bytes = TP_NONE;
-        tp_doctor_add(d, names[ordinal], TP_VERDICT_LIMIT, without_gpu,
+        tp_doctor_add(d, names[ordinal], TP_VERDICT_WARNING, without_gpu,
                       "%s, which gives no memory: %s", device->name, err.text);
         return;
     }
     bool whole = device->pools && device->vmm;
     advise_device(device,
-                  tp_doctor_add(d, names[ordinal], tp_limit_if(!whole), NULL,
+                  tp_doctor_add(d, names[ordinal], tp_warn_if(!whole), NULL,
                                 "%s, %s, %s free, compute capability %d.%d%s%s%s", device->name,
                                 tp_bytes(f->total_bytes, false).s, tp_bytes(f->free_bytes, false).s,
                                 device->major, device->minor, clock, device->pools ? ", pools" : "",

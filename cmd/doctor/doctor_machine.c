@@ -14,7 +14,7 @@ static void check_build(struct tp_doctor *d)
 {
     bool release = !strcmp(TAPOOL_BUILD, "release");
     tp_doctor_add(
-        d, "build", tp_limit_if(!release),
+        d, "build", tp_warn_if(!release),
         "memory is exact, times do not compare with a release build: cmake --preset release "
         "&& cmake --build --preset release",
         "%s, %s", TAPOOL_BUILD, TAPOOL_COMPILER);
@@ -32,7 +32,7 @@ static void check_cpu(struct tp_doctor *d)
 static void check_cores(struct tp_doctor *d)
 {
     d->cores_allowed = tp_machine_cores_allowed();
-    tp_doctor_add(d, "cores", tp_limit_if(d->cores_allowed == 1),
+    tp_doctor_add(d, "cores", tp_warn_if(d->cores_allowed == 1),
                   "other work on this core adds to the times", "%s online, %s allowed to tapool",
                   tp_count(d->machine.cores).s, tp_count(d->cores_allowed).s);
 }
@@ -57,7 +57,7 @@ static void check_clock(struct tp_doctor *d)
     }
     bool coarse = d->clock.step_ns >= 1;
     struct tp_doctor_check *c = tp_doctor_add(
-        d, "clock", tp_limit_if(coarse), NULL, "%s, steps of %s ns, a reading costs %s ns",
+        d, "clock", tp_warn_if(coarse), NULL, "%s, steps of %s ns, a reading costs %s ns",
         d->clock.name, tp_digits(d->clock.step_ns).s, tp_digits(d->clock.stamp_ns).s);
     if (coarse)
         tp_doctor_advise(c,
@@ -73,14 +73,14 @@ static void check_counter(struct tp_doctor *d)
 {
     char flags[8192], source[64];
     if (d->clock.name && strcmp(d->clock.name, "tsc") != 0) {
-        tp_doctor_add(d, "counter", TP_VERDICT_OK, NULL, "%s keeps its rate", d->clock.name);
+        tp_doctor_add(d, "tsc", TP_VERDICT_OK, NULL, "%s keeps its rate", d->clock.name);
         return;
     }
     tp_doctor_line(d, "/proc/cpuinfo", "flags", flags, sizeof flags);
     tp_doctor_line(d, "/sys/devices/system/clocksource/clocksource0/current_clocksource", "",
                    source, sizeof source);
     bool invariant = has_word(flags, "constant_tsc") && has_word(flags, "nonstop_tsc");
-    tp_doctor_add(d, "counter", tp_limit_if(!invariant),
+    tp_doctor_add(d, "tsc", tp_warn_if(!invariant),
                   "the unit of all times may change with the CPU frequency",
                   "TSC %s; kernel clock: %s",
                   invariant ? "is invariant and does not stop" : "is not called invariant",
@@ -106,7 +106,7 @@ static void check_frequency(struct tp_doctor *d)
     }
     bool steady = !strcmp(governor, "performance") && !on;
     const char *turbo = on ? ", turbo on" : ", turbo off";
-    tp_doctor_add(d, "frequency", tp_limit_if(!steady),
+    tp_doctor_add(d, "frequency", tp_warn_if(!steady),
                   "times change with the frequency; to reduce noise: governor performance "
                   "(cpupower frequency-set -g performance), turbo off",
                   "governor %s%s", governor, boost[0] ? turbo : "");
@@ -122,7 +122,7 @@ static void check_load(struct tp_doctor *d)
         return;
     }
     double load = d->load = strtod(text, NULL);
-    tp_doctor_add(d, "load", tp_limit_if(load >= MUCH_LOAD),
+    tp_doctor_add(d, "load", tp_warn_if(load >= MUCH_LOAD),
                   "other processes are running: times are noisy; compare within one run, or wait",
                   "1-minute load %.2f on %s", load, tp_plural(d->machine.cores, "core").s);
 }
@@ -144,7 +144,7 @@ static void check_virtual(struct tp_doctor *d)
     const char *seen = container ? "" : "neither a virtual machine nor a container was seen";
     if (machine)
         seen = "virtual machine";
-    tp_doctor_add(d, "isolation", tp_limit_if(machine),
+    tp_doctor_add(d, "isolation", tp_warn_if(machine),
                   "other guests of the same host add noise and are not visible here", "%s%s%s",
                   seen, machine && container ? ", " : "", container ? "container" : "");
 }
@@ -178,7 +178,7 @@ static void check_group(struct tp_doctor *d)
         snprintf(bytes, sizeof bytes, "memory up to %s", tp_bytes(memory, false).s);
     if (throttled)
         snprintf(time, sizeof time, "processor time '%s' us", quota);
-    tp_doctor_add(d, "cgroup", TP_VERDICT_LIMIT,
+    tp_doctor_add(d, "cgroup", TP_VERDICT_WARNING,
                   throttled ? "a process that used its CPU time is paused: the "
                               "slowest calls and the drift between replays come from that"
                             : "host traces whose peak comes near it end this process: replay them "
@@ -195,7 +195,7 @@ static void check_memory(struct tp_doctor *d)
     uint64_t available = known ? strtoull(text, NULL, 10) << 10 : 0;
     d->memory_available_bytes = known ? available : TP_NONE;
     bool low = known && available < LOW_MEMORY;
-    tp_doctor_add(d, "memory", tp_limit_if(low),
+    tp_doctor_add(d, "memory", tp_warn_if(low),
                   "a host trace that needs more is refused; --source virtual replays it without "
                   "memory behind it",
                   "%s, %s available, pages of %s", tp_bytes(d->machine.memory_bytes, false).s,
@@ -212,7 +212,7 @@ static void check_maps(struct tp_doctor *d)
         return;
     }
     uint64_t maps = d->max_map_count = strtoull(text, NULL, 10);
-    struct tp_doctor_check *c = tp_doctor_add(d, "max_map_count", tp_limit_if(maps < USUAL_MAPS),
+    struct tp_doctor_check *c = tp_doctor_add(d, "max_map_count", tp_warn_if(maps < USUAL_MAPS),
                                               NULL, "vm.max_map_count is %s", tp_count(maps).s);
     if (maps < USUAL_MAPS)
         tp_doctor_advise(c,
@@ -233,7 +233,7 @@ static void check_overcommit(struct tp_doctor *d)
     }
     d->overcommit_memory = (uint64_t)(text[0] - '0');
     tp_doctor_add(
-        d, "overcommit", tp_limit_if(text[0] == '2'),
+        d, "overcommit", tp_warn_if(text[0] == '2'),
         "the kernel counts what is reserved but never used: a strategy that reserves ahead "
         "may be refused; sysctl vm.overcommit_memory=0",
         "vm.overcommit_memory is %c (%s)", text[0], modes[text[0] - '0']);
@@ -246,7 +246,7 @@ static void check_huge_pages(struct tp_doctor *d)
         tp_doctor_add(d, "huge_pages", TP_VERDICT_OK, NULL, "no transparent huge pages");
         return;
     }
-    tp_doctor_add(d, "huge_pages", tp_limit_if(strstr(text, "[always]")),
+    tp_doctor_add(d, "huge_pages", tp_warn_if(strstr(text, "[always]")),
                   "a first write may bring 2 MiB at once: cold times and resident memory differ "
                   "from a machine with [madvise]",
                   "transparent huge pages: %s", text);

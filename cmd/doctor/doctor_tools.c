@@ -41,12 +41,12 @@ static void check_counters(struct tp_doctor *d)
     int error = tp_counter_open(&c);
     tp_counter_close(&c);
     if (!error)
-        tp_doctor_add(d, "counters", TP_VERDICT_OK, NULL,
+        tp_doctor_add(d, "instructions", TP_VERDICT_OK, NULL,
                       "instructions can be counted (perf_event_open)");
     else
         advise_counters(
             d,
-            tp_doctor_add(d, "counters", TP_VERDICT_MISSING, NULL,
+            tp_doctor_add(d, "instructions", TP_VERDICT_MISSING, NULL,
                           "instructions cannot be counted: %s",
                           error == ENODATA ? "the counter stands still" : strerror(error)),
             error);
@@ -62,7 +62,7 @@ static void check_valgrind(struct tp_doctor *d)
         tp_doctor_add(d, "valgrind", TP_VERDICT_OK, NULL, "%s, %s; callgrind counts instructions",
                       v.version, v.path);
     else if (v.path[0])
-        tp_doctor_advise(tp_doctor_add(d, "valgrind", TP_VERDICT_LIMIT, NULL, "%s", v.path),
+        tp_doctor_advise(tp_doctor_add(d, "valgrind", TP_VERDICT_WARNING, NULL, "%s", v.path),
                          "it may not work: %s", v.reason);
     else
         tp_doctor_add(d, "valgrind", TP_VERDICT_MISSING,
@@ -103,7 +103,7 @@ static void check_samples(struct tp_doctor *d)
     tp_sample_dirs(&dirs);
     for (size_t i = 0; dirs.list[i]; i++) {
         int count = count_samples(dirs.list[i]);
-        if (count > 0)
+        if (count > 0 && (!i || strcmp(dirs.list[i], dirs.list[i - 1]) != 0))
             tp_str_item(&text, "; ", "%d in %s", count, dirs.list[i]);
     }
     tp_doctor_add(d, "samples", text.length ? TP_VERDICT_OK : TP_VERDICT_MISSING,
@@ -128,7 +128,7 @@ static void check_spool(struct tp_doctor *d)
     uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
     d->temporary_free_bytes = free_bytes;
     tp_doctor_add(
-        d, "temporary", tp_limit_if(free_bytes < LOW_SPOOL),
+        d, "temporary", tp_warn_if(free_bytes < LOW_SPOOL),
         "traces above 1.4 million instructions are kept there while they are replayed: set "
         "TMPDIR to a folder with room",
         "%s, %s free", path, tp_bytes(free_bytes, false).s);

@@ -32,7 +32,8 @@ enum {
     ROWS = 40,         /* largest number of causes shown for a verdict */
     CAUSE_MAX = 44,    /* longest cause that moves its values right; longer ones break the line */
     FOLD = 4,          /* indent of the figures that moved with a cause */
-    INCONCLUSIVE_ROWS = 5
+    INCONCLUSIVE_ROWS = 5,
+    INSENSITIVE_CELLS = 3
 };
 
 /* ---- what was checked ---- */
@@ -181,7 +182,7 @@ void tp_gate_print_verdict(const struct tp_gate *g, struct tp_page *page)
     struct tp_gate_line verdict = tp_gate_verdict(g);
     struct tp_text end = tp_text_of("%s, exit %d", tp_gate_time(g->wall_ns).s, g->exit_code);
     size_t word = strcspn(verdict.s, " :");
-    enum tp_style style = g->exit_code ? TP_BOLD : TP_GREEN;
+    enum tp_style style = g->exit_code || g->what[0] ? TP_BOLD : TP_GREEN; /* green: all checked */
     if (g->exit_code == 1 || g->counts[TP_REGRESSION])
         style = TP_RED;
     tp_page_styled(page, 0, style, "%.*s", (int)word, verdict.s);
@@ -248,10 +249,25 @@ static void print_inconclusive(const struct tp_gate *g, struct tp_page *page)
 
 static void print_insensitive(const struct tp_gate *g, struct tp_page *page)
 {
-    if (!g->counts[TP_INSENSITIVE])
+    struct tp_gate_line cells = {""};
+    const struct tp_gate_cell *last = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < g->finding_count; i++) {
+        const struct tp_finding *f = &g->findings[i];
+        if (f->verdict != TP_INSENSITIVE || f->cell == last)
+            continue;
+        last = f->cell;
+        if (count++ < INSENSITIVE_CELLS)
+            tp_gate_add(&cells, "%s%s", count > 1 ? "; " : "", tp_gate_cell_text(g, last).s);
+    }
+    if (!count)
         return;
-    tp_page_dim(page, LABEL, "insensitive: mostly replay overhead; instructions %sdecide there",
-                g->classes[TP_CLASS_INSTRUCTIONS].checked ? "" : "would ");
+    if (count > INSENSITIVE_CELLS)
+        tp_gate_add(&cells, "; %s more", tp_count(count - INSENSITIVE_CELLS).s);
+    tp_page_dim(page, LABEL,
+                "insensitive: %s: replay overhead is most of the time there, and instructions "
+                "%sdecide",
+                cells.s, g->classes[TP_CLASS_INSTRUCTIONS].checked ? "" : "would ");
 }
 
 /* Prints the command that repeats what failed, without wrapping it, so that it can be copied. */

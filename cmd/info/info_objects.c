@@ -67,9 +67,9 @@ __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const cha
 static void fill_sizes(const struct tp_info *info, bool exact, struct tp_table *t)
 {
     static const struct tp_column columns[] = {{.head = {"", "Sizes"}, .left = true},
-                                               {.head = {"", "blocks"}},
-                                               {.name = "share of blocks"},
-                                               {.head = {"", "bytes"}},
+                                               {.head = {"", "allocs"}},
+                                               {.name = "share of allocations"},
+                                               {.head = {"", "total size"}},
                                                {.name = "share of bytes"}};
     tp_table_columns(t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < TP_INFO_SIZES; i++) {
@@ -184,7 +184,7 @@ static void print_beside(const struct tp_info_report *r, const struct tp_table *
     int column = tp_table_width(sizes) + GAP, rows = tp_table_rows(sizes);
     bool beside = page->width - column - NAME >= BESIDE_MIN;
     right.width = page->width - NAME - (beside ? column : 0);
-    say(&right, "Lifetimes");
+    say(&right, "Lifetimes and sizes");
     say_all(r, &right);
     tp_page_line(page);
     for (int i = 0; i <= rows || (beside && i < right.count); i++) {

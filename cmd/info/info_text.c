@@ -263,8 +263,7 @@ static void print_recorded_end(const struct tp_info_report *r, struct tp_page *p
 static void print_missing(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
-    const struct tp_info *info = r->info;
-    char text[1024], align[64];
+    char text[128];
     struct tp_str s = TP_STR_IN(text);
     if (r->trace->meta.nothing && !r->trace->meta.unknown)
         return;
@@ -276,16 +275,12 @@ static void print_missing(const struct tp_info_report *r, struct tp_page *page)
                     : "");
         return;
     }
-    snprintf(align, sizeof align, "alignments other than %u bytes", 1u << info->usual_align_log2);
     add_word(&s, !f->time_known && !f->duration_ns, "times");
     add_word(&s, !f->time_known && f->duration_ns, "times of some events");
-    add_word(&s, f->recorded_threads == 1, "more than one thread");
-    add_word(&s, is_device(r) && f->streams < 2, "more than one stream");
-    add_word(&s, !info->aligned && info->requests, align);
     add_word(&s, !tp_captured_ops(r->captured, f, TP_FREE) && !f->ops[TP_RESET], "frees");
     add_word(&s, is_device(r), "GPU size (set it with --capacity)");
     if (s.length)
-        row(page, "not in trace", "%s", text);
+        row(page, "not recorded", "%s", text);
 }
 
 /* The fix of each kind of malformed event (lower.h). */

@@ -87,7 +87,7 @@ static void print_laws(const struct tp_predict_report *r, struct tp_page *page)
 
 /* ---- memory ---- */
 
-/* "as recorded, compacted start"; the start is said where there is more than one. */
+/* "recorded setting, compacted start"; the start is said where there is more than one. */
 static void print_tries(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_try *tries = r->answer->tries, *of = &tries[TP_PREDICT_RECORDED];
@@ -95,10 +95,10 @@ static void print_tries(const struct tp_predict_report *r, struct tp_page *page)
     if (!of->conf)
         return;
     const char *own = *of->conf ? of->conf : "defaults";
-    row(page, "peak reserved", "%-10s  %s (as recorded%s)",
+    row(page, "peak reserved", "%-10s  %s (recorded setting%s)",
         tp_bytes(of->peak_reserved, page->exact).s, own, starts ? ", recorded heap" : "");
     if (starts)
-        row(page, "", "%-10s  %s (as recorded, compacted start)",
+        row(page, "", "%-10s  %s (recorded setting, compacted start)",
             tp_bytes(tries[TP_PREDICT_COMPACTED].peak_reserved, page->exact).s, own);
     const struct tp_predict_try *same = starts ? &tries[TP_PREDICT_COMPACTED] : of;
     const struct tp_predict_try *best = &tries[TP_PREDICT_BEST];
@@ -109,7 +109,7 @@ static void print_tries(const struct tp_predict_report *r, struct tp_page *page)
     else if (best->conf)
         row(page, "", "%-10s  none of %s reserves less", "", tried.s);
     if (of->min_capacity != TP_NONE)
-        row(page, "min capacity", "%-10s  smallest device without OOM, as recorded",
+        row(page, "min capacity", "%-10s  smallest device without OOM, recorded setting",
             tp_bytes(of->min_capacity, page->exact).s);
 }
 
@@ -145,7 +145,9 @@ static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
         tp_page_put(page, 0, "%s of the requests that only %s makes are live at the peak.",
                     tp_bytes(a->peak.alone, page->exact).s, base_of(r)->trace.file);
     else if (a->most.matters)
-        tp_page_put(page, 0, "%s of %s follow no known law: the peak%s%s is between %s and %s.",
+        tp_page_put(page, 0,
+                    "%s of %s have no law that these recordings confirm: the peak%s%s is between "
+                    "%s and %s.",
                     many.s, base_of(r)->trace.file, only_fits ? " at " : "",
                     only_fits ? tp_count(tp_predict_fit_value(a)).s : "",
                     tp_bytes(found < other ? found : other, page->exact).s,
@@ -440,10 +442,10 @@ void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *pag
     else if (!f->fits)
         row(page, "max that fits", "none: %s does not fit %s", tp_count(f->fails).s, capacity.s);
     else
-        row(page, "max that fits", "%s in %s (multiples of %s%s)", tp_count(f->fits).s, capacity.s,
-            tp_count(f->step).s,
+        row(page, "max that fits", "%s on a device of %s (tried in steps of %s%s)",
+            tp_count(f->fits).s, capacity.s, tp_count(f->step).s,
             f->apart > 1
-                ? tp_text_of("; larger ones tried every %s", tp_count(f->apart * f->step).s).s
+                ? tp_text_of(", larger ones in steps of %s", tp_count(f->apart * f->step).s).s
                 : "");
     if (f->hole)
         row(page, "", "smaller values can fail: %s does not fit", tp_count(f->hole).s);
@@ -531,8 +533,8 @@ static const char *how_it_helps(const struct tp_predict_report *r, bool above)
                    : "a further recording makes totals of allocation sites more accurate";
     if (r->answer->why == TP_PREDICT_LAWS && r->answer->prediction.lawless.requests)
         return "one more recording determines the laws";
-    return above ? "two recordings above the change then make the same requests"
-                 : "two recordings below the change then make the same requests";
+    return above ? "the two largest recordings then may make the same requests"
+                 : "the two smallest recordings then may make the same requests";
 }
 
 /* Whether each recording makes more requests than those of smaller values, at sites that others
@@ -676,7 +678,8 @@ static void print_refusal(const struct tp_predict_report *r, struct tp_page *pag
     print_gap(p, false, page);
     print_doubt(r, page);
     if (p->lawless.requests)
-        tp_page_put(page, 0, "%s of %s, %s of its bytes, follow no known law.",
+        tp_page_put(page, 0,
+                    "%s of %s, %s of its bytes, have no law that these recordings confirm.",
                     tp_plural(p->lawless.requests, "request").s, base_of(r)->trace.file,
                     percent(p->lawless.share).s);
     if (r->totals) {

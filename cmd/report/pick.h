@@ -15,7 +15,7 @@ enum { TP_PICK_MAX = 64, TP_PICK_TIED = 4, TP_PICK_WORDS = 320 };
 /* One strategy. A value that is not known is NAN. */
 struct tp_choice {
     const char *label;
-    bool yardstick;      /* only a reference, never picked */
+    bool reference;      /* only to compare with, never picked */
     bool region;         /* reuses nothing before a reset */
     bool failed;         /* some allocations failed */
     bool unsafe;         /* hands out memory on which another stream may still work */

@@ -56,7 +56,7 @@ static void not_serving(const struct tp_pick_field *f, bool *out)
 {
     for (size_t i = 0; i < f->count; i++)
         out[i] =
-            tp_pick_choice(f, i)->yardstick || tp_pick_choice(f, i)->failed || isnan(peak_of(f, i));
+            tp_pick_choice(f, i)->reference || tp_pick_choice(f, i)->failed || isnan(peak_of(f, i));
 }
 
 static void unsafe(const struct tp_pick_field *f, bool *out)
@@ -219,6 +219,8 @@ static void say_calls(const struct tp_pick_field *f, size_t pick, size_t rival, 
         tp_pick_say(text, " (peak reserved %s)", tp_pick_bytes(f, peak).s);
     tp_pick_say(text, " vs %s of %s", tp_count((uint64_t)calls_of(f, rival)).s,
                 tp_pick_choice(f, rival)->label);
+    if (f->q->strategy_time && tp_pick_choice(f, rival)->ns < tp_pick_choice(f, pick)->ns)
+        tp_pick_say(text, " (their time is not in ns/op)");
     say_memory(f, pick, rival, text);
 }
 
@@ -302,7 +304,7 @@ static void say_joint(size_t said, size_t parts, char *text)
 
 /* The strategies that are out, by what they lack. */
 struct pick_out {
-    size_t failed, yardsticks, at[STEPS];
+    size_t failed, references, at[STEPS];
 };
 
 static struct pick_out count_out(const struct tp_pick_field *f)
@@ -311,8 +313,8 @@ static struct pick_out count_out(const struct tp_pick_field *f)
     for (size_t i = 0; i < f->count; i++) {
         const struct tp_choice *c = tp_pick_choice(f, i);
         n.failed += c->failed;
-        n.yardsticks += c->yardstick && !c->failed;
-        if (!c->yardstick && !c->failed && !f->in[i] && f->left_at[i] < STEPS)
+        n.references += c->reference && !c->failed;
+        if (!c->reference && !c->failed && !f->in[i] && f->left_at[i] < STEPS)
             n.at[f->left_at[i]]++;
     }
     return n;
@@ -362,7 +364,7 @@ static void say_only(const struct tp_pick_field *f, size_t left, char *text)
             say_joint(said++, parts, text);
             tp_pick_say(text, "%s%s%s", lacks[i].verb, s, lacks[i].rest);
         }
-    if (n.yardsticks) /* a yardstick has these properties too */
+    if (n.references) /* a reference has these properties too */
         tp_pick_say(text, ", references excluded");
 }
 
@@ -375,8 +377,8 @@ static void say_none(const struct tp_pick_field *f, char *text)
     for (size_t i = 0; i < f->count; i++) {
         const struct tp_choice *c = tp_pick_choice(f, i);
         lacks[0] |= c->failed;
-        lacks[1] |= !c->failed && c->yardstick;
-        lacks[2] |= !c->failed && !c->yardstick;
+        lacks[1] |= !c->failed && c->reference;
+        lacks[2] |= !c->failed && !c->reference;
     }
     for (size_t i = 0; i < 3; i++)
         left += lacks[i];
@@ -430,11 +432,11 @@ static void say_smaller(const struct tp_pick_field *f, size_t pick, char *text)
 
 /* ---- the result ---- */
 
-/* Whether a strategy other than a yardstick was excluded before figures decided. */
+/* Whether a strategy other than a reference was excluded before figures decided. */
 static bool is_limited_choice(const struct tp_pick_field *f)
 {
     for (size_t i = 0; i < f->count; i++)
-        if (!f->in[i] && f->left_at[i] < SMALL && !tp_pick_choice(f, i)->yardstick)
+        if (!f->in[i] && f->left_at[i] < SMALL && !tp_pick_choice(f, i)->reference)
             return true;
     return false;
 }

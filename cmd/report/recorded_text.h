@@ -20,4 +20,9 @@ void tp_fidelity_reason(const struct tp_fidelity *f, struct tp_str *out);
 void tp_retries_text(const struct tp_captured_retries *r, const char *settings, bool exact,
                      char *text, size_t size);
 
+/* Below a table in which some rows began with another heap than the recorded one. */
+#define TP_COMPACTED_NOTE                                                                          \
+    "Compacted start: the setting would have laid out the initial heap differently, so it is "     \
+    "packed. Compare these rows only with each other."
+
 #endif

@@ -51,6 +51,18 @@ void tp_report_failed(uint64_t initial, uint64_t of_initial, uint64_t calls, uin
 /* Prints which results of a table ran out of memory and which fit; nothing if none ran out. */
 void tp_report_oom(const struct tp_result *results, size_t count, struct tp_page *page);
 
+/* What of times is limited by the clock. */
+struct tp_clock_marks {
+    bool below_step, coarse;
+};
+
+/* Writes a time as the clock can tell it, and adds its mark to `marks`; prints the meanings of all
+ * marks. */
+struct tp_text tp_marked_latency(const struct tp_report *rep, uint64_t ns,
+                                 struct tp_clock_marks *marks);
+void tp_clock_marks_print(const struct tp_report *rep, const struct tp_clock_marks *marks,
+                          bool too_few, int column, struct tp_page *page);
+
 /* The name of what a result is replayed on: "virtual GPU". */
 struct tp_text tp_report_place(const struct tp_result *r);
 

@@ -61,7 +61,7 @@ static void note_reserved(const struct tp_device_run *d, bool exact, char *note,
     tp_str_add(&s, "%s of requested", tp_times(times).s);
     bool also_peak = d->at_peak.reserved == d->peak_reserved;
     if (also_peak && d->peak_carved != TP_NONE)
-        tp_str_add(&s, "; at most %s in use", tp_bytes(d->peak_carved, exact).s);
+        tp_str_add(&s, "; %s of it ever used", tp_bytes(d->peak_carved, exact).s);
 }
 
 static void print_own_peak(const struct tp_result *r, const struct tp_device_run *d,
@@ -71,7 +71,7 @@ static void print_own_peak(const struct tp_result *r, const struct tp_device_run
     tp_page_at(page, TEXT, "peak reserved: %s, at event %s", tp_range_text(&peak, page->exact).s,
                tp_count(d->peak_reserved_event).s);
     if (d->peak_carved != TP_NONE)
-        tp_page_more(page, TEXT, "; at most %s in use", tp_bytes(d->peak_carved, page->exact).s);
+        tp_page_more(page, TEXT, "; %s of it ever used", tp_bytes(d->peak_carved, page->exact).s);
     tp_page_line(page);
 }
 
@@ -338,24 +338,26 @@ static void draw_bars(const struct tp_histogram *h, char *out)
     }
 }
 
-struct legend {
-    bool below_step, coarse, too_few;
-};
+struct tp_text tp_marked_latency(const struct tp_report *rep, uint64_t ns,
+                                 struct tp_clock_marks *marks)
+{
+    struct tp_text text = tp_latency_text(ns, rep->clock.step_ns);
+    marks->below_step |= text.s[0] == '<';
+    marks->coarse |= text.s[0] == '~';
+    return text;
+}
 
 static void print_latency(const struct tp_report *rep, const struct tp_latency *l, const char *name,
-                          struct legend *legend, struct tp_page *page)
+                          struct tp_clock_marks *marks, bool *too_few, struct tp_page *page)
 {
-    double step = rep->clock.step_ns;
     int end = LAT_CALLS;
     tp_page_at(page, LAT_NAME, "%s", name);
     tp_page_right(page, end, tp_count(l->hist.count).s);
     for (int i = 0; i <= TP_PERCENTILES; i++) {
         uint64_t ns = l->hist.max;
         bool known = i == TP_PERCENTILES || tp_percentile(l, tp_percentiles[i].fraction, &ns);
-        struct tp_text text = known ? tp_latency_text(ns, step) : (struct tp_text){"-"};
-        legend->below_step |= known && text.s[0] == '<';
-        legend->coarse |= known && text.s[0] == '~';
-        legend->too_few |= !known;
+        struct tp_text text = known ? tp_marked_latency(rep, ns, marks) : (struct tp_text){"-"};
+        *too_few |= !known;
         end += i == TP_PERCENTILES ? LAT_MAX : LAT_PERCENTILE;
         tp_page_right(page, end, text.s);
     }
@@ -364,27 +366,27 @@ static void print_latency(const struct tp_report *rep, const struct tp_latency *
     tp_page_put(page, end + LAT_GAP, "%s", bars);
 }
 
-static void print_legend(const struct tp_report *rep, const struct legend *legend,
-                         struct tp_page *page)
+void tp_clock_marks_print(const struct tp_report *rep, const struct tp_clock_marks *marks,
+                          bool too_few, int column, struct tp_page *page)
 {
     char text[256];
     struct tp_str s = TP_STR_IN(text);
     double step = rep->clock.step_ns;
-    if (legend->below_step)
+    if (marks->below_step)
         tp_str_add(&s, "<=%.0f: within one step of this clock.", step);
-    if (legend->coarse)
-        tp_str_item(&s, "  ", "~%.0f: +-%.0f ns.", 3 * step, step);
-    if (legend->too_few)
+    if (marks->coarse)
+        tp_str_item(&s, "  ", "~: +-%.0f ns.", step);
+    if (too_few)
         tp_str_item(&s, "  ", "-: too few calls.");
-    if (!s.length)
-        return;
-    tp_page_dim(page, LAT_NAME, "%s", text);
+    if (s.length)
+        tp_page_dim(page, column, "%s", text);
 }
 
 static void print_latencies(const struct tp_report *rep, const struct tp_result *r,
                             struct tp_page *page)
 {
-    struct legend legend = {0};
+    struct tp_clock_marks marks = {false, false};
+    bool too_few = false;
     int end = LAT_CALLS;
     if (!r->run->throughput.runs.count)
         return; /* nothing was timed, and print_speed has said why */
@@ -396,11 +398,13 @@ static void print_latencies(const struct tp_report *rep, const struct tp_result 
     tp_page_put(page, end + LAT_GAP, "10  100 1k  10k");
     for (int k = 0; k < TP_LAT_KINDS; k++)
         if (r->run->latency.kinds[k].hist.count)
-            print_latency(rep, &r->run->latency.kinds[k], tp_latency_names[k], &legend, page);
-    print_legend(rep, &legend, page);
-    if (r->run->latency.sampled)
-        tp_page_dim(page, LAT_NAME, "of the first %s calls of the trace",
-                    tp_count(r->run->latency.sampled).s);
+            print_latency(rep, &r->run->latency.kinds[k], tp_latency_names[k], &marks, &too_few,
+                          page);
+    tp_clock_marks_print(rep, &marks, too_few, LAT_NAME, page);
+    uint64_t sampled = r->run->latency.sampled;
+    tp_page_dim(page, LAT_NAME, "Each call%s%s%s is timed by itself, in other replays than ns/op.",
+                sampled ? " of the first " : "", sampled ? tp_count(sampled).s : "",
+                sampled ? " of the trace" : "");
     tp_page_line(page);
 }
 

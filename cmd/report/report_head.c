@@ -54,7 +54,7 @@ void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, 
 
 struct tp_text tp_time_taken(const struct tp_program_facts *f)
 {
-    return f->time_known ? tp_text_of(" in %s", tp_duration(f->duration_ns).s)
+    return f->time_known ? tp_text_of(" spanning %s", tp_duration(f->duration_ns).s)
                          : (struct tp_text){""};
 }
 

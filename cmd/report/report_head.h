@@ -11,7 +11,8 @@
 void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, char *text,
                  size_t size);
 
-/* How long the events took, " in 3.461 ms"; "" for a trace without times. */
+/* The time between the first event and the last, " spanning 3.461 ms"; "" for a trace without
+ * times. */
 struct tp_text tp_time_taken(const struct tp_program_facts *f);
 
 /* The time of an event, " (+25.4 ms)"; "" for a trace without times. */

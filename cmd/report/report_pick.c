@@ -37,7 +37,7 @@ static struct tp_choice choice_of(const struct tp_result *r, bool resident)
     struct tp_median time = time_of(r->run);
     return (struct tp_choice){
         .label = r->spec->label,
-        .yardstick = r->spec->strategy->group == TP_GROUP_REFERENCE,
+        .reference = r->spec->strategy->group == TP_GROUP_REFERENCE,
         .region = (r->spec->strategy->caps & TP_CAP_NOFREE) != 0,
         .failed = tp_run_failed(r->run) > 0,
         .unsafe = tp_result_reuses_unsafely(r),

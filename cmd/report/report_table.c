@@ -4,7 +4,7 @@
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
 #include "cmd/report/report_sites.h"
-#include "cmd/report/validated.h"
+#include "cmd/report/table_notes.h"
 #include "cmd/results/figures.h"
 #include "cmd/ui/table.h"
 
@@ -29,19 +29,6 @@ struct column {
     void (*fill)(const struct row *row, struct tp_table *t);
     bool (*shown)(const struct tp_result *results, size_t count); /* NULL: always */
     unsigned marks; /* marks that its cells may have: bits SEE_... */
-};
-
-enum {
-    SEE_TIME = 1,
-    SEE_INTERVAL = 2,
-    SEE_P99 = 4,
-    SEE_IDLE = 8,
-    SEE_SPACE = 16,
-    SEE_WAITED = 32,
-    SEE_BLOCKED = 64,
-    SEE_WALL = 128,
-    SEE_SPEEDUP = 256,
-    SEE_CAPACITY = 512
 };
 
 static void fill_name(const struct row *row, struct tp_table *t)
@@ -90,15 +77,6 @@ static void fill_needed(const struct row *row, struct tp_table *t)
         tp_table_add(t, "%s", tp_times(needed).s);
 }
 
-static const char *no_time(const struct tp_result *r)
-{
-    if (!r->run->throughput.runs.count)
-        return "-";
-    if (tp_result_is_flattered(r))
-        return "(a)";
-    return isnan(tp_speed_of(r->run).ns) ? "(c)" : NULL;
-}
-
 /* For half an interval in two digits that count. */
 static int decimals_for(double half)
 {
@@ -122,8 +100,8 @@ static void add_time(struct tp_table *t, double ns, double low, double high)
 static void fill_time(const struct row *row, struct tp_table *t)
 {
     struct tp_speed s = tp_speed_of(row->r->run);
-    if (no_time(row->r))
-        tp_table_add(t, "%s", no_time(row->r));
+    if (tp_no_time(row->r))
+        tp_table_add(t, "%s", tp_no_time(row->r));
     else
         add_time(t, s.ns, s.low, s.high);
 }
@@ -140,20 +118,14 @@ static void fill_wall(const struct row *row, struct tp_table *t)
 /* The time without its interval, for a narrow table in which times do not decide. */
 static void fill_strategy_time(const struct row *row, struct tp_table *t)
 {
-    const char *none = no_time(row->r);
+    const char *none = tp_no_time(row->r);
     tp_table_add(t, "%s", none ? none : tp_digits(tp_speed_of(row->r->run).ns).s);
 }
 
 static void fill_p99(const struct row *row, struct tp_table *t)
 {
-    struct tp_latency all;
-    uint64_t ns = 0;
-    tp_run_latency(row->r->run, TP_LAT_KINDS, &all);
-    bool known = tp_percentile(&all, 0.99, &ns);
-    if (tp_result_is_flattered(row->r))
-        tp_table_add(t, "(a)");
-    else
-        tp_table_add(t, "%s", known ? tp_latency_text(ns, row->rep->clock.step_ns).s : "-");
+    struct tp_clock_marks marks = {false, false};
+    tp_table_add(t, "%s", tp_p99_text(row->rep, row->r, &marks).s);
 }
 
 static void fill_waited(const struct row *row, struct tp_table *t)
@@ -188,26 +160,21 @@ static void fill_reuse(const struct row *row, struct tp_table *t)
     tp_table_add(t, "%s", tp_percent(tp_run_reuse(row->r->run)).s);
 }
 
-/* The idle bytes of all devices, and the largest piece of them; TP_NONE: not known. */
-struct idle {
-    uint64_t bytes, largest;
-};
-
-/* Adds "1.206 MiB (680 KiB)": the idle bytes and their largest piece, if it is known. */
-static void add_idle(struct tp_table *t, struct idle idle, bool exact)
+/* Adds "1.206 MiB (680 KiB)": free bytes and their largest block, if it is known. */
+static void add_free(struct tp_table *t, struct tp_free_sum free, bool exact)
 {
-    if (idle.bytes == TP_NONE || idle.largest == TP_NONE || !idle.largest)
-        tp_table_bytes(t, idle.bytes, exact);
+    if (free.bytes == TP_NONE || free.largest == TP_NONE || !free.largest)
+        tp_table_bytes(t, free.bytes, exact);
     else
-        tp_table_add(t, "%s (%s)", tp_bytes(idle.bytes, exact).s, tp_bytes(idle.largest, exact).s);
+        tp_table_add(t, "%s (%s)", tp_bytes(free.bytes, exact).s, tp_bytes(free.largest, exact).s);
 }
 
-static struct idle idle_of(const struct tp_run *run)
+static struct tp_free_sum free_of(const struct tp_run *run)
 {
-    struct idle sum = {0, 0};
+    struct tp_free_sum sum = {0, 0};
     for (uint32_t d = 0; d < run->device_count && sum.bytes != TP_NONE; d++) {
         const struct tp_at_peak *at = &run->devices[d].at_peak;
-        /* A replay that stopped before the trace peak has no idle bytes there. */
+        /* A replay that stopped before the trace peak has no free bytes there. */
         sum.bytes = at->idle == TP_NONE ? TP_NONE : sum.bytes + at->idle;
         if (at->largest == TP_NONE || sum.largest == TP_NONE)
             sum.largest = TP_NONE;
@@ -217,15 +184,15 @@ static struct idle idle_of(const struct tp_run *run)
     return sum;
 }
 
-static void fill_idle(const struct row *row, struct tp_table *t)
+static void fill_free(const struct row *row, struct tp_table *t)
 {
-    add_idle(t, idle_of(row->r->run), row->exact);
+    add_free(t, free_of(row->r->run), row->exact);
 }
 
-/* The idle bytes without their largest piece, for a narrow table. */
-static void fill_idle_alone(const struct row *row, struct tp_table *t)
+/* The free bytes without their largest block, for a narrow table. */
+static void fill_free_bytes(const struct row *row, struct tp_table *t)
 {
-    tp_table_bytes(t, idle_of(row->r->run).bytes, row->exact);
+    tp_table_bytes(t, free_of(row->r->run).bytes, row->exact);
 }
 
 static bool any_fits(const struct tp_result *results, size_t count)
@@ -241,30 +208,9 @@ static bool on_virtual(const struct tp_result *results, size_t count)
     return tp_result_is_virtual(&results[count - 1]);
 }
 
-static bool on_host(const struct tp_result *results, size_t count)
-{
-    return tp_result_is_on_host(tp_first_sourced(results, count));
-}
-
 static bool by_range(const struct tp_result *results, size_t count)
 {
     return !tp_results_by_resident(results, count);
-}
-
-static bool is_preloaded(const struct tp_result *results, size_t count)
-{
-    bool any = false;
-    for (size_t i = 0; i < count; i++)
-        any |= results[i].spec->preload != NULL;
-    return any && tp_results_by_resident(results, count);
-}
-
-static bool by_threads(const struct tp_result *results, size_t count)
-{
-    bool any = false;
-    for (size_t i = 0; i < count; i++)
-        any |= tp_threads_of(results[i].run).replayed > 1;
-    return any;
 }
 
 static bool is_loop(const struct tp_result *results, size_t count)
@@ -288,74 +234,80 @@ static bool shows_p99(const struct tp_result *results, size_t count)
     return !any_fits(results, count);
 }
 
-static const struct column
-    col_name = {.column.name = "", .column.left = true, .fill = fill_name},
-    col_resident = {.column.head = {"peak", "resident"},
-                    .fill = fill_resident,
-                    .shown = tp_results_by_resident},
-    col_start = {.column.head = {"+ at", "start"}, .fill = fill_start, .shown = is_preloaded},
-    col_total = {.column.head = {"total", "resident"}, .fill = fill_total, .shown = is_preloaded},
-    col_peak = {.column.head = {"peak", "reserved"},
-                .other = {"address", "space"},
-                .is_other = on_host,
-                .fill = fill_peak,
-                .shown = by_range,
-                .marks = SEE_SPACE},
-    col_space = {.column.head = {"address", "space"},
-                 .fill = fill_peak,
-                 .shown = tp_results_by_resident,
-                 .marks = SEE_SPACE},
-    col_needed = {.column.head = {"", "overhead"}, .fill = fill_needed},
-    col_fits = {.column.head = {"min", "capacity"},
-                .fill = fill_fits,
-                .shown = any_fits,
-                .marks = SEE_CAPACITY},
-    col_time = {.column.head = {"ns/op", "95% CI"},
-                .other = {"strategy ns/op", "95% CI"},
-                .is_other = on_virtual,
-                .fill = fill_time,
-                .shown = is_wide,
-                .marks = SEE_TIME | SEE_INTERVAL},
-    col_strategy_time = {.column.head = {"strategy", "ns/op"},
-                         .fill = fill_strategy_time,
-                         .shown = is_narrow,
-                         .marks = SEE_TIME},
-    col_p99 = {.column.head = {"p99", "ns"},
-               .fill = fill_p99,
-               .shown = shows_p99,
-               .marks = SEE_P99},
-    col_wall = {.column.head = {"wall ns/op", "95% CI"},
-                .fill = fill_wall,
-                .shown = by_threads,
-                .marks = SEE_INTERVAL | SEE_WALL},
-    col_speedup = {.column.head = {"vs", "1 thread"},
-                   .fill = fill_speedup,
-                   .shown = by_threads,
-                   .marks = SEE_SPEEDUP},
-    col_waited = {.column.head = {"", "waited"},
-                  .fill = fill_waited,
-                  .shown = by_threads,
-                  .marks = SEE_WAITED},
-    col_blocked = {.column.head = {"", "blocked"},
-                   .fill = fill_blocked,
-                   .shown = by_threads,
-                   .marks = SEE_BLOCKED},
-    col_calls = {.column.head = {"system", "calls"},
-                 .other = {"driver", "calls"},
-                 .fill = fill_calls},
-    col_next_calls = {.column.head = {"warm", "calls"}, .fill = fill_next_calls, .shown = is_loop},
-    col_reuse = {.column.head = {"", "hit rate"}, .fill = fill_reuse},
-    col_idle = {.column.head = {"free at peak", "(largest block)"},
-                .fill = fill_idle,
-                .shown = by_range,
-                .marks = SEE_IDLE},
-    /* beside what is resident, without the largest piece */
-    col_idle_brief = {.column.head = {"free", "at peak"},
-                      .fill = fill_idle_alone,
+static const struct column col_name = {.column.name = "", .column.left = true, .fill = fill_name},
+                           col_resident = {.column.head = {"peak", "resident"},
+                                           .fill = fill_resident,
+                                           .shown = tp_results_by_resident},
+                           col_start = {.column.head = {"+ at", "start"},
+                                        .fill = fill_start,
+                                        .shown = tp_any_preloaded},
+                           col_total = {.column.head = {"total", "resident"},
+                                        .fill = fill_total,
+                                        .shown = tp_any_preloaded},
+                           col_peak = {.column.head = {"peak", "reserved"},
+                                       .other = {"address", "space"},
+                                       .is_other = tp_any_on_host,
+                                       .fill = fill_peak,
+                                       .shown = by_range,
+                                       .marks = SEE_SPACE},
+                           col_space = {.column.head = {"address", "space"},
+                                        .fill = fill_peak,
+                                        .shown = tp_results_by_resident,
+                                        .marks = SEE_SPACE},
+                           col_needed = {.column.head = {"", "overhead"}, .fill = fill_needed},
+                           col_fits = {.column.head = {"min", "capacity"},
+                                       .fill = fill_fits,
+                                       .shown = any_fits,
+                                       .marks = SEE_CAPACITY},
+                           col_time = {.column.head = {"ns/op", "95% CI"},
+                                       .other = {"strategy ns/op", "95% CI"},
+                                       .is_other = on_virtual,
+                                       .fill = fill_time,
+                                       .shown = is_wide,
+                                       .marks = SEE_TIME | SEE_INTERVAL},
+                           col_strategy_time = {.column.head = {"strategy", "ns/op"},
+                                                .fill = fill_strategy_time,
+                                                .shown = is_narrow,
+                                                .marks = SEE_TIME},
+                           col_p99 = {.column.head = {"p99", "ns"},
+                                      .fill = fill_p99,
+                                      .shown = shows_p99,
+                                      .marks = SEE_P99},
+                           col_wall = {.column.head = {"wall ns/op", "95% CI"},
+                                       .fill = fill_wall,
+                                       .shown = tp_any_by_threads,
+                                       .marks = SEE_INTERVAL | SEE_WALL},
+                           col_speedup = {.column.head = {"vs", "1 thread"},
+                                          .fill = fill_speedup,
+                                          .shown = tp_any_by_threads,
+                                          .marks = SEE_SPEEDUP},
+                           col_waited = {.column.head = {"", "waited"},
+                                         .fill = fill_waited,
+                                         .shown = tp_any_by_threads,
+                                         .marks = SEE_WAITED},
+                           col_blocked = {.column.head = {"", "blocked"},
+                                          .fill = fill_blocked,
+                                          .shown = tp_any_by_threads,
+                                          .marks = SEE_BLOCKED},
+                           col_calls = {.column.head = {"system", "calls"},
+                                        .other = {"driver", "calls"},
+                                        .fill = fill_calls},
+                           col_next_calls = {.column.head = {"warm", "calls"},
+                                             .fill = fill_next_calls,
+                                             .shown = is_loop},
+                           col_reuse = {.column.head = {"", "hit rate"}, .fill = fill_reuse},
+                           col_free = {.column.head = {"free at peak", "(largest block)"},
+                                       .fill = fill_free,
+                                       .shown = by_range,
+                                       .marks = SEE_FREE},
+                           /* beside what is resident, without the largest piece */
+    col_free_brief = {.column.head = {"free", "at peak"},
+                      .fill = fill_free_bytes,
                       .shown = tp_results_by_resident,
-                      .marks = SEE_IDLE},
-    col_idle_alone = {
-        .column.head = {"free", "at peak"}, .fill = fill_idle_alone, .marks = SEE_IDLE};
+                      .marks = SEE_FREE},
+                           col_free_bytes = {.column.head = {"free", "at peak"},
+                                             .fill = fill_free_bytes,
+                                             .marks = SEE_FREE};
 
 /* The columns, in three orders. Columns that do not fit are dropped from the right, so the least
  * important ones are last: memory details on a host, times on a virtual device, and the slowest
@@ -365,13 +317,13 @@ static const struct column *const host_columns[COLUMNS] = {
     &col_name,   &col_resident,   &col_start, &col_total,         &col_peak,
     &col_needed, &col_fits,       &col_wall,  &col_time,          &col_speedup,
     &col_waited, &col_blocked,    &col_p99,   &col_strategy_time, &col_space,
-    &col_calls,  &col_next_calls, &col_reuse, &col_idle,          &col_idle_brief};
+    &col_calls,  &col_next_calls, &col_reuse, &col_free,          &col_free_brief};
 static const struct column *const device_columns[COLUMNS] = {
-    &col_name,       &col_peak,  &col_needed, &col_fits,          &col_idle, &col_calls,
+    &col_name,       &col_peak,  &col_needed, &col_fits,          &col_free, &col_calls,
     &col_next_calls, &col_reuse, &col_time,   &col_strategy_time, &col_p99};
 static const struct column *const real_columns[COLUMNS] = {
     &col_name, &col_peak,       &col_needed,        &col_time, &col_calls,     &col_reuse,
-    &col_fits, &col_idle_alone, &col_strategy_time, &col_p99,  &col_next_calls};
+    &col_fits, &col_free_bytes, &col_strategy_time, &col_p99,  &col_next_calls};
 
 /* Fills the row of what the program itself needs; "-" in columns without such a value. */
 static void add_needed_row(const struct tp_result *r, const struct column *column, bool exact,
@@ -398,47 +350,11 @@ static void add_packing_row(const char *name, uint64_t bytes, const struct tp_re
         tp_table_add(t, "%s", column == &col_name ? name : "-");
 }
 
-/* What the recorded allocator did, summed over the devices. */
-struct recorded {
-    uint64_t peak, takes, gives, allocations;
-    struct idle idle; /* at the trace peak */
-    bool ran_out;     /* the recorded program ran out of memory at the trace peak */
-};
-
-static struct recorded recorded_of(const struct tp_result *r)
-{
-    struct recorded sum = {.allocations = tp_captured_allocations(r->captured, r->facts)};
-    bool unknown = false, silent = false;
-    for (uint16_t i = 0; i < r->captured->count; i++) {
-        const struct tp_captured_device *d = &r->captured->devices[i];
-        uint64_t needed = tp_program_demand(r->trace->program, i)->bytes;
-        sum.peak += d->peak_reserved;
-        uint64_t had = needed - d->demand_failed;
-        sum.idle.bytes += d->at_demand > had ? d->at_demand - had : 0;
-        unknown |= d->at_demand < had && d->replayed;
-        silent |= d->largest == TP_RECORDED_UNKNOWN;
-        sum.idle.largest = d->largest > sum.idle.largest ? d->largest : sum.idle.largest;
-        sum.takes += d->takes + d->maps; /* each of them is one call to the driver */
-        sum.gives += d->gives + d->unmaps;
-        sum.ran_out |= d->replayed && d->at_demand < needed;
-    }
-    sum.idle.bytes = unknown ? TP_NONE : sum.idle.bytes;
-    sum.idle.largest = unknown || silent ? TP_NONE : sum.idle.largest;
-    return sum;
-}
-
-/* Whether the recorded allocator can be compared. It cannot if the blocks that were live before are
- * dropped, because it had reserved memory for them. */
-static bool has_recorded(const struct tp_result *r)
-{
-    return r->captured->known && !r->trace->initial_dropped;
-}
-
 /* Fills the row of the recorded allocator, from its own records. */
 static void add_recorded_row(const struct tp_result *r, const struct column *column, bool exact,
                              struct tp_table *t)
 {
-    struct recorded sum = recorded_of(r);
+    struct tp_recorded_row sum = tp_recorded_row_of(r);
     uint64_t needed = tp_run_trace_peak(r->run);
     bool fewer = sum.takes < sum.allocations;
     if (column == &col_name)
@@ -447,10 +363,10 @@ static void add_recorded_row(const struct tp_result *r, const struct column *col
         tp_table_bytes(t, sum.peak, exact);
     else if (column == &col_needed && needed && !sum.ran_out)
         tp_table_add(t, "%s", tp_times((double)sum.peak / (double)needed).s);
-    else if (column == &col_idle)
-        add_idle(t, sum.idle, exact);
-    else if (column == &col_idle_alone)
-        tp_table_bytes(t, sum.idle.bytes, exact);
+    else if (column == &col_free)
+        add_free(t, sum.free, exact);
+    else if (column == &col_free_bytes)
+        tp_table_bytes(t, sum.free.bytes, exact);
     else if (column == &col_calls)
         tp_table_count(t, sum.takes + sum.gives);
     else if (column == &col_reuse && sum.allocations)
@@ -507,7 +423,7 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
     bool between = bound > tp_run_trace_peak(results->run) && bound < tp_result_packed(results);
     for (int c = 0; c < used && between; c++)
         add_packing_row("lower bound", bound, results, columns[c], exact, t);
-    for (int c = 0; c < used && has_recorded(results); c++)
+    for (int c = 0; c < used && tp_has_recorded_row(results); c++)
         add_recorded_row(results, columns[c], exact, t);
     for (size_t i = 0; i < count; i++)
         for (int c = 0; c < used; c++)
@@ -533,205 +449,6 @@ static void print_demand(const struct tp_result *r, struct tp_page *page)
     tp_sites_line(r->captured->sites, NOTE, page);
 }
 
-static void print_recorded_notes(const struct tp_result *r, bool idle, struct tp_page *page)
-{
-    struct recorded sum = recorded_of(r);
-    tp_page_dim(page, NOTE, "The recorded row is from the file%s.",
-                idle ? "; its free memory includes rounding and blocks that were not split" : "");
-    if (idle && sum.idle.bytes != TP_NONE && sum.idle.largest == TP_NONE)
-        tp_page_dim(page, NOTE, "Its largest free block is not known: %s.",
-                    r->trace->recorded.has_end ? "the addresses in the file contradict each other"
-                                               : "the file has no segment addresses");
-    if (tp_result_unseen(r))
-        tp_page_dim(page, NOTE,
-                    "It includes blocks that were live before the first event and are not in the "
-                    "trace.");
-    if (sum.ran_out || sum.peak < tp_run_trace_peak(r->run))
-        tp_page_dim(page, NOTE, "Its peak is below the requested bytes: %s.",
-                    sum.ran_out ? "the recorded program ran out of memory at the trace peak"
-                                : "the file's segments and its events disagree");
-}
-
-/* Prints notes on what is different on a real device. */
-static void print_device_notes(const struct tp_result *results, size_t count, struct tp_page *page)
-{
-    const struct tp_result *pool = NULL;
-    bool ranges = false;
-    for (size_t i = 0; i < count; i++) {
-        struct tp_range peak = tp_run_reserved(results[i].run);
-        ranges |= peak.low != peak.high;
-        if (results[i].run->flags & TP_RUN_POOL && !pool)
-            pool = &results[i];
-    }
-    if (pool)
-        tp_page_dim(page, NOTE,
-                    "%s: peak as counted by the driver's pool, which does not report free memory "
-                    "or its hit rate.",
-                    pool->spec->label);
-    if (ranges)
-        tp_page_dim(page, NOTE, "Peaks that differ between passes are ranges.");
-}
-
-static bool has_foreign(const struct tp_result *results, size_t count)
-{
-    bool any = false;
-    for (size_t i = 0; i < count; i++)
-        any |= tp_result_is_foreign(&results[i]);
-    return any;
-}
-
-/* Prints what the column of resident memory says. A trace that takes long is replayed once only. */
-static void print_resident(const struct tp_result *results, size_t count, struct tp_page *page)
-{
-    struct tp_str single = {0};
-    uint64_t threads = 1, mapped = 1;
-    if (!tp_results_by_resident(results, count))
-        return;
-    for (size_t i = 0; i < count; i++) {
-        const struct tp_resident *r = &results[i].run->resident;
-        if (r->passes == 1)
-            tp_str_item(&single, ", ", "%s", results[i].spec->label);
-        threads = r->threads > threads ? r->threads : threads;
-        mapped = results[i].run->mapped.threads > mapped ? results[i].run->mapped.threads : mapped;
-    }
-    tp_page_dim(page, NOTE, "Peak resident: private memory, %s%s%s.%s",
-                tp_written_words(results->trace),
-                single.length ? "; 1 slow pass instead of 3: " : "", tp_str_text(&single),
-                is_preloaded(results, count) ? " At start: RSS added by the library." : "");
-    if (has_foreign(results, count))
-        tp_page_dim(page, NOTE, "Validated: malloc libraries %s.", tp_validated_resident(threads));
-    if (threads > 1)
-        tp_page_dim(page, NOTE,
-                    "%s memory: replayed by the %s recorded threads; all other memory: by one.",
-                    mapped > 1 ? "Resident and mapped" : "Resident", tp_count(threads).s);
-    tp_str_drop(&single);
-}
-
-/* Prints notes on the libraries behind real allocators. */
-static void print_served(const struct tp_result *results, size_t count, struct tp_page *page)
-{
-    char text[TP_SERVED_TEXT];
-    struct tp_served rows[TP_SERVED_MAX];
-    size_t used = 0;
-    for (size_t i = 0; i < count && used < TP_SERVED_MAX; i++) {
-        const char *library = results[i].run->library;
-        if (library[0])
-            rows[used++] = (struct tp_served){
-                results[i].spec->label, tp_served_library(results[i].spec->strategy->name, library),
-                tp_run_peak_reserved(results[i].run) != TP_NONE,
-                tp_results_by_resident(results, count)};
-    }
-    for (size_t i = 0; i < used; i++)
-        if (tp_served_note(rows, used, i, text, sizeof text))
-            tp_page_dim(page, NOTE, "%s", text);
-}
-
-/* Prints what threads wait for, and which strategies have one lock. */
-static void print_thread_notes(const struct tp_result *results, size_t count, unsigned see,
-                               struct tp_page *page)
-{
-    struct tp_str locked = {0};
-    bool never_alone = false;
-    for (size_t i = 0; i < count; i++) {
-        const struct tp_by_threads t = tp_threads_of(results[i].run);
-        if (t.one_lock)
-            tp_str_item(&locked, ", ", "%s", results[i].spec->label);
-        never_alone |= t.never_alone;
-    }
-    if (see & SEE_WALL)
-        tp_page_dim(page, NOTE, TP_WALL_NOTE ".");
-    if (never_alone && see & SEE_SPEEDUP)
-        tp_page_dim(page, NOTE, TP_NEVER_ALONE_NOTE ".");
-    if (see & SEE_WAITED)
-        tp_page_dim(page, NOTE, TP_WAITED_NOTE ".");
-    if (see & SEE_BLOCKED)
-        tp_page_dim(page, NOTE, TP_BLOCKED_NOTE ".");
-    if (locked.length)
-        tp_page_dim(page, NOTE, "%s: one lock around every call.", tp_str_text(&locked));
-    tp_str_drop(&locked);
-}
-
-static bool any_device(const struct tp_result *results, size_t count,
-                       bool (*is)(const struct tp_device_run *d))
-{
-    bool any = false;
-    for (size_t i = 0; i < count; i++)
-        for (uint32_t d = 0; d < results[i].run->device_count; d++)
-            any |= is(&results[i].run->devices[d]);
-    return any;
-}
-
-/* Whether a strategy's own peak is higher than what it held at the trace peak. */
-static bool peaks_elsewhere(const struct tp_device_run *d)
-{
-    return d->at_peak.reserved != TP_NONE && d->peak_reserved != TP_NONE &&
-           d->peak_reserved > d->at_peak.reserved;
-}
-
-static bool fits_below_peak(const struct tp_device_run *d)
-{
-    return d->min_capacity != TP_NONE && d->peak_reserved != TP_NONE &&
-           d->min_capacity < d->peak_reserved;
-}
-
-/* The meanings of the marks of times. */
-static void print_time_notes(const struct tp_result *results, size_t count, unsigned see,
-                             struct tp_page *page)
-{
-    const struct tp_result *flattered = NULL, *untimed = NULL;
-    bool once = false, overhead_only = false;
-    for (size_t i = 0; i < count; i++) {
-        const char *none = no_time(&results[i]);
-        untimed = none && *none == '-' ? &results[i] : untimed;
-        flattered = none && !strcmp(none, "(a)") ? &results[i] : flattered;
-        overhead_only |= none && !strcmp(none, "(c)");
-        once |= !none && !tp_run_has_interval(results[i].run);
-    }
-    if (untimed && see & SEE_TIME)
-        tp_page_dim(page, NOTE, "A time of '-' was %s.", tp_result_no_speed(untimed));
-    if (flattered && see & (SEE_TIME | SEE_P99))
-        tp_page_dim(page, NOTE,
-                    "(a) over half of the allocations call the %s, whose time is not simulated.",
-                    tp_result_callee(flattered));
-    if (once && see & SEE_INTERVAL)
-        tp_page_dim(page, NOTE, "(b) one replay, longer than --min-time: cold%s.",
-                    tp_result_is_device(results) ? "" : ", page faults included");
-    if (overhead_only && see & SEE_TIME)
-        tp_page_dim(page, NOTE,
-                    "(c) within the replay overhead, which is subtracted: too noisy, or too few "
-                    "calls.");
-}
-
-/* Prints the meanings of the marks in the cells, whose bits are in `see`. */
-static void print_notes(const struct tp_result *results, size_t count, unsigned see,
-                        struct tp_page *page)
-{
-    bool host = on_host(results, count);
-    uint64_t sampled = results[0].run->latency.sampled;
-    print_time_notes(results, count, see, page);
-    if (by_threads(results, count))
-        print_thread_notes(results, count, see, page);
-    if (see & SEE_SPACE && any_device(results, count, peaks_elsewhere))
-        tp_page_dim(page, NOTE, "%s: each strategy's own peak, not always at the trace peak.",
-                    host ? "Address space" : "Peak reserved");
-    if (see & SEE_CAPACITY && any_device(results, count, fits_below_peak))
-        tp_page_dim(page, NOTE,
-                    "Min capacity can be below the peak: when memory is full, a strategy returns "
-                    "free memory.");
-    if (results[0].run->device_count > 1)
-        tp_page_dim(page, NOTE, "Bytes are sums over the %ss, each at its own peak. One by one: -v",
-                    tp_part_name(results->trace, "device", "memory space"));
-    if (sampled && see & SEE_P99)
-        tp_page_dim(page, NOTE, "p99: of the first %s calls.", tp_count(sampled).s);
-    if (has_recorded(results))
-        print_recorded_notes(results, see & SEE_IDLE, page);
-    for (size_t i = 0; i < count; i++)
-        tp_report_fidelity(&results[i], NOTE, page);
-    print_device_notes(results, count, page);
-    print_resident(results, count, page);
-    print_served(results, count, page);
-}
-
 int tp_report_rows(const struct tp_report *rep, const struct tp_result *results, size_t count,
                    struct tp_page *page, struct tp_err *err)
 {
@@ -748,7 +465,7 @@ int tp_report_rows(const struct tp_report *rep, const struct tp_result *results,
         tp_page_line(page);
     for (int c = 0; c < shown; c++)
         see |= columns[c]->marks;
-    print_notes(results, count, see, page);
+    tp_table_notes(rep, results, count, see, page);
     if (shown < used)
         tp_page_dim(page, NOTE, "%s hidden: -v", tp_plural((uint64_t)(used - shown), "column").s);
     print_demand(&results[0], page);

@@ -71,6 +71,7 @@ GETTER(is_informative, whole(has(of, TP_RUN_INFORMATIVE)))
 GETTER(wait_ns, whole(of->d->gets == TP_NONE ? TP_NONE : of->d->wait_ns))
 GETTER(fallbacks, whole(of->d->gets == TP_NONE ? TP_NONE : of->d->fallbacks))
 GETTER(retries, whole(of->d->gets == TP_NONE ? TP_NONE : of->d->retries))
+GETTER(all_calls, whole(of->d->gets == TP_NONE ? TP_NONE : of->d->gets + of->d->puts))
 GETTER(share_reused, real(share(of->d->reused, of->d->allocations)))
 
 GETTER(failed, whole(tp_run_failed(of->r->run)))

@@ -86,6 +86,8 @@ REPORTED(AT_PEAK(page_rest_bytes, BYTES, page_rest), NO_COLUMN)
 
 LINE("library", "the library that served malloc, for a real allocator")
 LINE("driver_calls", "get, put, wait: driver or system calls, mappings included; their bytes")
+COMPARED(60, CALLS(total, COUNT), GET_WHOLE(all_calls), .metric_class = TP_CLASS_REPORT,
+         HEAD(NULL, "calls"), MEANS("get + put"))
 COMPARED(13, CALLS(get, COUNT), FIELD(gets), HEAD(NULL, "allocs"),
          BENCHMARK("driver-get-calls"))
 COMPARED(14, CALLS(put, COUNT), FIELD(puts), HEAD(NULL, "frees"),

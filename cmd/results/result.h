@@ -47,7 +47,7 @@ struct tp_result {
     const struct tp_fidelity *fidelity; /* of the strategy, as it replays; NULL: not compared */
     struct tp_replay_cfg replayed;  /* for an export that replays once more; it shows no progress */
     struct tp_run *run;             /* owned by whoever made the report */
-    const struct tp_frames *frames; /* of the heap; NULL: none were taken; owned likewise */
+    const struct tp_frames *frames; /* of the heap; NULL: none were taken; owned, too */
 };
 
 /* A strategy that could not be measured, while others could: a library that dies, say. */

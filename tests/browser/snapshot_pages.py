@@ -74,8 +74,8 @@ def sum_rows(d):
 def try_rows(d):
     limit = d["settings_capacity_bytes"]
     rows = [["  " + (t["conf"] or "as recorded") + " (compacted start)" * t["compacted_start"],
-             "" if limit and t["failed_requests"] else text.size(whole(t["peak_reserved_bytes"])),
-             "OOM" if t["failed_requests"] else "fits"] for t in d["settings"]]
+             "-" if limit and t["failed_requests"] else text.size(whole(t["peak_reserved_bytes"])),
+             "OOM" if t["failed_requests"] else "fits"] for t in sorted(d["settings"], key=lambda t: t["compacted_start"])]
     heads = ["Setting", "peak reserved"] + (["in " + text.size(whole(limit))] if limit else [])
     return heads, [row[:len(heads)] for row in rows]
 
@@ -197,8 +197,8 @@ def compare_why(page, data, document, found):
 def name_of(s, document):
     own = s["recorded"] and len({f["setting"] for f in document["files"]}) > 1
     name = "each file's own" if own else s["setting"] or "defaults"
-    compacted = " (compacted start)" if s["refused"] is None and s["compacted_start"] else ""
-    return name + (" (as recorded)" if s["recorded"] else "") + (" !" if s["danger"] else "") + compacted
+    how = ["as recorded"] * s["recorded"] + ["compacted start"] * bool(s["refused"] is None and s["compacted_start"])
+    return name + (" (%s)" % ", ".join(how) if how else "") + (" !" if s["danger"] else "")
 
 
 def fits(document, figures):
@@ -232,7 +232,9 @@ class Settings:
 
     def __init__(self, document):
         self.document, did = document, recorded_figures(document)
-        self.rows = {name_of(s, document): s for s in document["settings"] if s["refused"] is None and not s["reference"]}
+        replayed = [s for s in document["settings"] if s["refused"] is None]
+        starts = {s["compacted_start"] for s in replayed if not s["reference"]}
+        self.rows = {name_of(s, document): s for s in replayed if len(starts) > 1 or not s["reference"]}
         if did:
             self.rows[self.DID] = did
         if "driver_pool" in document:

@@ -544,7 +544,7 @@ END
     [ "$rc" -eq 1 ]
     # another strategy's count is none that a build was changed from
     capture check -s arena --bin ./slow --base-strategy direct --pairs 12
-    matches "$out" '^  instructions +NOT CHECKED: the baseline holds none: --base-bin OLD-TAPOOL counts both$'
+    matches "$out" '^  instructions +NOT CHECKED: the baseline has none: --base-bin OLD-TAPOOL counts both$'
     # marks only: no operations that could be divided by
     trace '{"op":"mark","name":"x"}' >m.json
     ok check m.json -s arena --update --baseline m.baseline
@@ -600,7 +600,7 @@ json.dump(a, open("b.json", "w"))'
     ok check --bin ./base --plan --base-bin ./base
     matches "$out" 'latency +at most 7 tests; 24 replays in 11 pairs a cell'
     matches "$out" 'minimum detectable +'
-    refused 2 '3 pairs cannot show anything' check --bin ./base --aa 2 --pairs 3
+    refused 2 '3 pairs are too few' check --bin ./base --aa 2 --pairs 3
     ok check --bin ./base --aa 2
     matches "$out" '^check 2 of 2, seed [0-9]+: false regressions: 0 latency; '
     matches "$out" '^A/A: 2 checks of this build against itself; with a false regression: 0 latency;'

@@ -160,7 +160,7 @@ def mask_lines(lines, keep_calls):
             continue
         if line.strip() and re.fullmatch(r"[ ▁▂▃▄▅▆▇█]*", line):  # bars beside which a row had no room
             continue
-        chance = re.match(r"  \([bc]\) ", line) is not None
+        chance = re.match(r"  (?:\([bc]\)|<=\d+:|~:) ", line) is not None
         if chance:
             continue
         if skipping and line.startswith(" " * 30):

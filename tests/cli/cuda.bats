@@ -290,7 +290,7 @@ without_driver="'--source virtual' replays the same strategy without a GPU"
         ok with "$script" "$TAPOOL" strategies
         matches "$out" '^  cudaMallocAsync +the CUDA driver +- +not here: no memory pools: '
         ok with "$script" "$TAPOOL" doctor
-        matches "$out" '^  gpu0 +limit '
+        matches "$out" '^  gpu0 +warning '
         matches "$out" 'no memory pools \(cudaMallocAsync\): '
     done
     balanced 8
@@ -310,7 +310,7 @@ without_driver="'--source virtual' replays the same strategy without a GPU"
         with fail=cuDevicePrimaryCtxRetain:1:2 replay_once gpu.json
     balanced 1
     ok with fail=cuDevicePrimaryCtxRetain:1:2 "$TAPOOL" doctor
-    matches "$out" '^  gpu0 +limit +Simulated GPU, which gives no memory: '
+    matches "$out" '^  gpu0 +warning +Simulated GPU, which gives no memory: '
     balanced 1
 }
 
@@ -426,7 +426,7 @@ interrupted() {
 
 @test "doctor: driver, devices, memory, what they can do; text and JSON" {
     ok with devices=2 "$TAPOOL" doctor
-    matches "$out" '^  cuda +limit +2 devices, driver .*for CUDA 13\.0, 32 connections'
+    matches "$out" '^  cuda +warning +2 devices, driver .*for CUDA 13\.0, 32 connections'
     matches "$out" 'this driver simulates its devices'
     matches "$out" '^  gpu0 +ok +Simulated GPU, 8 GiB, 8 GiB free, compute capability [0-9.]+, [0-9,]+ MHz'
     matches "$out" '^  gpu1 +ok '

@@ -36,7 +36,7 @@ assert list(d) == ["schema", "tool", "machine", "clock", "values", "cuda", "chec
 assert d["schema"] == "tapool.doctor/2"
 lines = text.split("\n")
 assert re.fullmatch(r"tapool \d+\.\d+\.\d+ on this machine", lines[0]), lines[0]
-rows = [re.match(r"  (\w+) +(ok|limit|missing) +(\S.*)", line) for line in lines]
+rows = [re.match(r"  (\w+) +(ok|warning|missing) +(\S.*)", line) for line in lines]
 rows = [m.groups() for m in rows if m]
 assert [r[0] for r in rows] == [c["name"] for c in d["checks"]]
 assert len(rows) >= 20 and len({r[0] for r in rows}) == len(rows)
@@ -48,10 +48,10 @@ for (name, verdict, value), c in zip(rows, d["checks"]):
         assert verdict == c["verdict"], (name, verdict, c)
         assert c["value"].startswith(value), (name, value, c)
     # what is not in order says what it means or what to do
-    assert c["verdict"] != "limit" or c["advice"], c
-count = {v: sum(r[1] == v for r in rows) for v in ("ok", "limit", "missing")}
-last = "%d ok, %d limit%s, %d missing. Memory and counts" % (
-    count["ok"], count["limit"], "" if count["limit"] == 1 else "s", count["missing"])
+    assert c["verdict"] != "warning" or c["advice"], c
+count = {v: sum(r[1] == v for r in rows) for v in ("ok", "warning", "missing")}
+last = "%d ok, %d warning%s, %d missing. Memory and counts" % (
+    count["ok"], count["warning"], "" if count["warning"] == 1 else "s", count["missing"])
 assert any(line.startswith(last) for line in lines[-3:-1]) and lines[-1] == "", lines[-3:]
 END
     ok doctor --format json
@@ -77,20 +77,20 @@ assert 0 <= d["values"]["load_1min"] < 10000
 assert d["clock"]["step_ns"] > 0 and d["clock"]["stamp_ns"] > 0
 limit = d["clock"]["step_ns"] >= 1
 clock = [c for c in d["checks"] if c["name"] == "clock"][0]
-assert clock["verdict"] == ("limit" if limit else "ok"), clock
+assert clock["verdict"] == ("warning" if limit else "ok"), clock
 END
 }
 
 @test "the build: release or not" {
     examine doctor
-    if "$TAPOOL" --version | grep -q '(release,'; then verdict build ok; else verdict build limit; fi
+    if "$TAPOOL" --version | grep -q '(release,'; then verdict build ok; else verdict build warning; fi
 }
 
-@test "one core is a limit" {
+@test "one core is a warning" {
     command -v taskset >/dev/null || skip "taskset is not installed"
     examine taskset -c "$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')" "$TAPOOL" doctor
     number cores_allowed 1
-    verdict cores limit
+    verdict cores warning
     value cores ', 1 allowed to tapool$'
 }
 
@@ -117,11 +117,11 @@ END
     [ ! -e gone ]
     printf '#!/bin/sh\nexec sleep 1000\n' >bin/valgrind
     examine env PATH="$PWD/bin:$PATH" "$TAPOOL" doctor
-    verdict valgrind limit
+    verdict valgrind warning
     printf '#!/bin/sh\nprintf "\\033]0;x\\007"; head -c 100000 /dev/zero | tr "\\0" x\n' >bin/valgrind
     examine env PATH="$PWD/bin:$PATH" "$TAPOOL" doctor
     harmless "$out"
-    verdict valgrind limit
+    verdict valgrind warning
 }
 
 built() { ! "$TAPOOL" doctor | grep -q 'built without the CUDA Toolkit'; }

@@ -24,7 +24,7 @@ says() { row "$1" | grep -qE -- "$2" || fail "$1 says '$(row "$1")', not '$2'"; 
     says valgrind '^missing: TAPOOL_VALGRIND=.*/nonesuch: No such file or directory'
     echo 'exit 1' >mine
     ok env TAPOOL_VALGRIND="$PWD/mine" "$TAPOOL" doctor --json
-    says valgrind "^limit: $PWD/mine; it may not work: '$PWD/mine --tool=callgrind --version' gives no answer$"
+    says valgrind "^warning: $PWD/mine; it may not work: '$PWD/mine --tool=callgrind --version' gives no answer$"
     ok env PATH=/nonexistent "$TAPOOL" doctor --json
     says valgrind '^missing: valgrind is not in PATH \(apt install valgrind\); '
 }
@@ -32,8 +32,8 @@ says() { row "$1" | grep -qE -- "$2" || fail "$1 says '$(row "$1")', not '$2'"; 
 @test "doctor and the pass agree about the processor's counter" {
     ok "$TAPOOL" doctor --json
     counts=no
-    ! row counters | grep -q '^ok: ' || counts=yes
-    [ $counts = yes ] || says counters '^missing: instructions cannot be counted: .*; [a-z].*'
+    ! row instructions | grep -q '^ok: ' || counts=yes
+    [ $counts = yes ] || says instructions '^missing: instructions cannot be counted: .*; [a-z].*'
     ok "$TAPOOL" replay sample:sqlite -s bump --passes count --json
     python3 - "$out" $counts <<'END'
 import json, sys

@@ -62,7 +62,7 @@ refused() {
     made 128 layers=5 >b.jsonl
     refused 'Only b.jsonl has 11 requests' '^  first: event [0-9]+, model.py:[0-9]+' 'model.py:41 softmax' 'of the requests that only b.jsonl makes are live at the peak'
     made 128 bytes=2 >b.jsonl
-    refused 'follow no known law\.$' 'follow no known law: the peak is between'
+    refused 'have no law that these recordings confirm\.$' 'have no law that these recordings confirm: the peak is'
     made 128 optimizer=adam >b.jsonl
     refused 'Only b.jsonl has 24 requests' 'optimizer.py:78 step'
     made 128 order=mask-last >b.jsonl
@@ -184,7 +184,7 @@ at() { made "$2" batch="$1" "${@:3}" >"$1-$2.jsonl"; }
     capture "$TAPOOL" predict 2-64.jsonl@batch=2,len=64 4-64.jsonl@batch=4,len=64 4-128.jsonl@batch=4,len=128 \
         --at batch=8,len=128
     [ "$rc" -eq 3 ]
-    matches "$out" 'follow no known law: the peak is between'
+    matches "$out" 'have no law that these recordings confirm: the peak is'
     at 2 64
     at 4 64
     at 2 128
@@ -333,7 +333,7 @@ END
         is "$out" 'd["runs"][0]["failed_allocations"] > 0' "$([ "$n" -eq "$fails" ] && echo True || echo False)"
     done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --fits 64MiB --step 1
-    matches "$out" '^max that fits +[0-9,]+ in 64 MiB \(multiples of 1; larger ones tried every 4\)$'
+    matches "$out" '^max that fits +[0-9,]+ on a device of 64 MiB \(tried in steps of 1, larger ones in steps of 4\)$'
     matches "$out" '^first OOM +[0-9,]+ at event [0-9,]+, request of .*: model.py'
     for n in 64 128; do made $n width=1024 >$n.jsonl; done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --fits 4MiB
@@ -565,7 +565,7 @@ END
     # a value that fits is looked for by the laws of the recordings next to it
     recorded bend 64 128 256 512 1024 2048
     ok "$TAPOOL" predict "${args[@]}" --fits 33MiB --curve
-    matches "$out" '^max that fits   80 in 33 MiB '
+    matches "$out" '^max that fits   80 on a device of 33 MiB '
     matches "$out" '^  64 +16 MiB +- +16 MiB$'
     matches "$out" '^  2,048 +176 MiB +- +176 MiB$'
     # a phase that a recording lacks
@@ -602,7 +602,7 @@ kept-100.jsonl@100 kept-103.jsonl@103 dropped-2000.jsonl@2000 --at 400
 trade-2-64.jsonl@b=2,l=64 trade-4-64.jsonl@b=4,l=64 trade-2-128.jsonl@b=2,l=128 trade-4-128.jsonl@b=4,l=128 --at b=1,l=256
 END
     capture "$TAPOOL" predict root-256.jsonl@256 root-512.jsonl@512 root-1024.jsonl@1024 --at 16
-    matches "$(tr -s ' \n' ' ' <"$out" >flat; echo flat)" 'follow no known law: the peak is between 27.12 MiB and 39.25 MiB'
+    matches "$(tr -s ' \n' ' ' <"$out" >flat; echo flat)" 'have no law that these recordings confirm: the peak is between 27.12 MiB and 39.25 MiB'
 }
 
 @test "a host program that makes the same requests: its trace at another size, for any malloc" {

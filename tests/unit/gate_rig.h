@@ -93,7 +93,7 @@ static void rig_base(struct gate_rig *r)
     r->cells[3] = (struct tp_gate_cell){
         .trace = "sqlite.json", .path = "sample:sqlite", .strategy = "arena", .source = "host"};
     RIG_TEXT(g->baseline, "tapool-baseline.json");
-    RIG_TEXT(g->written, "3 traces x 2 strategies = 6 cells, written 2026-10-02, tapool 0.4.1");
+    RIG_TEXT(g->written, "4 cells, written 2026-10-02, tapool 0.4.1");
     g->cells = r->cells;
     g->cell_count = RIG_CELLS;
     g->cells_total = RIG_CELLS;

@@ -14,7 +14,7 @@
 struct tp_recorded_process {
     int64_t pid;
     uint64_t born;  /* ticks of the kernel's clock since it started; 0: /proc does not say */
-    uint64_t space; /* i-node of the namespace of `pid`; 0: likewise */
+    uint64_t space; /* i-node of the namespace of `pid`; 0: not known */
 };
 
 enum { TP_STAT_BYTES = 1024 };

@@ -69,21 +69,6 @@ void tp_tune_start_print(const struct tp_tune *t, struct tp_page *page)
                     tp_plural(dropped, "block").s);
 }
 
-/* Which rows started otherwise, below the table that has some. */
-static void print_compacted(const struct tp_tune_answers *a, struct tp_page *page)
-{
-    if (a->any.twin)
-        tp_page_put(
-            page, INDENT,
-            "compacted start: this setting changes the layout of the initial heap, so its "
-            "blocks start side by side; from there %s %s",
-            a->any.base->recorded ? "the recorded setting" : "PyTorch with its defaults",
-            a->any.twin->all.failed
-                ? "runs out of memory"
-                : tp_text_of("reserves %s", tp_bytes(a->any.twin->all.peak_reserved, page->exact).s)
-                      .s);
-}
-
 /* Why a setting was refused; the strategy is named above. */
 static const char *reason(const struct tp_tune_setting *s)
 {
@@ -264,10 +249,12 @@ static void add_name(const struct tp_tune *t, const struct tp_tune_setting *x, s
 {
     bool own = x->recorded && t->recorded_differs;
     const char *conf = *x->conf ? x->conf : "defaults";
-    tp_str_add(out, "%s%s%s", own ? "each file's own" : conf, x->recorded ? " (as recorded)" : "",
-               x->danger ? " !" : "");
-    if (x->compacted)
+    tp_str_add(out, "%s", own ? "each file's own" : conf);
+    if (x->recorded)
+        tp_str_add(out, " (as recorded%s)", x->compacted ? ", compacted start" : "");
+    else if (x->compacted)
         tp_str_add(out, " (compacted start)");
+    tp_str_add(out, "%s", x->danger ? " !" : "");
 }
 
 static void add_setting(struct screen *s, const struct tp_tune_setting *x)
@@ -276,6 +263,15 @@ static void add_setting(struct screen *s, const struct tp_tune_setting *x)
     add_name(s->t, x, &text);
     add_row(s, &x->all, peak_of(x), tp_str_text(&text));
     tp_str_drop(&text);
+}
+
+/* Adds the settings that began with the heap of the base, or those that only compare with its twin.
+ */
+static void add_settings(struct screen *s, bool compacted)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if ((s->compacted && s->rows[i]->compacted) == compacted)
+            add_setting(s, s->rows[i]);
 }
 
 /* Why rows are marked, each reason once. */
@@ -301,15 +297,17 @@ void tp_tune_table_print(const struct tp_tune *t, const struct tp_tune_answers *
     if (tp_tune_recorded(t, &did))
         add_row(&s, &did, did.peak_reserved, "as recorded by PyTorch");
     add_setting(&s, a->any.base);
-    for (size_t i = 0; i < s.count; i++)
-        add_setting(&s, s.rows[i]);
+    add_settings(&s, false);
+    if (s.compacted && a->any.twin)
+        add_setting(&s, a->any.twin);
+    add_settings(&s, true);
     if (!t->pool_status)
         add_row(&s, &t->pool, t->pool.peak_reserved,
                 TP_TUNE_POOL " (measured on this machine's GPU)");
     tp_table_print(&s.table, page, INDENT, TP_TABLE_WIDE);
     print_dangers(&s, page);
     if (s.compacted)
-        print_compacted(a, page);
+        tp_page_put(page, INDENT, TP_COMPACTED_NOTE);
     tp_table_drop(&s.table);
     free(s.rows);
 }

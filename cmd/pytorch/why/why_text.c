@@ -2,6 +2,7 @@
  * last what all that rests on. */
 #include "cmd/pytorch/why/why.h"
 
+#include "cmd/report/recorded_text.h"
 #include "cmd/report/report_sites.h"
 #include "cmd/results/result.h"
 #include "cmd/ui/table.h"
@@ -170,7 +171,7 @@ static void print_waste(const struct tp_why *w, struct tp_page *page)
 static void print_verdict(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_room *r = &w->room;
-    uint64_t taken = tp_why_taken(&w->sum);
+    uint64_t taken = tp_why_taken(&w->sum), ours = w->sum.hole_bytes + w->sum.free_bytes;
     struct tp_text needed = size_of(page, r->need);
     switch (r->verdict) {
     case TP_WHY_TOO_BIG:
@@ -183,8 +184,11 @@ static void print_verdict(const struct tp_why *w, struct tp_page *page)
         break;
     case TP_WHY_FRAGMENTED:
         begin_verdict("Fragmented", page);
-        tp_page_more(page, NAME, "%s free, but no contiguous %s", size_of(page, r->there).s,
-                     needed.s);
+        tp_page_more(page, NAME, "%s free", size_of(page, r->there).s);
+        if (r->there > ours)
+            tp_page_more(page, NAME, " (%s reserved, %s on the GPU)", size_of(page, ours).s,
+                         size_of(page, r->there - ours).s);
+        tp_page_more(page, NAME, ", but no contiguous %s", needed.s);
         break;
     case TP_WHY_NO_CAPACITY:
         begin_verdict("Not known", page);
@@ -302,13 +306,27 @@ static void print_notes(const struct tp_why *w, struct tp_page *page)
             "new segments elsewhere.",
             size_of(page, t->rows[0].peak_reserved).s, size_of(page, w->recording.peak).s);
     if (any_compacted(t) && !t->rows[0].compacted)
-        tp_page_put(page, 2,
-                    "Compacted start: the initial heap is packed, because this setting would have "
-                    "laid it out differently. Compare these rows only with each other.");
+        tp_page_put(page, 2, TP_COMPACTED_NOTE);
     else if (any_compacted(t) || (w->verified.start_blocks && t->rows[0].compacted))
         tp_page_put(page, 2,
                     "Each row starts with a packed initial heap: compare them only with each "
                     "other.");
+}
+
+/* Adds the rows that began as recorded, or those that only compare with each other. */
+static void add_tries(const struct tp_why_tries *t, bool compacted, const struct tp_page *page,
+                      struct tp_table *table)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const struct tp_why_try *row = &t->rows[i];
+        bool fits = !t->capacity || !row->failed;
+        if (row->compacted != compacted)
+            continue;
+        tp_table_add(table, "  %s", try_name(row).s);
+        tp_table_add(table, "%s", fits ? size_of(page, row->peak_reserved).s : "-");
+        if (t->capacity)
+            tp_table_add(table, "%s", fits ? "fits" : "OOM");
+    }
 }
 
 void tp_why_tries_print(const struct tp_why *w, struct tp_page *page)
@@ -324,14 +342,8 @@ void tp_why_tries_print(const struct tp_why *w, struct tp_page *page)
     snprintf(columns[2].head[1], TP_COLUMN_HEAD, "in %.*s", TP_COLUMN_HEAD - 4,
              size_of(page, t->capacity).s);
     tp_table_columns(&table, columns, t->capacity ? 3 : 2);
-    for (size_t i = 0; i < t->count; i++) {
-        const struct tp_why_try *row = &t->rows[i];
-        bool fits = !t->capacity || !row->failed;
-        tp_table_add(&table, "  %s", try_name(row).s);
-        tp_table_add(&table, fits ? "%s" : NULL, size_of(page, row->peak_reserved).s);
-        if (t->capacity)
-            tp_table_add(&table, "%s", fits ? "fits" : "OOM");
-    }
+    add_tries(t, false, page, &table);
+    add_tries(t, true, page, &table);
     tp_page_line(page);
     tp_table_print(&table, page, 0, TP_TABLE_WIDE);
     tp_table_drop(&table);

@@ -1,4 +1,4 @@
-/* The yardsticks: `direct`, `system` and `empty`. */
+/* The references: `direct`, `system` and `empty`. */
 #include "tests/unit/scenario.h"
 
 #include <malloc.h>

@@ -106,8 +106,8 @@ static void expect(struct fake *f, const char *name, enum tp_doctor_verdict verd
         fail_msg("%s: %s, '%s'; expected %s, '%s'", name, tp_verdict_names[c->verdict], c->value,
                  tp_verdict_names[verdict], value);
     /* what is not in order comes with a word on what to do or what it means */
-    if (verdict == TP_VERDICT_LIMIT && !c->advice[0])
-        fail_msg("%s: limit without advice", name);
+    if (verdict == TP_VERDICT_WARNING && !c->advice[0])
+        fail_msg("%s: warning without advice", name);
     if (verdict == TP_VERDICT_OK && c->advice[0])
         fail_msg("%s: ok with advice: %s", name, c->advice);
 }
@@ -119,7 +119,7 @@ TEST_WITH(a_quiet_machine_is_in_order, make_quiet, remove_it)
     expect(f, "isolation", TP_VERDICT_OK, "neither");
     expect(f, "cgroup", TP_VERDICT_OK, "no limit");
 #if defined(__x86_64__)
-    expect(f, "counter", TP_VERDICT_OK, "kernel clock: tsc");
+    expect(f, "tsc", TP_VERDICT_OK, "kernel clock: tsc");
 #endif
     expect(f, "frequency", TP_VERDICT_OK, "governor performance, turbo off");
     expect(f, "memory", TP_VERDICT_OK, "7.629 GiB available");
@@ -132,7 +132,7 @@ TEST_WITH(a_quiet_machine_is_in_order, make_quiet, remove_it)
     assert_true(f->doctor.load > 0.009 && f->doctor.load < 0.011);
 }
 
-TEST_WITH(what_disturbs_is_a_limit, make_quiet, remove_it)
+TEST_WITH(what_disturbs_is_a_warning, make_quiet, remove_it)
 {
     static const struct {
         const char *path, *text, *name, *value;
@@ -151,14 +151,14 @@ TEST_WITH(what_disturbs_is_a_limit, make_quiet, remove_it)
         {"/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n", "huge_pages",
          "[always]"},
 #if defined(__x86_64__)
-        {"/proc/cpuinfo", "flags\t: nonstop_tsc constant_tsc_not\n", "counter", "not called"},
-        {"/proc/cpuinfo", "model name: x\n", "counter", "not called"},
+        {"/proc/cpuinfo", "flags\t: nonstop_tsc constant_tsc_not\n", "tsc", "not called"},
+        {"/proc/cpuinfo", "model name: x\n", "tsc", "not called"},
 #endif
     };
     struct fake *f = *state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         put(f, rows[i].path, rows[i].text);
-        expect(f, rows[i].name, TP_VERDICT_LIMIT, rows[i].value);
+        expect(f, rows[i].name, TP_VERDICT_WARNING, rows[i].value);
         for (size_t k = 0; k < sizeof quiet / sizeof *quiet; k++)
             put(f, quiet[k].path, quiet[k].text);
         if (!strcmp(rows[i].path, "/sys/hypervisor/type"))
@@ -172,7 +172,7 @@ TEST_WITH(boost_of_other_drivers_is_read_too, make_quiet, remove_it)
     struct fake *f = *state;
     drop(f, "/sys/devices/system/cpu/intel_pstate/no_turbo");
     put(f, "/sys/devices/system/cpu/cpufreq/boost", "1\n");
-    expect(f, "frequency", TP_VERDICT_LIMIT, "governor performance, turbo on");
+    expect(f, "frequency", TP_VERDICT_WARNING, "governor performance, turbo on");
     put(f, "/sys/devices/system/cpu/cpufreq/boost", "0\n");
     expect(f, "frequency", TP_VERDICT_OK, "governor performance, turbo off");
     drop(f, "/sys/devices/system/cpu/cpufreq/boost");
@@ -191,7 +191,7 @@ TEST_WITH(a_container_and_the_older_cgroup_are_seen, make_quiet, remove_it)
     put(f, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
     expect(f, "cgroup", TP_VERDICT_OK, "no limit");
     put(f, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "1048576\n");
-    expect(f, "cgroup", TP_VERDICT_LIMIT, "memory up to 1 MiB");
+    expect(f, "cgroup", TP_VERDICT_WARNING, "memory up to 1 MiB");
 }
 
 TEST_WITH(what_cannot_be_read_is_missing, make_quiet, remove_it)

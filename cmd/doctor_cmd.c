@@ -49,11 +49,12 @@ static void print_text(const void *of, struct tp_page *page)
     }
     tp_page_line(page);
     int warnings = count_verdict(d, TP_VERDICT_WARNING);
-    tp_page_put(page, 0,
-                "%d ok, %s, %d missing. Memory and counts are exact all the same; warnings are "
-                "about times.",
-                count_verdict(d, TP_VERDICT_OK), tp_plural((uint64_t)warnings, "warning").s,
-                count_verdict(d, TP_VERDICT_MISSING));
+    tp_page_put(
+        page, 0,
+        "%d ok, %s, %d missing. Warnings are about times; memory and counts do not depend on "
+        "them.",
+        count_verdict(d, TP_VERDICT_OK), tp_plural((uint64_t)warnings, "warning").s,
+        count_verdict(d, TP_VERDICT_MISSING));
 }
 
 /* Writes the CUDA devices; null if there is no driver. The check `cuda` says why. */

@@ -61,8 +61,8 @@ static void check_clock(struct tp_doctor *d)
         d->clock.name, tp_digits(d->clock.step_ns).s, tp_digits(d->clock.stamp_ns).s);
     if (coarse)
         tp_doctor_advise(c,
-                         "single calls below 10 steps (%s ns) read as <=%.0f or "
-                         "~%.0f; ns/op is not limited by this",
+                         "single calls below 10 steps (%s ns) are shown as <=%.0f or in "
+                         "whole steps (~%.0f); ns/op is not limited by this",
                          tp_digits(10 * d->clock.step_ns).s, d->clock.step_ns,
                          3 * d->clock.step_ns);
 }

@@ -79,7 +79,8 @@ static void check_sources(struct tp_doctor *d)
         char *list = text[(tp_sources[i]->flags & TP_SRC_WRAPPER) != 0];
         tp_append(list, sizeof text[0], "%s%s", *list ? ", " : "", tp_sources[i]->name);
     }
-    tp_doctor_add(d, "sources", TP_VERDICT_OK, NULL, "%s; wrappers %s", text[0], text[1]);
+    tp_doctor_add(d, "sources", TP_VERDICT_OK, NULL, "built in: %s; wrappers: %s", text[0],
+                  text[1]);
 }
 
 static int count_samples(const char *path)
@@ -139,7 +140,7 @@ static void check_terminal(struct tp_doctor *d)
     struct tp_page page;
     tp_page_init(&page, d->out, 0);
     bool terminal = isatty(fileno(d->out));
-    tp_doctor_add(d, "output", TP_VERDICT_OK, NULL, "%s, pages of %d columns",
+    tp_doctor_add(d, "output", TP_VERDICT_OK, NULL, "%s, %d columns",
                   terminal ? "a terminal" : "no terminal", page.width);
 }
 

@@ -220,8 +220,8 @@ static void print_tails(const struct tp_gate *g, size_t tails, struct tp_page *p
 {
     if (!tails || g->verbose)
         return;
-    tp_page_dim(page, LABEL, "%s percentile%s too much to compare: -v names %s", tp_count(tails).s,
-                tails == 1 ? " varies" : "s vary", tails == 1 ? "it" : "them");
+    tp_page_dim(page, LABEL, "%s latency percentile%s too much to compare: -v names %s",
+                tp_count(tails).s, tails == 1 ? " varies" : "s vary", tails == 1 ? "it" : "them");
 }
 
 static void print_inconclusive(const struct tp_gate *g, struct tp_page *page)
@@ -238,7 +238,8 @@ static void print_inconclusive(const struct tp_gate *g, struct tp_page *page)
         tp_page_put(page, LABEL, "inconclusive: %s more; --export-json FILE has them all",
                     tp_count(open - shown).s);
     if (open) {
-        tp_page_at(page, LABEL, "This machine is too noisy today to exclude +%s%%.",
+        tp_page_at(page, LABEL,
+                   "This machine is too noisy today to exclude +%s%%, twice what counts.",
                    tp_digits(200 * g->effect).s);
         if (g->exit_code == 0)
             tp_page_more(page, LABEL, " --inconclusive=fail makes this exit 5.");
@@ -265,8 +266,7 @@ static void print_insensitive(const struct tp_gate *g, struct tp_page *page)
     if (count > INSENSITIVE_CELLS)
         tp_gate_add(&cells, "; %s more", tp_count(count - INSENSITIVE_CELLS).s);
     tp_page_dim(page, LABEL,
-                "insensitive: %s: replay overhead is most of the time there, and instructions "
-                "%sdecide",
+                "insensitive: %s: most of the time is replay overhead, so instructions %sdecide",
                 cells.s, g->classes[TP_CLASS_INSTRUCTIONS].checked ? "" : "would ");
 }
 

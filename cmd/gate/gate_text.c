@@ -395,7 +395,11 @@ struct tp_text tp_gate_detectable(const struct tp_gate *g)
     const struct tp_gate_sharpness *s = &g->sharpness;
     if (!s->cells)
         return (struct tp_text){""};
-    return s->untold || !s->cell ? tp_text_of("not known") : whole_percent(s->worst);
+    if (!s->cell)
+        return tp_text_of("not known");
+    return s->untold ? tp_text_of("%s in %zu of %s", whole_percent(s->worst).s,
+                                  s->cells - s->untold, tp_plural(s->cells, "cell").s)
+                     : whole_percent(s->worst);
 }
 
 struct tp_gate_line tp_gate_sharpness_text(const struct tp_gate *g)
@@ -410,7 +414,7 @@ struct tp_gate_line tp_gate_sharpness_text(const struct tp_gate *g)
     if (s->cell)
         tp_gate_add(&line, "%s in %s", worst.s, tp_gate_cell_text(g, s->cell).s);
     if (s->cell && differ)
-        tp_gate_add(&line, "; %s in half of the cells", median.s);
+        tp_gate_add(&line, "; median of the known cells %s", median.s);
     if (s->untold)
         tp_gate_add(&line, "%snot known in %s: times vary too much", s->cell ? "; " : "",
                     tp_plural(s->untold, "cell").s);
@@ -449,7 +453,7 @@ static void add_counts(struct tp_gate_line *line, const struct tp_gate *g, bool 
         tp_gate_add(line, "%s, ", tp_plural(n[TP_REGRESSION], "regression").s);
     if (all || n[TP_IMPROVED])
         tp_gate_add(line, "%s better, ", tp_count(n[TP_IMPROVED]).s);
-    tp_gate_add(line, "%s unchanged", tp_count(n[TP_SAME]).s);
+    tp_gate_add(line, "%s unchanged", tp_plural(n[TP_SAME], "value").s);
     if (all)
         tp_gate_add(line, ", %s inconclusive", tp_count(g->counts[TP_INCONCLUSIVE]).s);
     if (n[TP_INSENSITIVE])
@@ -492,7 +496,10 @@ struct tp_gate_line tp_gate_verdict(const struct tp_gate *g)
     if (pass && g->told[TP_INCONCLUSIVE])
         tp_gate_add(&line, " with %s inconclusive", tp_count(g->told[TP_INCONCLUSIVE]).s);
     tp_gate_add(&line, ": ");
-    add_counts(&line, g, !pass);
+    if (anything_checked(g) || !tp_gate_is_aborted(g))
+        add_counts(&line, g, !pass);
+    else
+        tp_gate_add(&line, "no verdict");
     tp_gate_add(&line, "; %s of %s", tp_count(g->cell_count).s,
                 tp_plural(g->cells_total, "cell").s);
     if (tp_gate_detectable(g).s[0])

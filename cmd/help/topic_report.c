@@ -29,7 +29,7 @@ static const char memory_text[] =
     "  touched              the part of reserved that blocks have used at some time\n"
     "  peak                 most reserved memory at any event\n"
     "  overhead             peak reserved / peak requested\n"
-    "  best packing         smallest offline placement found in --bound-time; every\n"
+    "  best packing         smallest offline placement found in one range; every\n"
     "                       lifetime is known in advance and no block moves\n"
     "  regret               peak reserved / best packing\n"
     "  driver calls         allocations and frees that reach the driver or the system\n"

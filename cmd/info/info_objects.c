@@ -96,9 +96,9 @@ static void say_lifetimes(const struct tp_info_report *r, struct lines *l)
         snprintf(most, sizeof most, " (%s)", tp_duration(tp_hist_quantile(t, 0.9)).s);
     }
     if (h->count) {
-        say(l, "half of %s freed within %s%s", tp_count(h->count).s,
+        say(l, "lifetime of %s: median %s%s", tp_plural(h->count, "freed block").s,
             tp_plural(tp_hist_quantile(h, 0.5), "event").s, half);
-        say(l, "90%% within %s%s", tp_count(tp_hist_quantile(h, 0.9)).s, most);
+        say(l, "90%% live at most %s%s", tp_plural(tp_hist_quantile(h, 0.9), "event").s, most);
         say(l, "temporary (freed within %d events): %s of blocks, %s of bytes", TP_INFO_TEMPORARY,
             tp_percent(share(info->temporary.objects, info->allocated.objects)).s,
             tp_percent(share(info->temporary.bytes, info->allocated.bytes)).s);

@@ -44,6 +44,15 @@ static struct tp_text far_from(const struct tp_predict_asking *q)
     return tp_text_of("%s", one && q->n < least ? ", below the smallest recording" : "");
 }
 
+/* ", 9.16x the largest recording", behind a value that was found. */
+static struct tp_text far_above(const struct tp_predict_asking *q, uint64_t n)
+{
+    uint64_t most = q->recordings[q->count - 1]->n;
+    if (q->target.count > 1 || n <= most)
+        return tp_text_of("%s", "");
+    return tp_text_of(", %.3gx the largest recording,", (double)n / (double)most);
+}
+
 void tp_predict_head_print(const struct tp_predict_report *r, struct tp_page *page)
 {
     const struct tp_predict_asking *q = r->asking;
@@ -52,7 +61,8 @@ void tp_predict_head_print(const struct tp_predict_report *r, struct tp_page *pa
     tp_predict_target(q, &at);
     struct tp_text far = far_from(q);
     if (q->n)
-        row(page, "prediction", "at %s%s", tp_str_text(&at), far.s);
+        row(page, "prediction", "%sat %s%s", r->answer->sound ? "" : "none ", tp_str_text(&at),
+            far.s);
     row(page, "recordings", "%s", tp_str_text(&from));
     if (q->steps)
         row(page, "steps", "the last %s of each recording; memory before them is not predicted",
@@ -81,6 +91,9 @@ static void print_laws(const struct tp_predict_report *r, struct tp_page *page)
     if (p->narrowed)
         tp_str_item(&laws, "; ", "%s fitted to the nearest recordings only",
                     tp_count(p->narrowed).s);
+    if (p->lawless.requests > p->kinds[TP_LAW_NONE])
+        tp_str_item(&laws, "; ", "%s not confirmed: that takes a further recording",
+                    tp_count(p->lawless.requests - p->kinds[TP_LAW_NONE]).s);
     row(page, "laws", "%s", tp_str_text(&laws));
     tp_str_drop(&laws);
 }
@@ -142,7 +155,7 @@ static void print_doubt(const struct tp_predict_report *r, struct tp_page *page)
     }
     struct tp_text many = doubtful_requests(r);
     if (a->most.matters && a->peak.alone)
-        tp_page_put(page, 0, "%s of the requests that only %s makes are live at the peak.",
+        tp_page_put(page, 0, "At the peak, %s of the requests that are only in %s are live.",
                     tp_bytes(a->peak.alone, page->exact).s, base_of(r)->trace.file);
     else if (a->most.matters)
         tp_page_put(page, 0,
@@ -308,11 +321,10 @@ static void fill_growth(const struct tp_predict_report *r, size_t most, bool exa
 {
     const struct tp_predict_peak *peak = &r->answer->peak;
     const bool grows = peak->bytes >= peak->was;
-    const struct tp_column columns[] = {
-        {.name = "bytes", .width = 5},
-        {.name = grows ? "of the growth" : "of the decrease", .width = grows ? 6 : 8},
-        {.name = "law", .left = true, .width = 3},
-        {.name = "site", .unbroken = true}};
+    static const struct tp_column columns[] = {{.head = {"", "bytes"}},
+                                               {.head = {"share of", "change"}},
+                                               {.head = {"", "law"}, .left = true},
+                                               {.head = {"", "site"}, .unbroken = true}};
     uint64_t change = change_of(peak, grows);
     tp_table_columns(t, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; change && i < peak->count && i < most; i++) {
@@ -344,7 +356,7 @@ static void print_growth(const struct tp_predict_report *r, size_t most, struct 
         tp_table_drop(&table);
         return;
     }
-    tp_page_put(page, 0, "Live memory at the peak by site, with its share of the %s since %s at %s",
+    tp_page_put(page, 0, "Live memory at the peak by site; %s from %s at %s",
                 peak->bytes >= peak->was ? "growth" : "decrease",
                 tp_bytes(peak->was, page->exact).s,
                 tp_axis_text(&base_of(r)->at, base_of(r)->axes).s);
@@ -385,8 +397,9 @@ static void print_other(const struct tp_predict_report *r, size_t i, struct tp_p
     const struct tp_sample_run *of = r->asking->recordings[i];
     uint64_t was = tp_program_demand(of->trace.program, 0)->bytes;
     uint64_t predicted = r->totals->others[i];
-    row(page, i ? "" : "cross-check", "%s from the others: %s requested, recorded %s (%+.1f%%)",
-        tp_count(of->n).s, tp_bytes(predicted, page->exact).s, tp_bytes(was, page->exact).s,
+    row(page, i ? "" : "cross-check",
+        "%s predicted from the others: %s requested, recorded %s (%+.1f%%)", tp_count(of->n).s,
+        tp_bytes(predicted, page->exact).s, tp_bytes(was, page->exact).s,
         was ? 100 * ((double)predicted / (double)was - 1) : 0.0);
 }
 
@@ -414,7 +427,7 @@ void tp_predict_checks_print(const struct tp_predict_report *r, struct tp_page *
         struct tp_axis_words n = tp_axis_text(&of->at, of->axes);
         if (c->sound)
             row(page, i ? "" : "cross-check",
-                "%s from the others: %s requested, recorded %s (%+.1f%%)", n.s,
+                "%s predicted from the others: %s requested, recorded %s (%+.1f%%)", n.s,
                 tp_bytes(c->predicted, page->exact).s, tp_bytes(c->was, page->exact).s,
                 c->was ? 100 * ((double)c->predicted / (double)c->was - 1) : 0.0);
         else
@@ -442,8 +455,8 @@ void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *pag
     else if (!f->fits)
         row(page, "max that fits", "none: %s does not fit %s", tp_count(f->fails).s, capacity.s);
     else
-        row(page, "max that fits", "%s on a device of %s (tried in steps of %s%s)",
-            tp_count(f->fits).s, capacity.s, tp_count(f->step).s,
+        row(page, "max that fits", "%s%s on a device of %s (tried in steps of %s%s)",
+            tp_count(f->fits).s, far_above(r->asking, f->fits).s, capacity.s, tp_count(f->step).s,
             f->apart > 1
                 ? tp_text_of(", larger ones in steps of %s", tp_count(f->apart * f->step).s).s
                 : "");
@@ -635,9 +648,10 @@ static void print_gap(const struct tp_prediction *p, bool of_base, struct tp_pag
     const struct tp_predict_gap *gap = of_base ? &own : &p->missing;
     if (!gap->requests)
         return;
-    tp_page_put(page, 0, "Only %s has %s, %s of its bytes:",
-                p->recordings[of_base ? p->base : p->alike]->trace.file,
-                tp_plural(gap->requests, "request").s, percent(gap->share).s);
+    tp_page_put(page, 0,
+                "%s, %s of all bytes, %s only in %s:", tp_plural(gap->requests, "request").s,
+                percent(gap->share).s, gap->requests == 1 ? "is" : "are",
+                p->recordings[of_base ? p->base : p->alike]->trace.file);
     print_apart(p, of_base, page);
     print_first(p, of_base, page);
 }

@@ -182,14 +182,24 @@ static void take_step(struct tp_pick_field *f, size_t step)
 
 /* ---- words ---- */
 
+static void say_joint(size_t said, size_t parts, char *text)
+{
+    const char *joint = said + 1 < parts ? ", " : " and ";
+    tp_pick_say(text, "%s", said ? joint : " ");
+}
+
+/* "min capacity 1.0% higher"; of several picked strategies with the name of the one that it is of.
+ */
 static void say_memory(const struct tp_pick_field *f, size_t pick, size_t rival, char *text)
 {
     double change = tp_pick_need(f, pick) / tp_pick_need(f, rival) - 1;
-    if (tp_pick_need(f, pick) == tp_pick_need(f, rival))
-        tp_pick_say(text, ", same %s", tp_pick_need_name(f));
-    else
-        tp_pick_say(text, ", %s%s %s", change > 0 ? "but " : "", tp_pick_need_name(f),
-                    tp_change(change).s);
+    bool several = f->in[pick] && tp_pick_count_in(f) > 1;
+    struct tp_text by = tp_change(fabs(change));
+    tp_pick_say(text, ", %s%s%s%s%s", change > 0 ? "but " : "", change == 0 ? "same " : "",
+                tp_pick_need_name(f), several ? " of " : "",
+                several ? tp_pick_choice(f, pick)->label : "");
+    if (change != 0)
+        tp_pick_say(text, " %s %s", by.s + (by.s[0] == '+'), change > 0 ? "higher" : "lower");
 }
 
 static void say_less(const struct tp_pick_field *f, size_t pick, size_t rival, char *text)
@@ -213,8 +223,15 @@ static void say_calls(const struct tp_pick_field *f, size_t pick, size_t rival, 
 {
     const char *callee = f->q->callee;
     double peak = peak_of(f, pick), calls = calls_of(f, pick);
-    tp_pick_say(text, "%s %s%s call%s", calls > 0 ? tp_count((uint64_t)calls).s : "no",
-                f->q->loop ? "warm " : "", callee, calls == 1 ? "" : "s");
+    size_t said = 0, left = tp_pick_count_in(f);
+    for (size_t i = 0; i < f->count; i++)
+        if (f->in[i]) {
+            say_joint(said++, left, text);
+            tp_pick_say(text, "%s",
+                        calls_of(f, i) > 0 ? tp_count((uint64_t)calls_of(f, i)).s : "no");
+        }
+    tp_pick_say(text, " %s%s call%s", f->q->loop ? "warm " : "", callee,
+                left == 1 && calls == 1 ? "" : "s");
     if (peak > TP_PICK_CLOSE * tp_pick_need(f, pick))
         tp_pick_say(text, " (peak reserved %s)", tp_pick_bytes(f, peak).s);
     tp_pick_say(text, " vs %s of %s", tp_count((uint64_t)calls_of(f, rival)).s,
@@ -290,16 +307,10 @@ static void say_reason(const struct tp_pick_field *f, char *text)
         [SMALL] = say_less, [FEW_CALLS] = say_calls, [FAST] = say_time, [LOW_PEAK] = say_less};
     size_t rival = find_rival(f), step = f->left_at[rival];
     size_t speaker = step == FAST ? find_faster_than(f, rival) : find_speaker(f);
-    tp_pick_say(text, ": ");
-    if (tp_pick_count_in(f) > 1)
+    tp_pick_say(text, step == FEW_CALLS ? ":" : ": ");
+    if (tp_pick_count_in(f) > 1 && step != FEW_CALLS)
         tp_pick_say(text, "%s has ", tp_pick_choice(f, speaker)->label);
     words[step](f, speaker, rival, text);
-}
-
-static void say_joint(size_t said, size_t parts, char *text)
-{
-    const char *joint = said + 1 < parts ? ", " : " and ";
-    tp_pick_say(text, "%s", said ? joint : " ");
 }
 
 /* The strategies that are out, by what they lack. */

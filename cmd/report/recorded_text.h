@@ -22,7 +22,7 @@ void tp_retries_text(const struct tp_captured_retries *r, const char *settings, 
 
 /* Below a table in which some rows began with another heap than the recorded one. */
 #define TP_COMPACTED_NOTE                                                                          \
-    "Compacted start: the setting would have laid out the initial heap differently, so it is "     \
-    "packed. Compare these rows only with each other."
+    "Compacted start: where the setting would have put the initial heap is not known, so it "      \
+    "starts without gaps. These rows only compare with each other."
 
 #endif

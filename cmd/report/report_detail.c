@@ -61,7 +61,7 @@ static void note_reserved(const struct tp_device_run *d, bool exact, char *note,
     tp_str_add(&s, "%s of requested", tp_times(times).s);
     bool also_peak = d->at_peak.reserved == d->peak_reserved;
     if (also_peak && d->peak_carved != TP_NONE)
-        tp_str_add(&s, "; %s of it ever used", tp_bytes(d->peak_carved, exact).s);
+        tp_str_add(&s, "; blocks used %s of it", tp_bytes(d->peak_carved, exact).s);
 }
 
 static void print_own_peak(const struct tp_result *r, const struct tp_device_run *d,
@@ -71,7 +71,7 @@ static void print_own_peak(const struct tp_result *r, const struct tp_device_run
     tp_page_at(page, TEXT, "peak reserved: %s, at event %s", tp_range_text(&peak, page->exact).s,
                tp_count(d->peak_reserved_event).s);
     if (d->peak_carved != TP_NONE)
-        tp_page_more(page, TEXT, "; %s of it ever used", tp_bytes(d->peak_carved, page->exact).s);
+        tp_page_more(page, TEXT, "; blocks used %s of it", tp_bytes(d->peak_carved, page->exact).s);
     tp_page_line(page);
 }
 
@@ -114,7 +114,7 @@ static void print_packing(const struct tp_result *r, uint16_t device, struct tp_
     if (!r->bounds)
         return;
     const struct tp_offline *best = &r->bounds[device];
-    tp_page_put(page, TEXT, "best packing %s%s: smallest offline placement found",
+    tp_page_put(page, TEXT, "best packing %s%s: smallest offline placement found in one range",
                 tp_bytes(best->best, page->exact).s,
                 best->best == best->least ? ", equal to the lower bound" : "");
 }
@@ -132,7 +132,7 @@ static void print_calls(const struct tp_result *r, const struct tp_device_run *d
         tp_page_more(page, TEXT, "; hit rate %s",
                      tp_percent((double)d->reused / (double)d->allocations).s);
     if (d->next_calls != TP_NONE && d->next_calls != calls)
-        tp_page_more(page, TEXT, "; warm %s calls: %s", tp_result_callee(r),
+        tp_page_more(page, TEXT, "; warm %s calls (second replay): %s", tp_result_callee(r),
                      tp_count(d->next_calls).s);
     tp_page_line(page);
 }
@@ -402,9 +402,10 @@ static void print_latencies(const struct tp_report *rep, const struct tp_result 
                           page);
     tp_clock_marks_print(rep, &marks, too_few, LAT_NAME, page);
     uint64_t sampled = r->run->latency.sampled;
-    tp_page_dim(page, LAT_NAME, "Each call%s%s%s is timed by itself, in other replays than ns/op.",
+    tp_page_dim(page, LAT_NAME,
+                "Each call%s%s%s is timed by itself, in %s, not those of ns/op. Bars: log scale.",
                 sampled ? " of the first " : "", sampled ? tp_count(sampled).s : "",
-                sampled ? " of the trace" : "");
+                sampled ? " of the trace" : "", tp_plural(r->run->latency.replays, "replay").s);
     tp_page_line(page);
 }
 

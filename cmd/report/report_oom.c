@@ -91,16 +91,19 @@ static void print_fragmentation(const struct tp_result *r, const struct tp_first
     }
     if (idle + not_reserved(f) < f->size) {
         tp_page_at(page, column,
-                   "OOM by rounding and fragmentation: %s free, %s requested; without rounding "
-                   "and free blocks the program fits.",
+                   "OOM by rounding: %s free, %s requested; %s of reserved memory is rounding or "
+                   "cannot be used.",
                    tp_bytes(idle + not_reserved(f), page->exact).s,
-                   tp_bytes(f->size, page->exact).s);
+                   tp_bytes(f->size, page->exact).s,
+                   tp_bytes(at->reserved - at->requested - idle, page->exact).s);
         return;
     }
     tp_page_at(page, column, "OOM by fragmentation: %s free",
                tp_bytes(idle + not_reserved(f), page->exact).s);
     if (at->largest && at->largest != TP_NONE)
-        tp_page_more(page, column, ", largest block %s", tp_bytes(at->largest, page->exact).s);
+        tp_page_more(
+            page, column, ", largest %s %s", at->largest < not_reserved(f) ? "part" : "block",
+            tp_bytes(at->largest < not_reserved(f) ? not_reserved(f) : at->largest, page->exact).s);
     tp_page_more(page, column, ", %s requested.", tp_bytes(f->size, page->exact).s);
 }
 
@@ -177,8 +180,9 @@ void tp_report_failure_count(const struct tp_result *r, const struct tp_device_r
                      sizeof text);
     tp_page_more(page, column, "%s failed", text);
     if (skipped)
-        tp_page_more(page, column, "; %s on %s skipped", tp_plural(skipped, "later call").s,
-                     d->failed_allocations == 1 ? "it" : "them");
+        tp_page_more(page, column, " and %s skipped, with %s",
+                     d->failed_allocations == 1 ? "was" : "were",
+                     tp_plural(skipped, "later call").s);
     tp_page_line(page);
 }
 

@@ -509,7 +509,7 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     tp_pick_print(&pick, page);
     tp_report_warnings(results, count, 0, page);
     tp_strategy_spec_add_name(&one, sourced->spec);
-    tp_page_put(page, 0, "%sColumns: tapool help report    One strategy:%s",
+    tp_page_put(page, 0, "%sColumns: tapool help report    One in detail:%s",
                 rep->verbose ? "" : "Details: -v    ", tp_str_text(&one));
     tp_str_drop(&one);
 }

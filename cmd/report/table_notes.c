@@ -152,15 +152,14 @@ static void print_resident(const struct tp_result *results, size_t count, struct
         threads = r->threads > threads ? r->threads : threads;
         mapped = results[i].run->mapped.threads > mapped ? results[i].run->mapped.threads : mapped;
     }
-    tp_page_dim(page, NOTE, "Peak resident: private memory, %s%s%s.%s%s",
-                tp_written_words(results->trace),
-                single.length ? "; 1 slow pass instead of 3: " : "", tp_str_text(&single),
-                any_with_books(results, count)
-                    ? " Unlike address space, it includes bookkeeping."
-                    : "",
-                tp_any_preloaded(results, count) ? " At start: RSS added by the library." : "");
+    tp_page_dim(
+        page, NOTE, "Peak resident: private memory, %s%s%s.%s%s", tp_written_words(results->trace),
+        single.length ? "; 1 slow pass instead of 3: " : "", tp_str_text(&single),
+        any_with_books(results, count) ? " Unlike address space, it includes bookkeeping." : "",
+        tp_any_preloaded(results, count) ? " At start: RSS added by the library." : "");
     if (has_foreign(results, count))
-        tp_page_dim(page, NOTE, "Validated: peak resident of malloc libraries was %s.", tp_validated_resident(threads));
+        tp_page_dim(page, NOTE, "In tests, peak resident of libraries was %s.",
+                    tp_validated_resident(threads));
     if (threads > 1)
         tp_page_dim(page, NOTE,
                     "%s memory: replayed by the %s recorded threads; all other memory: by one.",
@@ -264,8 +263,8 @@ static void print_time_notes(const struct tp_result *results, size_t count, unsi
 }
 
 /* Prints the meanings of the marks in the cells, whose bits are in `see`. */
-void tp_table_notes(const struct tp_report *rep, const struct tp_result *results, size_t count, unsigned see,
-                        struct tp_page *page)
+void tp_table_notes(const struct tp_report *rep, const struct tp_result *results, size_t count,
+                    unsigned see, struct tp_page *page)
 {
     bool host = tp_any_on_host(results, count);
     uint64_t sampled = results[0].run->latency.sampled;

@@ -27,7 +27,7 @@ struct tp_free_sum {
 struct tp_recorded_row {
     uint64_t peak, takes, gives, allocations;
     struct tp_free_sum free; /* at the trace peak */
-    bool ran_out;     /* the recorded program ran out of memory at the trace peak */
+    bool ran_out;            /* the recorded program ran out of memory at the trace peak */
 };
 
 struct tp_recorded_row tp_recorded_row_of(const struct tp_result *r);
@@ -43,8 +43,8 @@ bool tp_any_on_host(const struct tp_result *results, size_t count);
 bool tp_any_preloaded(const struct tp_result *results, size_t count);
 bool tp_any_by_threads(const struct tp_result *results, size_t count);
 
-/* The p99 of all calls, "-" where there is none, "(a)" where it is not one of a whole call. Adds what
- * its marks are to `marks`. */
+/* The p99 of all calls, "-" where there is none, "(a)" where it is not one of a whole call. Adds
+ * what its marks are to `marks`. */
 struct tp_text tp_p99_text(const struct tp_report *rep, const struct tp_result *r,
                            struct tp_clock_marks *marks);
 

@@ -48,10 +48,11 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
         !idle_is_start_up(&r->run->devices[0].at_peak))
         return false;
     return say(text, size,
-               "%s reserves at least %s at a time: its overhead of %s%s is start-up cost, not "
-               "fragmentation. Too small to judge: use a trace with a peak above 16 MiB.",
-               r->spec->label, tp_bytes(start, false).s, tp_times(times).s,
-               tp_result_is_on_host(r) ? " in address space" : "");
+               "%s reserves at least %s at a time: its %s of %s (%s of requested) are start-up "
+               "cost, not fragmentation. Too small to judge: use a trace with a peak above 16 MiB.",
+               r->spec->label, tp_bytes(start, false).s,
+               tp_bytes(tp_run_peak_reserved(r->run), false).s,
+               tp_result_is_on_host(r) ? "address space" : "reserved memory", tp_times(times).s);
 }
 
 /* Whether all allocated memory consists of whole pages, at every point of the curve. */
@@ -212,8 +213,10 @@ static bool drift(const struct tp_result *r, char *text, size_t size)
         return false;
     return say(
         text, size,
-        "%s took %s ns/op in the first half of its replays and %s in the second: another process "
-        "ran, or the CPU frequency changed. Repeat on a quiet machine, or with more --min-time.",
+        "%s took %s ns/op in the first half of its replays and %s in the second, ns/op is the "
+        "median "
+        "of all: another process ran, or the CPU frequency changed. Repeat on a quiet machine, or "
+        "with more --min-time.",
         r->spec->label, tp_digits(tp_speed_net(r->run, first)).s,
         tp_digits(tp_speed_net(r->run, second)).s);
 }

@@ -61,7 +61,7 @@ def held(d):
 BLOCKS, LIVE = "<C> blocks?", r"(?:was|were) live before event 1"
 SENTENCES = [(pattern, values) for pattern, values in (
     (r", <S>, trace hash", lambda d: [(d["file_bytes"],)]),
-    (r"^recorded <C> events?(?: in <T>)?:", lambda d: [(d["trace"]["events"], d.get("duration_ns"))]),
+    (r"^recorded <C> events?(?: spanning <T>)?:", lambda d: [(d["trace"]["events"], d.get("duration_ns"))]),
     (r"^(?:from |.*, )?<C> threads?\b", lambda d: [(d["trace"]["threads"],)]),
     (r"<C> streams?\b", lambda d: [(d["trace"]["streams"],)]),
     (r"<C> (?:devices?|memory spaces?)(?: more: --json)?$", lambda d: [(d["trace"]["devices"],), (d["trace"]["devices"] - 8,)]),
@@ -91,9 +91,9 @@ SENTENCES = [(pattern, values) for pattern, values in (
      lambda d: [(d["live_at_end"], d["live_at_end_bytes"], d["peak_objects"])]),
     (r"<S> free in <C> blocks? of .*? segments, largest <S>(?:; (?:empty_cache\(\) returns )?(?:<S>)?)?",
      lambda d: recorded(d, "end_free_bytes", "end_free_blocks", "end_largest_free_bytes", "end_returnable_bytes")),
-    (r"half of <C> freed within <C> events?(?: \(<T>\))?",
+    (r"lifetime of <C> freed blocks?: median <C> events?(?: \(<T>\))?",
      lambda d: [(d["freed_objects"], d["lifetimes_events"]["p50"], d["lifetimes_ns"]["p50"])]),
-    (r"90% within <C>(?: \(<T>\))?", lambda d: [(d["lifetimes_events"]["p90"], d["lifetimes_ns"]["p90"])]),
+    (r"90% live at most <C> events?(?: \(<T>\))?", lambda d: [(d["lifetimes_events"]["p90"], d["lifetimes_ns"]["p90"])]),
     (r"freed within <C> events\): <P> of blocks, <P> of bytes", lambda d: [(
         d["temporary"]["within_events"], share(d["temporary"]["objects"], d["allocated"]["objects"]),
         share(d["temporary"]["bytes"], d["allocated"]["bytes"]))]),

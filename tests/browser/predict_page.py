@@ -56,7 +56,7 @@ def sentences(document):
         for setting in memory["settings"]:
             yield text.size(whole(setting["peak_reserved_bytes"]))
     if fit and fit["fits"] and fit["fails"]:
-        yield "%s in %s" % (text.count(whole(fit["fits"])), text.size(whole(fit["capacity_bytes"])))
+        yield "%s on a device of %s" % (text.count(whole(fit["fits"])), text.size(whole(fit["capacity_bytes"])))
         yield "first OOM " + text.count(whole(fit["fails"]))
     for r in document["recordings"]:
         if r.get("from_others_bytes") is not None:

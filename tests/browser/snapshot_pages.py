@@ -65,18 +65,30 @@ def sum_rows(d):
              (", ".join(unused) or "0 segments").replace(" ", " unused ", 1),
              "reserved, " + plural(memory["segments"], "segment")]
     notes = ["requested and not freed", "",
-             "%s, largest %s" % (text.count(memory["holes"]), text.size(memory["largest_hole_bytes"])) if memory["holes"] else "",
+             "%s, largest %s" % (plural(memory["holes"], "block"), text.size(memory["largest_hole_bytes"])) if memory["holes"] else "",
              "empty_cache() would return it" if memory["free_bytes"] else "", ""]
-    shares = [text.percent(memory[p] / memory["reserved_bytes"] if memory["reserved_bytes"] else None) for p in PARTS[:-1]] + [""]
+    shares = [text.percent(memory[p] / memory["reserved_bytes"] if memory["reserved_bytes"] else None) for p in PARTS]
     return [list(row) for row in zip(" +++=", map(text.size, (memory[p] for p in PARTS)), names, shares, notes)]
 
 
 def try_rows(d):
     limit = d["settings_capacity_bytes"]
-    rows = [["  " + (t["conf"] or "as recorded") + " (compacted start)" * t["compacted_start"],
-             "-" if limit and t["failed_requests"] else text.size(whole(t["peak_reserved_bytes"])),
-             "OOM" if t["failed_requests"] else "fits"] for t in sorted(d["settings"], key=lambda t: t["compacted_start"])]
-    heads = ["Setting", "peak reserved"] + (["in " + text.size(whole(limit))] if limit else [])
+    bases = {t["compacted_start"]: t for t in d["settings"] if not t["conf"]}
+
+    def change(t):
+        base = bases.get(t["compacted_start"])
+        if t is base:
+            return "base"
+        if not base or limit and (t["failed_requests"] or base["failed_requests"]):
+            return "-"
+        ratio = whole(t["peak_reserved_bytes"]) / whole(base["peak_reserved_bytes"])
+        return "same" if ratio == 1 else text.change(ratio - 1)
+
+    peaks = not limit or not all(t["failed_requests"] for t in d["settings"])
+    rows = [["  " + (t["conf"] or "as recorded") + " (compacted start)" * t["compacted_start"]]
+            + ["-" if limit and t["failed_requests"] else text.size(whole(t["peak_reserved_bytes"])), change(t)] * peaks
+            + ["OOM" if t["failed_requests"] else "fits"] for t in sorted(d["settings"], key=lambda t: t["compacted_start"])]
+    heads = ["Setting"] + ["peak reserved", "change"] * peaks + (["in " + text.size(whole(limit))] if limit else [])
     return heads, [row[:len(heads)] for row in rows]
 
 
@@ -228,7 +240,7 @@ def recorded_figures(document):
 
 class Settings:
     """A row for each setting that was replayed, and for what was recorded or measured. Below 1,000 settings there are all."""
-    DID, POOL = "as recorded by PyTorch", "backend:cudaMallocAsync (measured on this machine's GPU)"
+    DID, POOL = "PyTorch itself (from the file)", "backend:cudaMallocAsync (measured on this machine's GPU)"
 
     def __init__(self, document):
         self.document, did = document, recorded_figures(document)

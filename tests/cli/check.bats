@@ -36,7 +36,7 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
         ok "$TAPOOL" check
         matches "$out" '^../../tapool-baseline.json$'
         matches "$out" '^ +1 trace x 1 strategy = 1 cell, written '
-        matches "$out" '^PASS \(memory and counts only\): [0-9]+ unchanged; 1 of 1 cell'
+        matches "$out" '^PASS \(memory and counts only\): [0-9]+ values unchanged; 1 of 1 cell'
         ok "$TAPOOL" check ../../a.json -s arena
     )
     local python

@@ -50,7 +50,7 @@ for (name, verdict, value), c in zip(rows, d["checks"]):
     # what is not in order says what it means or what to do
     assert c["verdict"] != "warning" or c["advice"], c
 count = {v: sum(r[1] == v for r in rows) for v in ("ok", "warning", "missing")}
-last = "%d ok, %d warning%s, %d missing. Memory and counts" % (
+last = "%d ok, %d warning%s, %d missing. Warnings are about times" % (
     count["ok"], count["warning"], "" if count["warning"] == 1 else "s", count["missing"])
 assert any(line.startswith(last) for line in lines[-3:-1]) and lines[-1] == "", lines[-3:]
 END
@@ -159,10 +159,10 @@ built() { ! "$TAPOOL" doctor | grep -q 'built without the CUDA Toolkit'; }
 
 @test "sources are those of the registry; the output is described" {
     examine doctor
-    value sources '^host, virtual.*; wrappers limit, fault, shuffle$'
-    value output '^no terminal, pages of 100 columns$'
+    value sources '^built in: host, virtual.*; wrappers: limit, fault, shuffle$'
+    value output '^no terminal, 100 columns$'
     ok tool pty 90 "$TAPOOL" doctor
-    matches "$out" '^  output +ok +a terminal, pages of 90 columns$'
+    matches "$out" '^  output +ok +a terminal, 90 columns$'
     ok tool fits 80 "$TAPOOL" doctor
 }
 

@@ -168,7 +168,7 @@ END
     ok check a.trace -s arena -s lru --update
     ok check --export-html b.html --export-json b.json
     compared_at b.html --once --json b.json
-    matches b.html '<b class="good">PASS</b>'
+    matches b.html '<b>PASS</b> \(memory and counts only\)'
     lacks b.html 'data-view="times"'
     for option in --update --plan '--aa 1'; do
         # shellcheck disable=SC2086 # words

@@ -60,15 +60,15 @@ refused() {
 @test "runs of other programs are refused, with what differs" {
     made 64 >a.jsonl
     made 128 layers=5 >b.jsonl
-    refused 'Only b.jsonl has 11 requests' '^  first: event [0-9]+, model.py:[0-9]+' 'model.py:41 softmax' 'of the requests that only b.jsonl makes are live at the peak'
+    refused '^11 requests, [0-9.]+% of all bytes, are only in b.jsonl:' '^  first: event [0-9]+, model.py:[0-9]+' 'model.py:41 softmax' '^At the peak, .* of the requests that are only in b.jsonl are live'
     made 128 bytes=2 >b.jsonl
     refused 'have no law that these recordings confirm\.$' 'have no law that these recordings confirm: the peak is'
     made 128 optimizer=adam >b.jsonl
-    refused 'Only b.jsonl has 24 requests' 'optimizer.py:78 step'
+    refused '^24 requests, [0-9.]+% of all bytes, are only in b.jsonl:' 'optimizer.py:78 step'
     made 128 order=mask-last >b.jsonl
     refused 'model.py:4[46] '
     made 128 extra=4000000 >b.jsonl
-    refused 'Only b.jsonl has 2 requests' 'model.py:60 workspace' '^To predict, record at 256 too'
+    refused '^2 requests, [0-9.]+% of all bytes, are only in b.jsonl:' 'model.py:60 workspace' '^To predict, record at 256 too'
     # hopeless ones end soon
     python3 -c '
 print("{\"format\": \"tapool-trace\", \"version\": 1}")
@@ -333,7 +333,8 @@ END
         is "$out" 'd["runs"][0]["failed_allocations"] > 0' "$([ "$n" -eq "$fails" ] && echo True || echo False)"
     done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --fits 64MiB --step 1
-    matches "$out" '^max that fits +[0-9,]+ on a device of 64 MiB \(tried in steps of 1, larger ones in steps of 4\)$'
+    matches "$out" '^max that fits +[0-9,]+, [0-9.]+x the largest recording, on a device of 64 MiB \(tried in steps of 1,$'
+    matches "$out" '^ +larger ones in steps of 4\)$'
     matches "$out" '^first OOM +[0-9,]+ at event [0-9,]+, request of .*: model.py'
     for n in 64 128; do made $n width=1024 >$n.jsonl; done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --fits 4MiB

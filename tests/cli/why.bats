@@ -100,8 +100,8 @@ END
 @test "another device: what would fit there" {
     oom fragmented
     ok "$TAPOOL" why fragmented.pickle --capacity 300MiB --reserve 60MiB
-    matches "$out" '^Setting +peak reserved +in 240 MiB$'
-    matches "$out" '^  as recorded +2[0-9][0-9] MiB +fits$'
+    matches "$out" '^Setting +peak reserved +change +in 240 MiB$'
+    matches "$out" '^  as recorded +2[0-9][0-9] MiB +base +fits$'
     ok "$TAPOOL" why fragmented.pickle --capacity 300MiB --reserve 60MiB --json
     is "$out" "d['devices'][0]['settings_capacity_bytes']" 251658240
     is "$out" "d['devices'][0]['capacity_bytes']" 178257920

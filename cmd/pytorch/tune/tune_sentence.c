@@ -20,16 +20,6 @@ const char *const tp_tune_names[TP_TUNE_NAMED] = {[TP_TUNE_LEAST_MEMORY] = "leas
 
 /* ---- another setting ---- */
 
-/* Adds ", 41 more driver calls". */
-static void add_change(struct tp_str *out, uint64_t before, uint64_t now, const char *noun)
-{
-    bool more = now > before;
-    uint64_t by = more ? now - before : before - now;
-    if (by)
-        tp_str_add(out, ", %s %s %s%s", tp_count(by).s, more ? "more" : "fewer", noun,
-                   by == 1 ? "" : "s");
-}
-
 const char *tp_tune_variable(const struct tp_tune *t)
 {
     const char *name = NULL;
@@ -73,6 +63,8 @@ void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *o
     bool compacted = a->best->compacted && a->twin && !a->base->compacted;
     const struct tp_tune_figures *was = compacted ? &a->twin->all : &a->base->all;
     const struct tp_tune_figures *is = &a->best->all;
+    if (compacted)
+        tp_str_add(out, "from a compacted start: ");
     if (was->failed)
         tp_str_add(out, "%s reserved", tp_bytes(is->peak_reserved, exact).s);
     else if (fabs(a->gain) < TP_TUNE_NOISE)
@@ -80,15 +72,14 @@ void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *o
     else
         tp_str_add(out, "%s -> %s reserved (%s)", tp_bytes(was->peak_reserved, exact).s,
                    tp_bytes(is->peak_reserved, exact).s, change_of(a->gain).s);
-    if (!was->failed)
-        add_change(out, was->calls, is->calls, "driver call");
+    if (!was->failed && was->calls != is->calls)
+        tp_str_add(out, ", %s instead of %s", tp_count(is->calls).s,
+                   tp_plural(was->calls, "driver call").s);
     if (!was->failed && was->retries != is->retries)
         tp_str_add(out, ", %s instead of %s", tp_count(is->retries).s,
                    tp_plural(was->retries, "retry").s);
     if (a->verdict == TP_TUNE_RESCUES)
         tp_str_add(out, ", without running out of memory");
-    if (compacted)
-        tp_str_add(out, "; both from a compacted start");
 }
 
 /* ---- none ---- */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BESIDE = 16, INDENT = 2, COLUMNS_MOST = 6 };
+enum { BESIDE = 16, INDENT = 2, COLUMNS_MOST = 7 };
 
 /* ---- the files ---- */
 
@@ -33,7 +33,7 @@ void tp_tune_file_print(const struct tp_tune *t, size_t i, struct tp_page *page)
     tp_page_side(page, name, BESIDE);
     tp_page_at(page, BESIDE, "%s", m->capture ? m->capture : f->trace.format);
     if (f->knows)
-        tp_page_more(page, BESIDE, ": peak reserved %s, %s",
+        tp_page_more(page, BESIDE, ": peak reserved %s, %s in the recording",
                      tp_bytes(f->did.peak_reserved, page->exact).s,
                      tp_plural(f->did.calls, "driver call").s);
     char full[300] = "";
@@ -115,7 +115,8 @@ void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page)
     for (size_t i = 0; i < t->setting_count; i++)
         replayed += t->settings[i].status == TP_OK && !t->settings[i].twin;
     tp_page_side(page, tp_plural(replayed, "setting").s, BESIDE);
-    tp_page_at(page, BESIDE, "replayed by strategy %s, best shown", t->target->strategy);
+    tp_page_at(page, BESIDE, "replayed by strategy %s; shown: those that no other beats",
+               t->target->strategy);
     if (capacity)
         tp_page_more(page, BESIDE, " on a device of %s%s", tp_bytes(capacity, page->exact).s,
                      t->files[0].inferred ? ", memory limit of the recorded program" : "");
@@ -140,6 +141,7 @@ static void add_columns(struct screen *s)
     struct tp_column columns[COLUMNS_MOST] = {{.head = {"peak", "reserved"}}};
     uint64_t capacity = tp_tune_capacity(s->t);
     int n = 1;
+    columns[n++] = (struct tp_column){.head = {"", "change"}};
     if (s->limited) {
         columns[n] = (struct tp_column){.head = {"fits", "the device"}};
         if (capacity)
@@ -187,9 +189,10 @@ static uint64_t peak_of(const struct tp_tune_setting *s)
 }
 
 static void add_row(struct screen *s, const struct tp_tune_figures *f, uint64_t peak,
-                    const char *name)
+                    const char *change, const char *name)
 {
     tp_table_bytes(&s->table, peak, s->exact);
+    tp_table_add(&s->table, "%s", change);
     if (s->limited)
         tp_table_add(&s->table, "%s", fit_text(s->t, f).s);
     tp_table_count(&s->table, f->calls);
@@ -257,21 +260,36 @@ static void add_name(const struct tp_tune *t, const struct tp_tune_setting *x, s
     tp_str_add(out, "%s", x->danger ? " !" : "");
 }
 
-static void add_setting(struct screen *s, const struct tp_tune_setting *x)
+/* The setting that began as `x` did, with which its peak compares. */
+static const struct tp_tune_setting *base_of(const struct tp_tune_answer *a,
+                                             const struct tp_tune_setting *x)
+{
+    return x->compacted && !a->base->compacted && a->twin ? a->twin : a->base;
+}
+
+static void add_setting(struct screen *s, const struct tp_tune_answer *a,
+                        const struct tp_tune_setting *x)
 {
     struct tp_str text = {0};
+    const struct tp_tune_setting *base = base_of(a, x);
+    uint64_t was = peak_of(base), is = peak_of(x);
+    struct tp_text change = tp_text_of("-");
+    if (x == base)
+        change = tp_text_of("base");
+    else if (was != TP_NONE && was && is != TP_NONE)
+        change = is == was ? tp_text_of("same") : tp_change((double)is / (double)was - 1);
     add_name(s->t, x, &text);
-    add_row(s, &x->all, peak_of(x), tp_str_text(&text));
+    add_row(s, &x->all, is, change.s, tp_str_text(&text));
     tp_str_drop(&text);
 }
 
 /* Adds the settings that began with the heap of the base, or those that only compare with its twin.
  */
-static void add_settings(struct screen *s, bool compacted)
+static void add_settings(struct screen *s, const struct tp_tune_answer *a, bool compacted)
 {
     for (size_t i = 0; i < s->count; i++)
         if ((s->compacted && s->rows[i]->compacted) == compacted)
-            add_setting(s, s->rows[i]);
+            add_setting(s, a, s->rows[i]);
 }
 
 /* Why rows are marked, each reason once. */
@@ -295,14 +313,14 @@ void tp_tune_table_print(const struct tp_tune *t, const struct tp_tune_answers *
     add_columns(&s);
     find_rows(&s, a, all, chosen);
     if (tp_tune_recorded(t, &did))
-        add_row(&s, &did, did.peak_reserved, "as recorded by PyTorch");
-    add_setting(&s, a->any.base);
-    add_settings(&s, false);
+        add_row(&s, &did, did.peak_reserved, "-", "PyTorch itself (from the file)");
+    add_setting(&s, &a->any, a->any.base);
+    add_settings(&s, &a->any, false);
     if (s.compacted && a->any.twin)
-        add_setting(&s, a->any.twin);
-    add_settings(&s, true);
+        add_setting(&s, &a->any, a->any.twin);
+    add_settings(&s, &a->any, true);
     if (!t->pool_status)
-        add_row(&s, &t->pool, t->pool.peak_reserved,
+        add_row(&s, &t->pool, t->pool.peak_reserved, "-",
                 TP_TUNE_POOL " (measured on this machine's GPU)");
     tp_table_print(&s.table, page, INDENT, TP_TABLE_WIDE);
     print_dangers(&s, page);
@@ -364,6 +382,14 @@ static void print_answer(const struct tp_tune *t, const struct tp_tune_answer *a
     tp_page_styled(page, tp_tune_is_order(a) ? INDENT : 0, TP_BOLD, "%s", tp_str_text(&sentence));
     tp_page_line(page);
     tp_str_drop(&sentence);
+}
+
+/* The variable has another name in older releases, and the file may not tell the release. */
+static void print_older_name(const struct tp_tune *t, struct tp_page *page)
+{
+    const char *settings = t->files[0].trace.meta.settings, *older = "PYTORCH_CUDA_ALLOC_CONF";
+    if (settings && strstr(settings, older) && !strcmp(tp_tune_variable(t), "PYTORCH_ALLOC_CONF"))
+        tp_page_put(page, INDENT, "PyTorch before 2.10 reads %s instead", older);
 }
 
 /* One setting for all files: what it does to each. */
@@ -440,6 +466,8 @@ void tp_tune_answer_print(const struct tp_tune *t, const struct tp_tune_answers 
                           struct tp_page *page)
 {
     print_answer(t, &a->any, page);
+    if (tp_tune_is_order(&a->any))
+        print_older_name(t, page);
     print_by_file(t, &a->any, page);
     print_named(t, &a->any, page);
     print_older(t, a, page);

@@ -91,10 +91,11 @@ void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_why_part out
     out[0] = (struct tp_why_part){" ", s->requested, tp_plural(s->live, "live block"),
                                   tp_text_of("requested and not freed")};
     out[1] = (struct tp_why_part){"+", s->rounding, tp_text_of("rounding"), none};
-    out[2] = (struct tp_why_part){
-        "+", s->hole_bytes, tp_text_of("free blocks in used segments"),
-        s->holes ? tp_text_of("%s, largest %s", tp_count(s->holes).s, tp_bytes(s->largest, exact).s)
-                 : none};
+    out[2] =
+        (struct tp_why_part){"+", s->hole_bytes, tp_text_of("free blocks in used segments"),
+                             s->holes ? tp_text_of("%s, largest %s", tp_plural(s->holes, "block").s,
+                                                   tp_bytes(s->largest, exact).s)
+                                      : none};
     out[3] =
         (struct tp_why_part){"+", s->free_bytes, unused_of(s),
                              s->free_bytes ? tp_text_of("empty_cache() would return it") : none};
@@ -120,7 +121,7 @@ static void print_parts(const struct tp_why *w, struct tp_page *page)
         tp_table_add(&table, "%s", p->sign);
         tp_table_bytes(&table, p->bytes, page->exact);
         tp_table_add(&table, "%s", p->label.s);
-        tp_table_add(&table, *p->sign != '=' ? "%s" : NULL, tp_percent(share).s);
+        tp_table_add(&table, "%s", tp_percent(share).s);
         tp_table_add(&table, *p->note.s ? "%s" : NULL, p->note.s);
     }
     tp_table_print(&table, page, 1, TP_TABLE_WIDE);
@@ -287,11 +288,22 @@ static bool any_compacted(const struct tp_why_tries *t)
     return some;
 }
 
+/* Whether a setting has a peak: one that does not fit has none. */
+static bool any_peak(const struct tp_why_tries *t)
+{
+    bool any = !t->capacity;
+    for (size_t i = 0; i < t->count; i++)
+        any |= !t->rows[i].failed;
+    return any;
+}
+
 /* How the rows are to be read; there may be nothing to say. */
 static void print_notes(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_tries *t = &w->tries;
     bool own = t->capacity && t->capacity == w->recording.capacity;
+    if (!any_peak(t))
+        tp_page_put(page, 2, "None of these settings avoids the OOM; tapool tune tries more.");
     if (own && w->recording.ran_out != (t->rows[0].failed > 0))
         tp_page_put(page, 2,
                     "The recorded program %s out of memory, the replay as recorded %s: these rows "
@@ -313,6 +325,22 @@ static void print_notes(const struct tp_why *w, struct tp_page *page)
                     "other.");
 }
 
+/* The change of the peak from that of the recorded setting which began as this row did. */
+static struct tp_text try_change(const struct tp_why_tries *t, const struct tp_why_try *row)
+{
+    const struct tp_why_try *base = NULL;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->rows[i].recorded && t->rows[i].compacted == row->compacted)
+            base = &t->rows[i];
+    if (row == base)
+        return tp_text_of("base");
+    if (!base || (t->capacity && (base->failed || row->failed)) || !base->peak_reserved)
+        return tp_text_of("-");
+    if (row->peak_reserved == base->peak_reserved)
+        return tp_text_of("same");
+    return tp_change((double)row->peak_reserved / (double)base->peak_reserved - 1);
+}
+
 /* Adds the rows that began as recorded, or those that only compare with each other. */
 static void add_tries(const struct tp_why_tries *t, bool compacted, const struct tp_page *page,
                       struct tp_table *table)
@@ -323,7 +351,10 @@ static void add_tries(const struct tp_why_tries *t, bool compacted, const struct
         if (row->compacted != compacted)
             continue;
         tp_table_add(table, "  %s", try_name(row).s);
-        tp_table_add(table, "%s", fits ? size_of(page, row->peak_reserved).s : "-");
+        if (any_peak(t)) {
+            tp_table_add(table, "%s", fits ? size_of(page, row->peak_reserved).s : "-");
+            tp_table_add(table, "%s", try_change(t, row).s);
+        }
         if (t->capacity)
             tp_table_add(table, "%s", fits ? "fits" : "OOM");
     }
@@ -332,16 +363,22 @@ static void add_tries(const struct tp_why_tries *t, bool compacted, const struct
 void tp_why_tries_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_tries *t = &w->tries;
-    struct tp_column columns[] = {
-        {.head = {"", "Setting"}, .left = true, .width = TRY_RESERVED - 15},
-        {.head = {"", "peak reserved"}},
-        {.left = true, .gap = TRY_FATE - TRY_RESERVED}};
+    struct tp_column columns[4] = {
+        {.head = {"", "Setting"}, .left = true, .width = TRY_RESERVED - 15}};
     struct tp_table table = {0};
+    int n = 1;
     if (t->count < 2)
         return;
-    snprintf(columns[2].head[1], TP_COLUMN_HEAD, "in %.*s", TP_COLUMN_HEAD - 4,
-             size_of(page, t->capacity).s);
-    tp_table_columns(&table, columns, t->capacity ? 3 : 2);
+    if (any_peak(t)) {
+        columns[n++] = (struct tp_column){.head = {"", "peak reserved"}};
+        columns[n++] = (struct tp_column){.head = {"", "change"}};
+    }
+    if (t->capacity) {
+        columns[n] = (struct tp_column){.left = true, .gap = TRY_FATE - TRY_RESERVED};
+        snprintf(columns[n++].head[1], TP_COLUMN_HEAD, "in %.*s", TP_COLUMN_HEAD - 4,
+                 size_of(page, t->capacity).s);
+    }
+    tp_table_columns(&table, columns, n);
     add_tries(t, false, page, &table);
     add_tries(t, true, page, &table);
     tp_page_line(page);

@@ -174,48 +174,52 @@ static void assert_verdict(const struct tp_gate *g, const char *expected)
 TEST(test_verdict)
 {
     struct tp_gate g = {.cell_count = 6, .cells_total = 6};
-    assert_verdict(&g, "PASS (nothing was checked): 0 unchanged; 6 of 6 cells");
+    assert_verdict(&g, "PASS (nothing was checked): 0 values unchanged; 6 of 6 cells");
     g.classes[TP_CLASS_NOISY].checked = true;
-    assert_verdict(&g, "PASS (nothing was checked): 0 unchanged; 6 of 6 cells");
+    assert_verdict(&g, "PASS (nothing was checked): 0 values unchanged; 6 of 6 cells");
     g.finding_count = 102;
     g.told[TP_SAME] = 78;
-    assert_verdict(&g, "PASS: 78 unchanged; 6 of 6 cells");
+    assert_verdict(&g, "PASS: 78 values unchanged; 6 of 6 cells");
     RIG_TEXT(g.what, "memory and counts only");
-    assert_verdict(&g, "PASS (memory and counts only): 78 unchanged; 6 of 6 cells");
+    assert_verdict(&g, "PASS (memory and counts only): 78 values unchanged; 6 of 6 cells");
     g.counts[TP_INCONCLUSIVE] = 3; /* two of which could not have gated */
-    assert_verdict(&g, "PASS (memory and counts only): 78 unchanged; 6 of 6 cells");
+    assert_verdict(&g, "PASS (memory and counts only): 78 values unchanged; 6 of 6 cells");
     g.told[TP_INCONCLUSIVE] = 1;
-    assert_verdict(&g, "PASS (memory and counts only) with 1 inconclusive: 78 unchanged; 6 of 6 "
-                       "cells");
+    assert_verdict(&g,
+                   "PASS (memory and counts only) with 1 inconclusive: 78 values unchanged; 6 of 6 "
+                   "cells");
     g.what[0] = '\0';
-    assert_verdict(&g, "PASS with 1 inconclusive: 78 unchanged; 6 of 6 cells");
+    assert_verdict(&g, "PASS with 1 inconclusive: 78 values unchanged; 6 of 6 cells");
     g.exit_code = 5;
-    assert_verdict(&g, "INCONCLUSIVE: 0 regressions, 0 better, 78 unchanged, 3 inconclusive; 6 of "
-                       "6 cells");
+    assert_verdict(
+        &g, "INCONCLUSIVE: 0 regressions, 0 better, 78 values unchanged, 3 inconclusive; 6 of "
+            "6 cells");
     g.exit_code = 4;
-    assert_verdict(&g, "ABORTED: 0 regressions, 0 better, 78 unchanged, 3 inconclusive; 6 of 6 "
-                       "cells");
+    assert_verdict(&g,
+                   "ABORTED: 0 regressions, 0 better, 78 values unchanged, 3 inconclusive; 6 of 6 "
+                   "cells");
     g.exit_code = 1;
     g.counts[TP_REGRESSION] = 15; /* for two reasons */
     g.told[TP_REGRESSION] = 2;
     g.told[TP_IMPROVED] = 1;
     g.told[TP_SAME] = 99;
     g.counts[TP_INCONCLUSIVE] = g.told[TP_INCONCLUSIVE] = 0;
-    assert_verdict(&g, "FAIL: 2 regressions, 1 better, 99 unchanged, 0 inconclusive; 6 of 6 "
+    assert_verdict(&g, "FAIL: 2 regressions, 1 better, 99 values unchanged, 0 inconclusive; 6 of 6 "
                        "cells");
     g.told[TP_REGRESSION] = 1;
     g.told[TP_INSENSITIVE] = 1234;
     g.cell_count = 2;
-    assert_verdict(&g, "FAIL (2 of 6 cells): 1 regression, 1 better, 99 unchanged, 0 "
+    assert_verdict(&g, "FAIL (2 of 6 cells): 1 regression, 1 better, 99 values unchanged, 0 "
                        "inconclusive, 1,234 insensitive; 2 of 6 cells");
     g = (struct tp_gate){.cell_count = 1, .cells_total = 2, .finding_count = 1};
     g.classes[TP_CLASS_NOISY].checked = true;
-    assert_verdict(&g, "PASS (1 of 2 cells): 0 unchanged; 1 of 2 cells");
+    assert_verdict(&g, "PASS (1 of 2 cells): 0 values unchanged; 1 of 2 cells");
     RIG_TEXT(g.what, "latency only");
-    assert_verdict(&g, "PASS (1 of 2 cells, latency only): 0 unchanged; 1 of 2 cells");
+    assert_verdict(&g, "PASS (1 of 2 cells, latency only): 0 values unchanged; 1 of 2 cells");
     g.sharpness = (struct tp_gate_sharpness){0.061, 0.05, &(struct tp_gate_cell){0}, 2, 0};
-    assert_verdict(&g, "PASS (1 of 2 cells, latency only): 0 unchanged; 1 of 2 cells; minimum "
-                       "detectable slowdown 7%");
+    assert_verdict(&g,
+                   "PASS (1 of 2 cells, latency only): 0 values unchanged; 1 of 2 cells; minimum "
+                   "detectable slowdown 7%");
 }
 
 TEST(test_sharpness)
@@ -226,13 +230,13 @@ TEST(test_sharpness)
     assert_string_equal(tp_gate_sharpness_text(&r.gate).s, "");
     assert_string_equal(tp_gate_detectable(&r.gate).s, "6%");
     s->worst = 0.064;
-    assert_string_equal(
-        tp_gate_sharpness_text(&r.gate).s,
-        "minimum detectable slowdown (90% power): 7% in web.tpt, arena; 6% in half of the cells");
+    assert_string_equal(tp_gate_sharpness_text(&r.gate).s,
+                        "minimum detectable slowdown (90% power): 7% in web.tpt, arena; median of "
+                        "the known cells 6%");
     *s = (struct tp_gate_sharpness){0.07, 0.07, &r.cells[0], 1, 0};
     s->cells = 2;
     s->untold = 1;
-    assert_string_equal(tp_gate_detectable(&r.gate).s, "not known"); /* in one of them */
+    assert_string_equal(tp_gate_detectable(&r.gate).s, "7% in 1 of 2 cells");
     assert_has(tp_gate_sharpness_text(&r.gate).s,
                "7% in web.tpt, arena; not known in 1 cell: times vary too much");
     *s = (struct tp_gate_sharpness){NAN, NAN, NULL, 2, 2};
@@ -311,7 +315,7 @@ TEST(test_colour)
     assert_has(sink.text, "\033[31;1mFAIL\033[0m: 5 reg");
     rig_partial(&r);
     screen(&r.gate, 100, true);
-    assert_has(sink.text, "\033[1mPASS\033[0m (memory and counts only): 9 unchanged");
+    assert_has(sink.text, "\033[1mPASS\033[0m (memory and counts only): 9 values unchanged");
     assert_has(sink.text, "\033[1mNOT CHECKED: needs the old build");
     r.gate.exit_code = 5;
     assert_has(screen(&r.gate, 100, true), "\033[1mINCONCLUSIVE\033[0m");
@@ -389,7 +393,8 @@ TEST(test_partly)
 TEST(test_nothing)
 {
     struct tp_gate g = {.sharpness = {.worst = NAN, .median = NAN}};
-    assert_has(screen(&g, 80, true), "PASS\033[0m (nothing was checked): 0 unchanged; 0 of 0 ");
+    assert_has(screen(&g, 80, true),
+               "PASS\033[0m (nothing was checked): 0 values unchanged; 0 of 0 ");
     assert_has(sink.text, "no baseline");
     assert_has(written(tp_check_index_junit, &g),
                "tests=\"4\" failures=\"0\" errors=\"0\" skipped=\"3\"");

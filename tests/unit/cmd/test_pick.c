@@ -266,7 +266,7 @@ static const struct record records[] = {
      DEVICE,
      {P("arena", 3682, 3682, 6, 14), P("lru", 3585, 3726, 264, 16),
       P("stream-pool", 3585, 3726, 264, 21)},
-     "Pick arena: 6 driver calls vs 264 of lru, but min capacity +2.7%. Smallest: lru or "
+     "Pick arena: 6 driver calls vs 264 of lru, but min capacity 2.7% higher. Smallest: lru or "
      "stream-pool, min capacity 3.501 KiB vs 3.596 KiB (-2.6%)",
      false,
      0},
@@ -305,7 +305,8 @@ static const struct record records[] = {
      DEVICE,
      {P("stream-pool", 3280, 3280, 5, 9), P("arena", 3245, 3245, 90, 9),
       P("lru", 3157, 3157, 264, 9)},
-     "Pick stream-pool: 5 driver calls vs 90 of arena, but min capacity +1.1%. Smallest: lru, min "
+     "Pick stream-pool: 5 driver calls vs 90 of arena, but min capacity 1.1% higher. Smallest: "
+     "lru, min "
      "capacity 3.083 KiB vs 3.203 KiB (-3.7%)",
      false,
      0},
@@ -607,8 +608,9 @@ TEST(the_base_is_the_rival)
     said_of(&q, "Pick jemalloc: peak reserved 1.283 KiB vs 1.447 KiB of system (-11.3%), ns/op "
                 "-29.4%. Smallest: arena, peak reserved 1.249 KiB vs 1.283 KiB (-2.7%)");
     q.base = 3;
-    said_of(&q, "Pick jemalloc: ns/op -17.0% vs arena, but peak reserved +2.7%. Smallest: arena, "
-                "peak reserved 1.249 KiB vs 1.283 KiB (-2.7%)");
+    said_of(&q,
+            "Pick jemalloc: ns/op -17.0% vs arena, but peak reserved 2.7% higher. Smallest: arena, "
+            "peak reserved 1.249 KiB vs 1.283 KiB (-2.7%)");
 }
 
 /* A median says nothing where the intervals meet: of two such, none is quicker or slower. */
@@ -621,7 +623,7 @@ TEST(intervals_that_meet_tell_nobody_apart)
     said_of(&q, "Pick arena: peak reserved 1,000 B vs 1.953 KiB of system (-50.0%)");
     list[0].high = 89; /* apart */
     said_of(&q, "Pick arena: peak reserved 1,000 B vs 1.953 KiB of system (-50.0%), but ns/op "
-                "+100.0%. Fastest: system, ns/op -50.0%, but peak reserved +100.0%");
+                "+100.0%. Fastest: system, ns/op -50.0%, but peak reserved 100.0% higher");
 }
 
 /* A cold time is no reason to call somebody fast, nor slow. */

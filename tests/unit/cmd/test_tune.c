@@ -185,7 +185,7 @@ TEST_WITH(less_memory_is_worth_a_setting, setup, NULL)
     setting("max_split_size_mb:64", 5210, 141, 0, 0);
     setting("max_split_size_mb:64,large_segment_size_mb:40", 5200, 300, 0, 0);
     answers(TP_TUNE_SET, "Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64: 56.9 GiB -> 52.1 GiB "
-                         "reserved (-8.4%), 41 more driver calls.");
+                         "reserved (-8.4%), 141 instead of 100 driver calls.");
     settings[1].conf = "roundup_power2_divisions:[>:2]";
     settings[1].all.calls = 99;
     settings[0].all.retries = 2;
@@ -251,8 +251,8 @@ TEST_WITH(a_compacted_start_is_compared_with_another_one, setup, NULL)
     setting("max_split_size_mb:64", 760, 10, 0, 0);
     setting("", 800, 60, 0, 0);
     settings[1].compacted = settings[3].compacted = settings[3].twin = settings[3].recorded = true;
-    answers(TP_TUNE_SET, "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: 8 GiB -> 6 GiB "
-                         "reserved (-25.0%), 3 fewer driver calls; both from a compacted start.");
+    answers(TP_TUNE_SET, "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: from a compacted "
+                         "start: 8 GiB -> 6 GiB reserved (-25.0%), 57 instead of 60 driver calls.");
     settings[2].all.peak_reserved = 740 * GIB / 100; /* less than three quarters */
     answers(TP_TUNE_SET, "Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64: 10 GiB -> 7.4 GiB "
                          "reserved (-26.0%).");
@@ -262,8 +262,8 @@ TEST_WITH(a_compacted_start_is_compared_with_another_one, setup, NULL)
                           "does the recorded setting: record from the first step to find out.");
     settings[3].all.failed = 1;
     answers(TP_TUNE_RESCUES,
-            "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: 6 GiB reserved, "
-            "without running out of memory; both from a compacted start.");
+            "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: from a compacted start: "
+            "6 GiB reserved, without running out of memory.");
 }
 
 TEST_WITH(where_it_cannot_tell_it_does_not_say_set, setup, NULL)

@@ -404,7 +404,7 @@ class Pick:
         def of(name):
             run = self.runs[name]
             return text.count(of_devices(run, "driver_calls", "warm_calls") if once_warm else calls(run))
-        self.need(own in [{"0": "no"}.get(of(p), of(p)) for p in self.picked], own, "calls")
+        self.need(re.split(", | and ", own) == [{"0": "no"}.get(of(p), of(p)) for p in self.picked], own, "calls")
         self.need(other == of(rival), other, "calls of", rival)
         if held:
             self.has(held, self.held(), self.picked)
@@ -414,10 +414,14 @@ class Pick:
         self.differs(share, column, self.picked, rival)
         self.rivals.append(rival)
 
-    def quicker(self, quick, column, share, by, more):
+    def apart(self, by, way, *of):
+        """A difference by its size and its direction: "2.7% higher"."""
+        self.differs(by if by.endswith("x") else {"higher": "+", "lower": "-"}[way] + by, *of)
+
+    def quicker(self, quick, column, share, by, more, way):
         self.differs(share, column, [quick], self.picked[0])
         if more:
-            self.differs(more, by, [quick], self.picked[0])
+            self.apart(more, way, by, [quick], self.picked[0])
 
     def smaller(self, one, column, own, other, share):
         self.has(own, column, [one])
@@ -447,16 +451,16 @@ class Pick:
         self.each(r"(min capacity|peak reserved|total resident) SIZE(?:, SHARE vs LABEL)?(?=[,)])", self.takes_memory)
         self.each(time, lambda *more: self.took(self.picked, *more))
         self.each(r"Fastest: LABEL, (ns/op|wall time) SHARE"
-                  r"(?:, (?:but )?(min capacity|peak reserved|total resident) SHARE|, same [\w ]+)\.", self.quicker)
+                  r"(?:, (?:but )?(min capacity|peak reserved|total resident) ([\d.,]+[%x]) (higher|lower)|, same [\w ]+)\.", self.quicker)
         self.each(r"Smallest: LABEL(?: or %s)*, (min capacity|peak reserved|total resident) SIZE vs SIZE \(SHARE\)\."
                   % self.label, self.smaller)
         self.each(r"(min capacity|peak reserved) SIZE vs SIZE of LABEL \(SHARE\)", self.less)
-        self.each(r"(no|\d+(?:,\d+)*) (warm )?(?:driver|system) calls?(?: \(peak reserved SIZE\))?"
+        self.each(r"((?:(?:no|\d+(?:,\d+)*)(?:, | and )?)+) (warm )?(?:driver|system) calls?(?: \(peak reserved SIZE\))?"
                   r" vs COUNT of LABEL", self.fewer)
         self.each(r"(ns/op|wall time) SHARE vs LABEL", self.faster)
         for rival in self.rivals[:1]:
-            self.each(r", (?:but )?(min capacity|peak reserved|total resident) SHARE", lambda column, share: self.differs(
-                share, column, self.picked, rival))
+            self.each(r", (?:but )?(min capacity|peak reserved|total resident)(?: of %s)? ([\d.,]+[%%x]) (higher|lower)" % self.label,
+                      lambda column, by, way: self.apart(by, way, column, self.picked, rival))
             self.each(r", (?:but )?(ns/op|wall time) SHARE", lambda column, share: self.differs(
                 share, column, self.picked, rival))
         left = re.sub(self.label, " ", self.rest)

@@ -34,7 +34,7 @@ def site_rows(d):
     sites = d["predicted"]["sites"]
     grows = whole(d["predicted"]["peak_requested_bytes"]) >= sum(whole(s["base_bytes"]) for s in sites)
     rows = [[text.size(whole(s["bytes"])), share_of(s, sites, grows), s["law"], s["place"] or "unknown"] for s in sites]
-    return ["bytes", "of the growth" if grows else "of the decrease", "law", "site"], rows
+    return ["bytes", "share of change", "law", "site"], rows
 
 
 def getters(index, table, data, document):
@@ -56,7 +56,8 @@ def sentences(document):
         for setting in memory["settings"]:
             yield text.size(whole(setting["peak_reserved_bytes"]))
     if fit and fit["fits"] and fit["fails"]:
-        yield "%s on a device of %s" % (text.count(whole(fit["fits"])), text.size(whole(fit["capacity_bytes"])))
+        yield "max that fits %s" % text.count(whole(fit["fits"]))
+        yield "on a device of %s" % text.size(whole(fit["capacity_bytes"]))
         yield "first OOM " + text.count(whole(fit["fails"]))
     for r in document["recordings"]:
         if r.get("from_others_bytes") is not None:

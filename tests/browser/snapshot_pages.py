@@ -257,6 +257,19 @@ class Settings:
         good = len(names) == len(self.rows) and set(names) == set(self.rows)
         return [] if good else ["each: rows %s, and not %s" % (names[:5], list(self.rows)[:5])]
 
+    def change(self, of):
+        """From the peak of the setting that began as this one did: the recorded one, or the defaults."""
+        others = [s for s in self.document["settings"] if s["refused"] is None and (s["recorded"] or not s["setting"])]
+        own = sorted((s for s in others if not s["reference"]), key=lambda s: not s["recorded"])[:1]
+        twin = [s for s in others if s["reference"]]
+        base = (twin or own)[0] if of["compacted_start"] and not own[0]["compacted_start"] else own[0]
+        if of is base:
+            return "base"
+        if whole(of["failed_allocations"]) or whole(base["failed_allocations"]):
+            return "-"
+        ratio = whole(of["peak_reserved_bytes"]) / whole(base["peak_reserved_bytes"])
+        return "same" if ratio == 1 else text.change(ratio - 1)
+
     def expected(self, table, row, column):
         name, said, head = table["rows"][row][-1], table["rows"][row][column], table["heads"][column]
         of = self.rows[name]
@@ -268,6 +281,7 @@ class Settings:
         failed = name not in (self.DID, self.POOL) and whole(of["failed_allocations"])
         return {fits(self.document, of)} if fit else {
             "peak reserved": lambda: {"-" if failed else text.size(whole(of["peak_reserved_bytes"]))},
+            "change": lambda: {"-" if name in (self.DID, self.POOL) else self.change(of)},
             "driver calls": lambda: {text.count(of["driver_calls"])}, "retries": lambda: {text.count(of["retries"])},
             "peak in file": lambda: {str(of["peak_file"] + 1)}}.get(head, lambda: None)()
 

@@ -154,7 +154,7 @@ s/^(<p class="head">.*)57.66 KiB/\157.67 KiB/
 /<section class="memory">/,/<\/section>/s/at event 1,844/at event 1,845/
 /<section class="sites">/,/<\/section>/s/18.72 ms/18.73 ms/
 /<section class="sites">/,/<\/section>/s/model.py:384/model.py:385/
-/<section class="trace">/,/<\/section>/s/half of 1,940/half of 1,941/
+/<section class="trace">/,/<\/section>/s/lifetime of 1,940/lifetime of 1,941/
 /<section class="settings">/,/<\/section>/s/59,042 B/59,043 B/
 END
     noticed c.html --figures --json c.json <<'END'

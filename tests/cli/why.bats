@@ -43,7 +43,7 @@ END
     shown why-peak "$TAPOOL" why training-step.pickle.gz
     oom fragmented
     fitting "$TAPOOL" why fragmented.pickle --at 9 --depth 3 --bytes
-    matches "$out" '^ = +167,772,160 B   reserved, 2 segments$'
+    matches "$out" '^ = +167,772,160 B   reserved, 2 segments +100.0%$'
     matches "$out" '^  60 MiB +48\.4%  model\.py:21 forward < train\.py:88 step < train\.+; 2 blocks, oldest 500 us$'
     ok "$TAPOOL" why fragmented.pickle --at end
     grep -q '^OUT OF MEMORY' "$out" # its last event is one
@@ -94,7 +94,7 @@ END
     ok "$TAPOOL" why "$CORPUS/ring-wrapped.pickle.gz"
     grep -q '^    14.74 GiB   1,320 live blocks' "$out"
     grep -q '^ +  3.312 GiB   166 unused segments' "$out"
-    grep -q '^ =  19.25 GiB   reserved, 872 segments$' "$out"
+    grep -q '^ =  19.25 GiB   reserved, 872 segments *100.0%$' "$out"
 }
 
 @test "another device: what would fit there" {

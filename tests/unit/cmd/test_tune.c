@@ -189,9 +189,10 @@ TEST_WITH(less_memory_is_worth_a_setting, setup, NULL)
     settings[1].conf = "roundup_power2_divisions:[>:2]";
     settings[1].all.calls = 99;
     settings[0].all.retries = 2;
-    answers(TP_TUNE_SET, "Set PYTORCH_CUDA_ALLOC_CONF='roundup_power2_divisions:[>:2]': 56.9 GiB "
-                         "-> 52.1 GiB reserved (-8.4%), 1 fewer driver call, 0 instead of 2 "
-                         "retries.");
+    answers(TP_TUNE_SET,
+            "Set PYTORCH_CUDA_ALLOC_CONF='roundup_power2_divisions:[>:2]': 56.9 GiB "
+            "-> 52.1 GiB reserved (-8.4%), 99 instead of 100 driver calls, 0 instead of 2 "
+            "retries.");
 }
 
 TEST_WITH(a_gain_under_2_percent_is_no_advice, setup, NULL)
@@ -304,7 +305,7 @@ TEST_WITH(fewer_calls_and_retries_count_where_memory_is_the_same, setup, NULL)
     answers(TP_TUNE_FINE, "Keep the recorded setting: none of 2 settings reserves less.");
     settings[1].all.calls = 50;
     answers(TP_TUNE_SET, "Leave PYTORCH_CUDA_ALLOC_CONF unset: about as much reserved, 10 GiB, 50 "
-                         "fewer driver calls.");
+                         "instead of 100 driver calls.");
     answers_of((struct tp_tune_case){.mid_run = true}, TP_TUNE_FINE,
                "Keep the recorded setting: none of 2 settings reserves less.");
 }

@@ -50,7 +50,7 @@ END
     ok "$TAPOOL" why fragmented.pickle --at peak
     grep -q '^Peak            most reserved memory: event 4 of 15' "$out"
     ok "$TAPOOL" why fragmented.pickle --at 0
-    grep -q '^ =        0 B   reserved, 0 segments$' "$out"
+    grep -q '^ =        0 B   reserved, 0 segments *-$' "$out"
 }
 
 @test "several devices, and one of them" {

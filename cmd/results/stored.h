@@ -27,6 +27,7 @@ struct tp_stored_lack {
 struct tp_stored {
     char *path;                       /* as the user gave it, for messages */
     char *version, *build, *compiler; /* of the tapool that measured; "": not known */
+    char *commit;                     /* that it was built from; NULL: not known */
     char *arch, *cpu, *libc;          /* of the machine that measured; "": not known */
     double step_ns;                   /* step of its clock; NAN: not known */
     bool partial;                     /* the measurement was interrupted: runs are missing */
@@ -58,7 +59,8 @@ void tp_stored_release(struct tp_stored *s); /* a zeroed one is fine */
 
 /* Checks that two runs may be compared: they need the same program, kind, scope of latency, touch
  * and number of devices. TP_EINPUT names both runs and says how they differ. Differences in
- * version, compiler, machine or source are allowed; tp_stored_differences describes them. */
+ * version, commit, compiler, machine or source are allowed; tp_stored_differences describes them.
+ */
 int tp_stored_comparable(const struct tp_stored *a, const struct tp_record *x,
                          const struct tp_stored *b, const struct tp_record *y, struct tp_err *err);
 

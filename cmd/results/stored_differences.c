@@ -141,10 +141,12 @@ void tp_stored_differences(const struct tp_stored *a, const struct tp_stored *b,
     for (int i = 0; i < 2; i++)
         if (!isnan((i ? b : a)->step_ns))
             snprintf(steps[i], sizeof steps[i], "%.2g", (i ? b : a)->step_ns);
+    bool known = a->commit && b->commit && !strcmp(a->version, b->version);
     const struct {
         const char *before, *a, *b, *after;
         bool times; /* only matters for times, not for memory and counts */
     } facts[] = {{"tapool ", a->version, b->version, "", false},
+                 {"tapool built from ", known ? a->commit : "", known ? b->commit : "", "", false},
                  {"", a->compiler, b->compiler, "", true},
                  {"builds ", a->build, b->build, "", true},
                  {"", a->arch, b->arch, "", false},

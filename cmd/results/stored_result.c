@@ -37,13 +37,14 @@ static void check_schema(const struct tp_member *root)
 
 #define ROW(...)                                                                                   \
     {                                                                                              \
-        TP_MEMBER_ROW(tp_stored, __VA_ARGS__, EXPECTED)                                            \
+        TP_MEMBER_ROW(tp_stored, __VA_ARGS__)                                                      \
     }
 static const struct tp_member_row head_rows[] = {
-    ROW(version, "tool.version", TEXT),   ROW(build, "tool.build", TEXT),
-    ROW(compiler, "tool.compiler", TEXT), ROW(arch, "machine.arch", TEXT),
-    ROW(cpu, "machine.cpu", TEXT),        ROW(libc, "machine.libc", TEXT),
-    ROW(step_ns, "clock.step_ns", REAL),  ROW(partial, "partial", FLAG)};
+    ROW(version, "tool.version", TEXT, EXPECTED), ROW(commit, "tool.commit", TEXT, OPTIONAL),
+    ROW(build, "tool.build", TEXT, EXPECTED),     ROW(compiler, "tool.compiler", TEXT, EXPECTED),
+    ROW(arch, "machine.arch", TEXT, EXPECTED),    ROW(cpu, "machine.cpu", TEXT, EXPECTED),
+    ROW(libc, "machine.libc", TEXT, EXPECTED),    ROW(step_ns, "clock.step_ns", REAL, EXPECTED),
+    ROW(partial, "partial", FLAG, EXPECTED)};
 
 static void read_document(const struct tp_member *root, struct tp_stored *out)
 {
@@ -118,7 +119,8 @@ int tp_stored_read(const char *path, struct tp_stored *out, struct tp_err *err)
 
 void tp_stored_release(struct tp_stored *s)
 {
-    char *const texts[] = {s->path, s->version, s->build, s->compiler, s->arch, s->cpu, s->libc};
+    char *const texts[] = {s->path,     s->version, s->commit, s->build,
+                           s->compiler, s->arch,    s->cpu,    s->libc};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     for (size_t i = 0; i < s->count; i++)

@@ -92,11 +92,13 @@ TEST(test_newer)
     cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(tree, "runs"), 0);
     cJSON *memory = cJSON_GetObjectItem(run, "memory");
     cJSON_AddStringToObject(memory, "something_new", "!");
+    cJSON_AddStringToObject(cJSON_GetObjectItem(tree, "tool"), "commit", "84a1a8a");
     cJSON_ReplaceItemInObject(memory, "peak_reserved_bytes",
                               cJSON_CreateString("18446744073709551615"));
     cJSON_ReplaceItemInObject(tree, "schema", cJSON_CreateString("tapool.result/2.4"));
     assert_int_equal(parse_tree(tree, &s, &err), TP_OK);
     assert_true(value_of(&s.runs[0], "peak_reserved", 0) == 0x1p64);
+    assert_string_equal(s.commit, "84a1a8a");
     tp_stored_release(&s);
     cJSON_Delete(tree);
 }
@@ -511,6 +513,12 @@ TEST(test_differences)
     b.step_ns = 10.0149; /* calibrated anew: no difference */
     tp_stored_differences(&a, &b, true, text, sizeof text);
     assert_string_equal(text, "");
+    b.commit = (char[]){"84a1a8a"}; /* that of the other is not known */
+    tp_stored_differences(&a, &b, false, text, sizeof text);
+    assert_string_equal(text, "");
+    a.commit = (char[]){"84a1a8a-dirty"};
+    tp_stored_differences(&a, &b, false, text, sizeof text);
+    assert_string_equal(text, "tapool built from 84a1a8a-dirty and 84a1a8a");
     b.version = (char[]){"0.2.0"};
     b.build = (char[]){"debug"};
     b.cpu = (char[]){""};

@@ -205,6 +205,8 @@ text_at alloc/engine/texts.c 'const char *a = "a good policy";' "1: 'policy': st
 text_at cuda/texts.c $'const char *a = "it is "\n                "no device";' "1: 'is no': is not a"
 text_at traces/texts.h '#define A "Read it. What follows is lost."' '1: a sentence begins with a relative clause'
 text_at cmd/page/assets/texts.js $'// is no text\nsay("who holds memory");' "2: 'who holds': allocation site"
+text_at cmd/ui/texts.schema.json '"a": {"description": "fits in 4 GiB", "type": "policy"}' "1: 'fits in': min capacity"
+text_at cmd/ui/texts.schema.json '"a": {"description": "what it is"}' '1: a sentence begins with a relative clause'
 text_at scripts/texts.sh 'echo "and so on"' '1: a sentence begins with a relative clause or with "and"'
 text_at cmd/ui/texts.c 'const char *a[] = {"which is no a", "that is no b"};' "1: 'is no': is not a"
 echo 'const char *a[] = {"policy", "there is no b"}; /* "no policy here" */' >cmd/ui/texts.c

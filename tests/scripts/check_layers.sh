@@ -105,11 +105,11 @@ check_words() {
         }' >>"$FINDINGS"
 }
 
-# Texts that a person reads: those of the product, its pages and its scripts. TEXTS names another texts.txt.
+# Texts that a person reads: those of the product, its pages, schemas and scripts. TEXTS names another texts.txt.
 check_texts() {
     local others
     mapfile -t others < <(find "${FOLDERS[@]}" -type f \
-        \( -path 'cmd/page/assets/*.js' -o -path 'scripts/*.sh' \) | sort)
+        \( -path 'cmd/page/assets/*.js' -o -path 'scripts/*.sh' -o -name '*.schema.json' \) | sort)
     {
         grep -E '^(alloc|cmd|cuda|traces)/' "$TEXT" || true
         [ ${#others[@]} -eq 0 ] || awk '!/^[ \t]*(#|\/\/|\/?[*])/ { print FILENAME ":" FNR ":" $0 }' "${others[@]}"

@@ -10,6 +10,7 @@ int tp_cli_main(int argc, char **argv);
 /* The help pages of a command: -h has the options that people use, --help all but the rare ones,
  * --help-all every option with its details. */
 enum tp_help_page { TP_HELP_NONE, TP_HELP_SHORT, TP_HELP_USUAL, TP_HELP_ALL };
+extern const char *const tp_help_titles[TP_OPT_GROUPS]; /* headings of groups of options */
 void tp_cli_help(const struct tp_command *cmd, enum tp_help_page which, FILE *out);
 
 /* The commit of the source tree, or "". The build writes it for the program alone

@@ -8,18 +8,25 @@
 
 enum { LETTER = 2, NAME = 6, HELP = 27 };
 
-static const char *const group_titles[TP_OPT_GROUPS] = {
+const char *const tp_help_titles[TP_OPT_GROUPS] = {
     [TP_GROUP_OTHER] = "Options",         [TP_GROUP_TRACES] = "Traces",
     [TP_GROUP_STRATEGIES] = "Strategies", [TP_GROUP_DEVICE] = "Device",
     [TP_GROUP_MEASURING] = "Measuring",   [TP_GROUP_OUTPUT] = "Output",
     [TP_GROUP_LIMITS] = "Limits"};
+
+/* Whether the only word that the option takes is its default, which is printed in any case. */
+static bool defaults_to_its_word(const struct tp_opt *row)
+{
+    return row->def && row->choices && !row->choices[1] && !strcmp(row->choices[0], row->def);
+}
 
 static void print_option(struct tp_page *page, const struct tp_opt *row, bool details)
 {
     struct tp_str text = {0};
     size_t first = strcspn(row->help, "\n");
     tp_str_add(&text, "%.*s", (int)first, row->help);
-    tp_str_choices(&text, row);
+    if (!defaults_to_its_word(row))
+        tp_str_choices(&text, row);
     if (row->def && row->type != TP_OPT_FLAG)
         tp_str_add(&text, " (default %s)", row->def);
     if (row->letter)
@@ -52,7 +59,7 @@ static size_t print_group(struct tp_page *page, const struct tp_command *cmd,
             continue;
         }
         if (!begun)
-            fprintf(page->out, "\n%s\n", group_titles[group]);
+            fprintf(page->out, "\n%s\n", tp_help_titles[group]);
         begun = true;
         print_option(page, row, which == TP_HELP_ALL);
     }

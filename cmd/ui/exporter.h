@@ -115,7 +115,7 @@ TP_EXPORTS_OF_ALL(TP_EXPORT_DECLARE, , )
 #define TP_THEME_ROW(of)                                                                           \
     TP_CHOICE_AT("svg-theme", offsetof(struct of##_opts, exports.theme), .def = "auto",            \
                  .choices = tp_theme_words, .arg = "THEME",                                        \
-                 .help = "colors of an SVG picture; auto: the reader's preference",                \
+                 .help = "colors of an SVG picture\nauto: those that the reader prefers",          \
                  TP_LAST(OUTPUT))
 #define TP_EXPORT_ROWS(of, LIST)                                                                   \
     TP_FORMAT_ROW(of, "print the result as FORMAT"), TP_JSON_ROW(of),                              \

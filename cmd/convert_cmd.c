@@ -1,6 +1,7 @@
 /* tapool convert: reads any format and writes one of tapool's own, or a list of lifetimes. A piece
  * of a trace, or a trace without its marks and notes, is lowered again before it is written. */
 #include "alloc/base/clean.h"
+#include "alloc/base/units.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/jobs/catalog.h"
@@ -16,12 +17,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct convert_opts {
     struct tp_open_opts open;
     char *output, *from, *to_format;
-    bool strip, compress, force, recover;
+    bool strip, compress, force, recover, json;
 };
 
 #define ROW(member) offsetof(struct convert_opts, member)
@@ -42,6 +42,7 @@ static const struct tp_opt rows[] = {
                .help = "convert NAME.recording, left by a killed record, to NAME"),
     TP_OPEN_ROWS(struct convert_opts),
     TP_FORCE_ROW(ROW(force)),
+    TP_FLAG_AT("json", ROW(json), .help = "print JSON", TP_FIRST(OUTPUT)),
     {.name = NULL}};
 
 /* ---- what to write ---- */
@@ -160,25 +161,50 @@ static int prepare(struct tp_trace *t, const struct convert_opts *o,
 
 /* ---- the whole ---- */
 
+static bool drops_callers(const struct tp_saving *s)
+{
+    return s->writer->whole && !s->writer->callers && tp_places_have_callers(&s->trace->places);
+}
+
 static void print_done(const struct tp_saving *s, struct tp_page *page)
 {
-    const struct tp_trace *t = s->trace;
-    const struct tp_program_facts *f = tp_program_facts(t->program);
+    const struct tp_program_facts *f = tp_program_facts(s->trace->program);
     const char *path = s->path;
-    struct stat st;
+    uint64_t bytes = tp_saved_bytes(path);
     char shown[256];
     tp_clean_text(path, shown, sizeof shown);
     tp_page_at(page, 0, "%s: %s", shown, tp_plural(f->events, "event").s);
-    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && f->events)
-        tp_page_more(page, 0, ", %s, %.1f bytes an event",
-                     tp_bytes((uint64_t)st.st_size, page->exact).s,
-                     (double)st.st_size / (double)f->events);
+    if (bytes != TP_NONE && f->events)
+        tp_page_more(page, 0, ", %s, %.1f bytes an event", tp_bytes(bytes, page->exact).s,
+                     (double)bytes / (double)f->events);
     tp_page_line(page);
-    if (s->writer->whole && !s->writer->callers && tp_places_have_callers(&t->places))
+    if (drops_callers(s))
         tp_page_put(page, 0,
                     "Of the call stacks it keeps the allocation site; the callers stay "
                     "behind, a .tpt keeps them.");
     tp_page_command(page, "Next: tapool replay", path);
+}
+
+/* tapool.convert/2 (cmd/jobs/convert.schema.json). */
+static int write_done(const struct tp_saving *s, FILE *out, struct tp_err *err)
+{
+    struct tp_json j = {false};
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    tp_json_text(&j, root, "schema", "tapool.convert/2");
+    tp_json_tool(&j, root);
+    tp_json_saved(&j, root, s->path, s->writer->name, tp_program_facts(s->trace->program)->events);
+    tp_json_bool(&j, root, "callers_dropped", drops_callers(s));
+    return tp_json_print(&j, root, out, err);
+}
+
+static int report_done(const struct tp_saving *s, bool json, FILE *out, struct tp_err *err)
+{
+    struct tp_page page;
+    if (json)
+        return write_done(s, out, err);
+    tp_page_init(&page, out, 0);
+    print_done(s, &page);
+    return TP_OK;
 }
 
 static int convert(const struct tp_args *args, const char *output, FILE *out, struct tp_err *err)
@@ -189,7 +215,9 @@ static int convert(const struct tp_args *args, const char *output, FILE *out, st
     struct tp_saving saving = {
         .trace = &trace, .path = output, .compress = o->compress, .force = o->force};
     bool to_file = strcmp(output, "-") != 0, all = o->open.device == TP_OPT_KEYWORD(0);
-    int status = choose_writer(o, output, &saving.writer, err);
+    int status = tp_json_beside(tp_config_typed(args, rows, "json"), to_file, err);
+    if (!status)
+        status = choose_writer(o, output, &saving.writer, err);
     if (!status)
         status = check_compress(args, saving.writer, err);
     if (!status)
@@ -206,11 +234,8 @@ static int convert(const struct tp_args *args, const char *output, FILE *out, st
     status = prepare(&trace, o, &piece, err);
     if (!status)
         status = tp_trace_save(&saving, out, err);
-    if (!status && to_file) {
-        struct tp_page page;
-        tp_page_init(&page, out, 0);
-        print_done(&saving, &page);
-    }
+    if (!status && to_file)
+        status = report_done(&saving, o->json, out, err);
     tp_trace_close(&trace);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/jobs/catalog.h"
+#include "cmd/jobs/save_trace.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
@@ -26,7 +27,7 @@ struct gen_opts {
     char *size, *max_size, *live, *count, *threads, *streams; /* texts; NULL: not given */
     char *layers, *hidden, *batch, *lengths, *kv;
     uint64_t seed;
-    bool force;
+    bool force, json;
 };
 
 #define ROW(member) offsetof(struct gen_opts, member)
@@ -58,6 +59,7 @@ static const struct tp_opt rows[] = {
     TP_UINT_AT("seed", ROW(seed), .def = "1", .max = UINT64_MAX - 1, TP_FIRST(TRACES),
                .help = "seed of the trace; the same seed makes the same bytes"),
     TP_FORCE_ROW(ROW(force)),
+    TP_FLAG_AT("json", ROW(json), .help = "print JSON", TP_FIRST(OUTPUT)),
     {.name = NULL}};
 
 /* ---- what there is ---- */
@@ -246,6 +248,53 @@ static void print_made(const struct recipe *r, const char *path, struct tp_page 
     tp_page_command(page, "Next: tapool replay", path);
 }
 
+/* ---- JSON ---- */
+
+static void write_profile(struct tp_json *j, cJSON *in, const struct tp_profile *p)
+{
+    cJSON *o = tp_json_item(j, in);
+    tp_json_text(j, o, "name", p->name);
+    tp_json_text(j, o, "summary", p->summary);
+    tp_json_text(j, o, "about", p->about);
+    tp_json_text(j, o, "sample", p->sample);
+    cJSON *options = tp_json_array(j, o, "options");
+    for (const struct tp_opt *row = p->options; row && row->name; row++)
+        tp_json_option(j, options, row);
+    tp_json_option(j, options, tp_opt_find(rows, "seed"));
+}
+
+/* tapool.gen/2 (cmd/jobs/gen.schema.json): one profile, or all if `p` is NULL. `r` is the trace
+ * that was written, or NULL. */
+static int write_tree(const struct tp_profile *p, const struct recipe *r, FILE *out,
+                      struct tp_err *err)
+{
+    struct tp_json j = {false};
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    tp_json_text(&j, root, "schema", "tapool.gen/2");
+    tp_json_tool(&j, root);
+    cJSON *profiles = tp_json_array(&j, root, "profiles");
+    for (size_t i = 0; tp_profiles[i]; i++)
+        if (!p || p == tp_profiles[i])
+            write_profile(&j, profiles, tp_profiles[i]);
+    tp_json_text(&j, root, "program", r ? r->program : NULL);
+    if (r)
+        tp_json_saved(&j, root, r->path, r->form->suffix + 1, r->events);
+    else
+        tp_json_text(&j, root, "trace", NULL);
+    return tp_json_print(&j, root, out, err);
+}
+
+static int describe(const struct tp_profile *p, bool json, struct tp_page *page, struct tp_err *err)
+{
+    if (json)
+        return write_tree(p, NULL, page->out, err);
+    if (p)
+        print_profile(page, p);
+    else
+        print_profiles(page);
+    return TP_OK;
+}
+
 static int choose_form(const char *path, const struct form **out, struct tp_err *err)
 {
     const char *dot = strcmp(path, "-") ? strrchr(path, '.') : forms[0].suffix;
@@ -272,6 +321,8 @@ static int make_with(struct recipe *r, const struct gen_opts *o, struct tp_page 
         return r->form->write(r, "standard output", page->out, err);
     r->path = o->output;
     status = tp_output_write(o->output, o->force, write_body, r, err);
+    if (!status && o->json)
+        return write_tree(r->profile, r, page->out, err);
     if (!status)
         print_made(r, o->output, page);
     return status;
@@ -283,7 +334,9 @@ static int make(const struct tp_args *args, const struct tp_profile *p, struct t
     const struct gen_opts *o = args->opts;
     struct recipe r = {.profile = p, .seed = o->seed};
     void *opts = NULL;
-    int status = choose_form(o->output, &r.form, err);
+    int status = tp_json_beside(tp_config_typed(args, rows, "json"), strcmp(o->output, "-"), err);
+    if (!status)
+        status = choose_form(o->output, &r.form, err);
     if (!status)
         status = tp_profile_opts_new(p, &opts, err);
     if (!status)
@@ -298,24 +351,21 @@ static int make(const struct tp_args *args, const struct tp_profile *p, struct t
 static int run_gen(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct gen_opts *o = args->opts;
+    const bool describes = !o->output && (o->json || !args->flags);
     struct tp_page page;
     tp_page_init(&page, out, 0);
     if (args->count > 1)
         return tp_fail(err, TP_EUSAGE, "gen takes one profile at a time");
-    if (!args->count && !args->flags) {
-        print_profiles(&page);
-        return TP_OK;
-    }
+    if (!args->count && describes)
+        return describe(NULL, o->json, &page, err);
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "gen needs a profile"),
                        "'tapool gen' lists them");
     const struct tp_profile *p = tp_find_profile(args->words[0], err);
     if (!p)
         return TP_EUSAGE;
-    if (!args->flags && !o->output) {
-        print_profile(&page, p);
-        return TP_OK;
-    }
+    if (describes)
+        return describe(p, o->json, &page, err);
     if (!o->output)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "gen needs a file to write"),
                        "tapool gen %s -o %s.json; '-o -' is standard output", p->name, p->name);

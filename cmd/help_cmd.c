@@ -6,6 +6,8 @@
 #include "cmd/results/warnings.h"
 #include "cmd/ui/environment.h"
 #include "cmd/ui/exit.h"
+#include "cmd/ui/json_out.h"
+#include "cmd/ui/terms.h"
 
 #include <string.h>
 #include <strings.h>
@@ -103,8 +105,82 @@ static int show_topic(const char *name, FILE *out, struct tp_err *err)
     return fail_topic(name, err);
 }
 
+/* ---- JSON ---- */
+
+static void write_command(struct tp_json *j, cJSON *in, const struct tp_command *cmd)
+{
+    static const char *const pages[] = {
+        [TP_LISTED] = "--help", [TP_LISTED_FIRST] = "-h", [TP_LISTED_LAST] = "--help-all"};
+    cJSON *o = tp_json_item(j, in);
+    tp_json_text(j, o, "name", cmd->name);
+    tp_json_text(j, o, "usage", cmd->usage);
+    tp_json_text(j, o, "summary", cmd->summary);
+    tp_json_text(j, o, "about", cmd->about[0] ? cmd->about : NULL);
+    cJSON *options = tp_json_array(j, o, "options");
+    for (const struct tp_opt *row = cmd->options; row && row->name; row++) {
+        const char letter[] = {row->letter, '\0'};
+        cJSON *option = tp_json_option(j, options, row);
+        tp_json_text(j, option, "letter", row->letter ? letter : NULL);
+        tp_json_text(j, option, "argument", row->arg);
+        tp_json_text(j, option, "group", tp_help_titles[row->group]);
+        tp_json_text(j, option, "first_page", pages[row->listed]);
+    }
+}
+
+static void write_topic(struct tp_json *j, cJSON *in, const struct tp_topic *topic)
+{
+    cJSON *o = tp_json_item(j, in);
+    tp_json_text(j, o, "name", topic->name);
+    tp_json_text(j, o, "summary", topic->summary);
+    cJSON *sections = tp_json_array(j, o, "sections");
+    for (const struct tp_topic_section *s = topic->sections; s && s->name; s++) {
+        cJSON *section = tp_json_item(j, sections);
+        tp_json_text(j, section, "name", s->name);
+        tp_json_text(j, section, "summary", s->summary);
+    }
+}
+
+/* tapool.help/2 (cmd/help/help.schema.json): the tables themselves. */
+static int write_tree(FILE *out, struct tp_err *err)
+{
+    struct tp_json j = {false};
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    tp_json_text(&j, root, "schema", "tapool.help/2");
+    tp_json_tool(&j, root);
+    cJSON *commands = tp_json_array(&j, root, "commands");
+    for (size_t i = 0; tp_commands[i]; i++)
+        if (!tp_commands[i]->hidden)
+            write_command(&j, commands, tp_commands[i]);
+    cJSON *topics = tp_json_array(&j, root, "topics");
+    for (size_t i = 0; tp_topics[i]; i++)
+        write_topic(&j, topics, tp_topics[i]);
+    cJSON *terms = tp_json_array(&j, root, "terms");
+    for (size_t i = 0; i < tp_term_count; i++) {
+        cJSON *o = tp_json_item(&j, terms);
+        tp_json_text(&j, o, "word", tp_terms[i].word);
+        tp_json_text(&j, o, "group", tp_term_group_names[tp_terms[i].group]);
+        tp_json_text(&j, o, "meaning", tp_terms[i].meaning);
+        tp_json_text(&j, o, "origin", tp_terms[i].origin);
+    }
+    return tp_json_print(&j, root, out, err);
+}
+
+struct help_opts {
+    bool json;
+};
+
+static const struct tp_opt rows[] = {
+    TP_FLAG_ROW(struct help_opts, json, .from = TP_OPT_CALL, TP_FIRST(OUTPUT),
+                .help = "print commands, options, topics and terms as JSON"),
+    {.name = NULL}};
+
 static int run_help(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
+    const struct help_opts *o = args->opts;
+    if (o->json && args->count)
+        return tp_fail(err, TP_EUSAGE, "help --json takes no topic");
+    if (o->json)
+        return write_tree(out, err);
     if (args->count > 2)
         return tp_fail(err, TP_EUSAGE, "help takes a topic and one of its sections");
     if (args->count == 2)
@@ -117,9 +193,11 @@ static int run_help(const struct tp_args *args, FILE *out, struct tp_err *err)
 
 const struct tp_command tp_command_help = {
     .name = "help",
-    .usage = "help [TOPIC [SECTION]]",
+    .usage = "help [TOPIC [SECTION]] | help --json",
     .summary = "list commands and topics, or show a page",
     .about = "",
+    .opts_size = sizeof(struct help_opts),
+    .options = rows,
     .run = run_help,
 };
 

@@ -26,7 +26,7 @@ struct record_opts {
     uint64_t after, max_size, max_events, duration;
     uint64_t stacks, stack_every, stack_size;
     uint32_t follow;
-    bool cuda, no_command, force;
+    bool cuda, no_command, force, json;
 };
 
 static const char *const follow_words[] = {"none", "fork", "all", NULL};
@@ -69,6 +69,8 @@ static const struct tp_opt rows[] = {
     TP_FLAG_AT("no-command", ROW(no_command), TP_FIRST(OUTPUT),
                .help = "leave the arguments of PROGRAM out of the trace"),
     TP_FORCE_ROW(ROW(force)),
+    TP_FLAG_AT("json", ROW(json), TP_FIRST(OUTPUT),
+               .help = "print JSON as the last line of standard error"),
     {.name = NULL}};
 
 static uint64_t limit(uint64_t option)
@@ -165,6 +167,7 @@ static int run(const struct tp_args *args, FILE *out, struct tp_err *err)
                                 .max_bytes = limit(o->max_size),
                                 .max_events = limit(o->max_events),
                                 .duration_ns = limit(o->duration),
+                                .json = o->json,
                                 .no_command = o->no_command,
                                 .cuda = o->cuda,
                                 .stacks = (uint32_t)o->stacks,

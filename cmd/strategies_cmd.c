@@ -377,26 +377,6 @@ struct strategies_json {
     cJSON *strategies;
 };
 
-static void write_option(struct tp_json *j, cJSON *in, const struct tp_opt *row)
-{
-    static const char *const types[] = {
-        [TP_OPT_FLAG] = "flag",   [TP_OPT_UINT] = "uint",         [TP_OPT_SIZE] = "size",
-        [TP_OPT_REAL] = "real",   [TP_OPT_DURATION] = "duration", [TP_OPT_CHOICE] = "choice",
-        [TP_OPT_SHARE] = "share", [TP_OPT_SET] = "set",           [TP_OPT_TEXT] = "text",
-        [TP_OPT_LIST] = "list"};
-    bool ranged = row->type <= TP_OPT_DURATION && row->type != TP_OPT_FLAG;
-    cJSON *o = tp_json_item(j, in);
-    tp_json_text(j, o, "name", row->name);
-    tp_json_text(j, o, "type", types[row->type]);
-    tp_json_text(j, o, "default", row->def);
-    tp_json_uint(j, o, "min", ranged ? row->min : TP_NONE);
-    tp_json_uint(j, o, "max", ranged && row->max ? row->max : TP_NONE);
-    cJSON *choices = tp_json_array(j, o, "choices");
-    for (size_t i = 0; row->choices && row->choices[i]; i++)
-        tp_json_push(j, choices, cJSON_CreateString(row->choices[i]));
-    tp_json_text(j, o, "help", row->help);
-}
-
 static const char *text_or_null(const char *text)
 {
     return text[0] ? text : NULL;
@@ -417,16 +397,13 @@ static void write_listed(void *ctx, const struct listed *l)
     tp_json_text(j, o, "resembles", text_or_null(s->resembles));
     tp_json_text(j, o, "to_use", text_or_null(s->to_use));
     cJSON *sources = tp_json_array(j, o, "runs_on");
-    char where[sizeof l->where], *rest = NULL;
-    snprintf(where, sizeof where, "%s", l->why[0] ? "" : l->where);
-    for (char *w = strtok_r(where, " ", &rest); w; w = strtok_r(NULL, " ", &rest))
-        tp_json_push(j, sources, cJSON_CreateString(w));
+    tp_json_words(j, sources, l->why[0] ? NULL : l->where, " ", NULL);
     tp_json_text(j, o, "not_here", text_or_null(l->why));
     tp_json_text(j, o, "library", text_or_null(l->library));
     tp_json_text(j, o, "file", l->plugin ? l->plugin->path : text_or_null(l->file));
     cJSON *options = tp_json_array(j, o, "options");
     for (const struct tp_opt *row = s->options; row && row->name; row++)
-        write_option(j, options, row);
+        tp_json_option(j, options, row);
 }
 
 /* ---- the command ---- */

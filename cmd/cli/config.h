@@ -118,8 +118,8 @@ bool tp_config_typed(const struct tp_args *args, const struct tp_opt *rows, cons
 const char *tp_config_typed_other(const struct tp_args *args, const struct tp_opt *rows,
                                   const char *const *names);
 
-/* Whether the command takes values from the file and the environment: it has options and is not
- * hidden. */
+/* Whether the command takes values from the file and the environment: it is not hidden, and has an
+ * option that not only the command line may set. */
 bool tp_config_concerns(const struct tp_command *cmd);
 
 /* The environment variable of an option: "min-time" gives "TAPOOL_MIN_TIME". Returns `out`. */

@@ -37,7 +37,10 @@ const char *tp_config_typed_other(const struct tp_args *args, const struct tp_op
 
 bool tp_config_concerns(const struct tp_command *cmd)
 {
-    return !cmd->hidden && cmd->options;
+    const struct tp_opt *row = cmd->options;
+    while (row && row->name && row->from >= TP_OPT_CALL)
+        row++;
+    return !cmd->hidden && row && row->name;
 }
 
 size_t tp_config_rows(const struct tp_opt *rows)

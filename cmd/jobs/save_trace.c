@@ -1,6 +1,7 @@
 /* See save_trace.h. */
 #include "cmd/jobs/save_trace.h"
 
+#include "alloc/base/units.h"
 #include "cmd/jobs/catalog.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
@@ -8,6 +9,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 const struct tp_trace_writer *tp_find_writer(const char *text, bool suffix)
 {
@@ -52,6 +54,29 @@ int tp_trace_save(const struct tp_saving *s, FILE *out, struct tp_err *err)
                          : write_job(&job, out, err);
     tp_place_table_free(places);
     return status;
+}
+
+int tp_json_beside(bool json, bool to_file, struct tp_err *err)
+{
+    return json && !to_file
+               ? tp_fail(err, TP_EUSAGE, "--json needs -o FILE: '-o -' prints the trace")
+               : TP_OK;
+}
+
+uint64_t tp_saved_bytes(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : TP_NONE;
+}
+
+void tp_json_saved(struct tp_json *j, cJSON *in, const char *path, const char *format,
+                   uint64_t events)
+{
+    cJSON *o = tp_json_object(j, in, "trace");
+    tp_json_text(j, o, "file", path);
+    tp_json_text(j, o, "format", format);
+    tp_json_uint(j, o, "events", events);
+    tp_json_uint(j, o, "size_bytes", tp_saved_bytes(path));
 }
 
 int tp_trace_cut(struct tp_trace *t, const struct tp_unlower_cfg *piece, struct tp_err *err)

@@ -2,6 +2,7 @@
 #ifndef TP_SAVE_TRACE_H
 #define TP_SAVE_TRACE_H
 
+#include "cmd/ui/json_out.h"
 #include "traces/lower/unlower.h"
 #include "traces/trace.h"
 #include "traces/trace_writer.h"
@@ -24,5 +25,15 @@ int tp_trace_cut(struct tp_trace *t, const struct tp_unlower_cfg *piece, struct 
 
 /* The file appears whole or not at all. */
 int tp_trace_save(const struct tp_saving *s, FILE *out, struct tp_err *err);
+
+/* TP_EUSAGE: the trace and the JSON about it would both go to standard output. */
+int tp_json_beside(bool json, bool to_file, struct tp_err *err);
+
+/* Size of a file that was written. TP_NONE: it is not a regular file. */
+uint64_t tp_saved_bytes(const char *path);
+
+/* Adds the member `trace`: the file that a command wrote. */
+void tp_json_saved(struct tp_json *j, cJSON *in, const char *path, const char *format,
+                   uint64_t events);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
+#include "alloc/base/units.h"
 #include "cmd/jobs/catalog.h"
 #include "cmd/jobs/child.h"
 #include "cmd/jobs/open_trace.h"
@@ -91,15 +92,15 @@ static void print_trace(struct tp_page *page, const struct tp_trace *t, const ch
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
     const struct tp_demand *demand = tp_program_demand(t->program, 0);
-    struct stat st;
+    uint64_t bytes = tp_saved_bytes(path);
     char shown[256];
     tp_clean_text(path, shown, sizeof shown);
     tp_page_at(page, 0, "%s: %s of %s, peak %s at event %s", shown, tp_plural(f->events, "event").s,
                tp_plural(f->recorded_threads, "thread").s, tp_bytes(demand->bytes, false).s,
                tp_count(demand->event).s);
-    if (stat(path, &st) == 0 && f->events)
-        tp_page_more(page, 0, "; %s, %.1f B/event", tp_bytes((uint64_t)st.st_size, false).s,
-                     (double)st.st_size / (double)f->events);
+    if (bytes != TP_NONE && f->events)
+        tp_page_more(page, 0, "; %s, %.1f B/event", tp_bytes(bytes, false).s,
+                     (double)bytes / (double)f->events);
     tp_page_line(page);
     tp_remarks_print(t, 0, NOTE, page);
 }
@@ -232,6 +233,73 @@ static void print_children(struct tp_page *page, const struct children *c)
                     tp_count(c->others).s);
 }
 
+/* ---- what was found, on a screen or as JSON ---- */
+
+struct finished {
+    const struct tp_record_cfg *cfg;
+    const struct tp_trace *trace;    /* NULL: nothing was recorded of the program */
+    bool copy_runs;                  /* a forked copy of the program, which is not recorded */
+    const struct children *children; /* NULL: they were not to be recorded */
+};
+
+static void print_finished(const struct finished *f)
+{
+    struct tp_page page;
+    tp_page_init(&page, stderr, 0);
+    if (f->trace)
+        print_trace(&page, f->trace, f->cfg->output);
+    if (f->copy_runs)
+        tp_page_row(&page, 0, "note", NOTE,
+                    "a forked copy of the program still runs (a daemon?) and is not recorded: "
+                    "--follow fork records it");
+    if (f->children)
+        print_children(&page, f->children);
+    if (f->trace)
+        tp_page_command(&page, "Next: tapool replay", f->cfg->output);
+}
+
+static void write_children(struct tp_json *j, cJSON *in, const struct children *c)
+{
+    if (!c) {
+        tp_json_text(j, in, "children", NULL);
+        return;
+    }
+    cJSON *o = tp_json_object(j, in, "children");
+    tp_json_uint(j, o, "traces", c->traces);
+    tp_json_uint(j, o, "events", c->events);
+    tp_json_uint(j, o, "not_recorded", c->lost);
+    tp_json_uint(j, o, "recordings_kept", c->failed);
+    tp_json_uint(j, o, "running", c->running);
+    tp_json_uint(j, o, "other_recordings", c->others);
+}
+
+/* tapool.record/2 (record.schema.json). */
+static int write_finished(const struct finished *f, struct tp_err *err)
+{
+    static const struct tp_demand no_peak = {.bytes = TP_NONE, .event = TP_NONE};
+    const struct tp_program_facts *facts = f->trace ? tp_program_facts(f->trace->program) : NULL;
+    const struct tp_demand *peak = facts ? tp_program_demand(f->trace->program, 0) : &no_peak;
+    struct tp_json j = {false};
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    tp_json_text(&j, root, "schema", "tapool.record/2");
+    tp_json_tool(&j, root);
+    if (facts)
+        tp_json_saved(&j, root, f->cfg->output, tp_writer_tpt.name, facts->events);
+    else
+        tp_json_text(&j, root, "trace", NULL);
+    tp_json_uint(&j, root, "threads", facts ? facts->recorded_threads : TP_NONE);
+    tp_json_uint(&j, root, "trace_peak_bytes", peak->bytes);
+    tp_json_uint(&j, root, "trace_peak_event", peak->event);
+    tp_json_words(&j, tp_json_array(&j, root, "remarks"), facts ? f->trace->meta.remarks : NULL,
+                  "\n", NULL);
+    tp_json_bool(&j, root, "forked_copy_runs", f->copy_runs);
+    write_children(&j, root, f->children);
+    int status = tp_json_print_line(&j, root, stderr, err);
+    if (!status)
+        fputc('\n', stderr);
+    return status;
+}
+
 /* ---- all ---- */
 
 enum { SENTENCE = 256 };
@@ -308,28 +376,25 @@ static int end_without(const struct tp_record_cfg *cfg, const struct tp_record_s
 int tp_record_finish(const struct tp_record_cfg *cfg, const struct tp_record_session *s, bool force,
                      struct tp_err *err)
 {
-    struct tp_page page;
     struct tp_trace trace = {0};
     struct children children = {0};
-    tp_page_init(&page, stderr, 0);
-    bool left = cfg->follow == TP_FOLLOW_NONE && is_written(s->path) == 1;
+    bool follows = cfg->follow != TP_FOLLOW_NONE;
+    struct finished f = {.cfg = cfg,
+                         .copy_runs = !follows && is_written(s->path) == 1,
+                         .children = follows ? &children : NULL};
     int status = make_trace(s->path, cfg->output, force, &trace, err);
-    bool recorded = status == TP_OK, empty = status && err->reason == TP_REASON_EMPTY;
-    if (recorded)
-        print_trace(&page, &trace, cfg->output);
-    if (left)
-        tp_page_row(&page, 0, "note", NOTE,
-                    "a forked copy of the program still runs (a daemon?) and is not recorded: "
-                    "--follow fork records it");
-    if (cfg->follow != TP_FOLLOW_NONE) {
+    bool empty = status && err->reason == TP_REASON_EMPTY;
+    if (!status)
+        f.trace = &trace;
+    if (follows)
         finish_children(cfg, s, force, &children);
-        print_children(&page, &children);
-    }
+    if (!cfg->json)
+        print_finished(&f);
     if (empty)
         status = end_without(cfg, s, force, &children, err);
-    if (recorded) {
-        tp_page_command(&page, "Next: tapool replay", cfg->output);
+    if (!status && cfg->json)
+        status = write_finished(&f, err);
+    if (f.trace)
         tp_trace_close(&trace);
-    }
     return status;
 }

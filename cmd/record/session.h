@@ -20,6 +20,7 @@ struct tp_record_cfg {
     uint64_t after;                 /* calls that are left out at the beginning */
     uint64_t max_bytes, max_events; /* 0: no limit */
     uint64_t duration_ns;           /* 0: to the end of the program */
+    bool json;                      /* a line of JSON says what was recorded, no sentences */
     bool no_command;                /* the arguments are not to be in the trace */
     bool cuda;                      /* memory of GPUs is recorded, instead of the host's */
     uint32_t stacks;                /* frames of a call stack at most; 0: there are none */

@@ -59,22 +59,6 @@ cJSON *tp_json_head(struct tp_json *j, const struct tp_report *rep)
     return root;
 }
 
-/* Splits a text at separators into a JSON list, and leaves out words that begin with `but`. */
-static void write_words(struct tp_json *j, cJSON *in, const char *words, const char *separators,
-                        const char *but)
-{
-    for (const char *at = words ? words : ""; *at;) {
-        char word[1024]; /* longer than any text of a trace */
-        size_t length = strcspn(at, separators);
-        snprintf(word, sizeof word, "%.*s", (int)length, at);
-        if (length && (!but || strncmp(word, but, strlen(but)) != 0))
-            tp_json_push(j, in, cJSON_CreateString(word));
-        at += length;
-        at += strspn(at, separators);
-        at += strspn(at, " ");
-    }
-}
-
 static void write_unknown(struct tp_json *j, cJSON *t, const struct tp_trace *trace)
 {
     cJSON *unknown = tp_json_array(j, t, "unknown");
@@ -82,7 +66,7 @@ static void write_unknown(struct tp_json *j, cJSON *t, const struct tp_trace *tr
     if (!timed)
         tp_json_push(j, unknown, cJSON_CreateString("time"));
     /* "times" would repeat the "time" that is already in the list. */
-    write_words(j, unknown, trace->meta.unknown, ",", timed ? NULL : "times");
+    tp_json_words(j, unknown, trace->meta.unknown, ",", timed ? NULL : "times");
 }
 
 /* What a trace of another program says about its recording; absent if it says nothing. */
@@ -97,7 +81,7 @@ static void write_capture(struct tp_json *j, cJSON *t, const struct tp_trace *tr
         if (texts[i].text)
             tp_json_text(j, t, texts[i].name, texts[i].text);
     if (m->remarks)
-        write_words(j, tp_json_array(j, t, "remarks"), m->remarks, "\n", NULL);
+        tp_json_words(j, tp_json_array(j, t, "remarks"), m->remarks, "\n", NULL);
     if (m->wrapped)
         tp_json_bool(j, t, "wrapped", true);
     for (size_t i = 0; i < TP_META_NUMBERS; i++)

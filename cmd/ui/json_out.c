@@ -1,11 +1,13 @@
 /* Builds JSON with cJSON; see json_out.h. */
 #include "cmd/ui/json_out.h"
 
+#include "alloc/base/opt_row.h"
 #include "alloc/base/units.h"
 #include "cmd/ui/text.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EXACT (UINT64_C(1) << 53)
 
@@ -106,6 +108,42 @@ void tp_json_base64(struct tp_json *j, cJSON *in, const char *name, const uint8_
     *to = '\0';
     tp_json_text(j, in, name, text);
     free(text);
+}
+
+void tp_json_words(struct tp_json *j, cJSON *in, const char *words, const char *separators,
+                   const char *but)
+{
+    for (const char *at = words ? words : ""; *at;) {
+        char word[1024]; /* longer than any text of a trace */
+        size_t length = strcspn(at, separators);
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        if (length && (!but || strncmp(word, but, strlen(but)) != 0))
+            tp_json_push(j, in, cJSON_CreateString(word));
+        at += length;
+        at += strspn(at, separators);
+        at += strspn(at, " ");
+    }
+}
+
+cJSON *tp_json_option(struct tp_json *j, cJSON *array, const struct tp_opt *row)
+{
+    static const char *const types[] = {
+        [TP_OPT_FLAG] = "flag",   [TP_OPT_UINT] = "uint",         [TP_OPT_SIZE] = "size",
+        [TP_OPT_REAL] = "real",   [TP_OPT_DURATION] = "duration", [TP_OPT_CHOICE] = "choice",
+        [TP_OPT_SHARE] = "share", [TP_OPT_SET] = "set",           [TP_OPT_TEXT] = "text",
+        [TP_OPT_LIST] = "list"};
+    bool ranged = row->type <= TP_OPT_DURATION && row->type != TP_OPT_FLAG;
+    cJSON *o = tp_json_item(j, array);
+    tp_json_text(j, o, "name", row->name);
+    tp_json_text(j, o, "type", types[row->type]);
+    tp_json_text(j, o, "default", row->def);
+    tp_json_uint(j, o, "min", ranged ? row->min : TP_NONE);
+    tp_json_uint(j, o, "max", ranged && row->max ? row->max : TP_NONE);
+    cJSON *choices = tp_json_array(j, o, "choices");
+    for (size_t i = 0; row->choices && row->choices[i]; i++)
+        tp_json_push(j, choices, cJSON_CreateString(row->choices[i]));
+    tp_json_text(j, o, "help", row->help);
+    return o;
 }
 
 /* Writes a printed document, which may be NULL, and deletes it and its tree. */

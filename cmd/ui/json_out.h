@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct tp_opt;
+
 /* Remembers a failure, so that the caller checks only once, at the end. */
 struct tp_json {
     bool failed;
@@ -37,6 +39,13 @@ static inline size_t tp_base64_length(size_t bytes)
 void tp_json_push(struct tp_json *j, cJSON *array, cJSON *item); /* takes ownership of the item */
 cJSON *tp_json_item(struct tp_json *j, cJSON *array);            /* appends an object */
 cJSON *tp_json_number(struct tp_json *j, uint64_t value);
+
+/* Splits a text at separators into a JSON list, and leaves out words that begin with `but`; both
+ * texts may be NULL. */
+void tp_json_words(struct tp_json *j, cJSON *in, const char *words, const char *separators,
+                   const char *but);
+/* Appends an option with its type, default, range, choices and help. */
+cJSON *tp_json_option(struct tp_json *j, cJSON *array, const struct tp_opt *row);
 
 /* Writes the tree as a document and deletes it, also after errors. TP_ENOMEM: any call failed. */
 int tp_json_print(struct tp_json *j, cJSON *root, FILE *out, struct tp_err *err);

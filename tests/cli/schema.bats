@@ -13,6 +13,10 @@ RANKS=$TAPOOL_ROOT/cmd/pytorch/why/ranks.schema.json
 VERIFY=$TAPOOL_ROOT/cmd/pytorch/verify/verify.schema.json
 PREDICT=$TAPOOL_ROOT/cmd/predict/predict.schema.json
 STRATEGIES=$TAPOOL_ROOT/cmd/jobs/strategies.schema.json
+CONVERT=$TAPOOL_ROOT/cmd/jobs/convert.schema.json
+GEN=$TAPOOL_ROOT/cmd/jobs/gen.schema.json
+RECORD=$TAPOOL_ROOT/cmd/record/record.schema.json
+HELP=$TAPOOL_ROOT/cmd/help/help.schema.json
 
 # replayed NAME ARGS...: the result in NAME.json; `schema valid` looks at many of them at once.
 replayed() {
@@ -50,6 +54,13 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     schema shape "$VERIFY"
     schema shape "$PREDICT"
     schema shape "$STRATEGIES"
+    for one in "$CONVERT" "$GEN" "$RECORD" "$HELP"; do
+        schema shape "$one"
+        schema shared "$INFO" "$one"
+        schema shared "$STRATEGIES" "$one"
+    done
+    schema shared "$CONVERT" "$RECORD"
+    schema shared "$CONVERT" "$GEN"
     schema shared "$RESULT" "$INFO"
     schema shared "$RESULT" "$PAIR"
     schema shared "$INFO" "$WHY"
@@ -287,10 +298,9 @@ END
     [ -f "$build/CMakeCache.txt" ] || skip "$TAPOOL is not in a build folder of CMake"
     capture cmake --install "$build" --prefix "$SCRATCH/prefix"
     [ "$rc" -eq 0 ] || fail "$(cat "$out" "$err")"
-    cmp "$SCRATCH/prefix/share/tapool/result.schema.json" "$RESULT"
-    cmp "$SCRATCH/prefix/share/tapool/info.schema.json" "$INFO"
-    cmp "$SCRATCH/prefix/share/tapool/verify.schema.json" "$VERIFY"
-    cmp "$SCRATCH/prefix/share/tapool/baseline.schema.json" "$TAPOOL_ROOT/cmd/baseline/baseline.schema.json"
+    find "$TAPOOL_ROOT/cmd" -name '*.schema.json' >all
+    [ "$(wc -l <all)" -ge 17 ]
+    while read -r file; do cmp "$SCRATCH/prefix/share/tapool/${file##*/}" "$file"; done <all
 }
 
 @test "what why writes follows its schema, and holds every member of it" {
@@ -404,4 +414,61 @@ END
         --check "1024=$data/gpt-infer-ctx1024.pickle.zst" --curve
     schema valid "$PREDICT" ./*.json
     schema covered "$PREDICT" ./*.json
+}
+
+@test "what convert, gen and record write follows their schemas, and holds every member of them" {
+    ok "$TAPOOL" convert "$TAPOOL_ROOT/tests/data/recorded/called.tpt" -o called.jsonl --json
+    cp "$out" called.json
+    is called.json 'd["callers_dropped"]' True
+    is called.json 'd["trace"]["format"], d["trace"]["size_bytes"]' "('jsonl', $(wc -c <called.jsonl))"
+    ok "$TAPOOL" convert sample:sqlite -o /dev/null --output-format json --force --json
+    cp "$out" nowhere.json
+    is nowhere.json 'd["callers_dropped"], d["trace"]["size_bytes"]' '(False, None)'
+    refused 2 '^tapool: --json needs -o FILE' "$TAPOOL" convert sample:sqlite -o - --json
+    ok env TAPOOL_JSON=yes "$TAPOOL" convert sample:sqlite -o -
+    matches "$out" '"format": "tapool-trace"'
+    schema valid "$CONVERT" called.json nowhere.json
+    schema covered "$CONVERT" called.json nowhere.json
+
+    ok "$TAPOOL" gen --json
+    cp "$out" all.json
+    ok "$TAPOOL" gen pair --json
+    cp "$out" one.json
+    ok "$TAPOOL" gen pair --count 3 --seed 7 -o pair.json --json
+    cp "$out" made.json
+    is all.json '[p["name"] for p in d["profiles"]].index("pair"), d["trace"]' '(0, None)'
+    is one.json '[o["name"] for o in d["profiles"][0]["options"]][-1]' seed
+    is made.json 'd["program"], d["trace"]["events"]' "('synthetic (pair, seed 7, count=3)', 6)"
+    refused 2 '^tapool: --json needs -o FILE' "$TAPOOL" gen pair -o - --json
+    schema valid "$GEN" all.json one.json made.json
+    schema covered "$GEN" all.json one.json made.json
+
+    recorded() { # NAME ARGUMENT...: what standard error says of the recording
+        local name=$1
+        shift
+        capture "$TAPOOL" record "$@" --json -- sh -c '(ls >/dev/null); ls >/dev/null'
+        [ "$rc" -eq 0 ] && [ "$(wc -l <"$err")" -eq 1 ] && cp "$err" "$name.json"
+    }
+    recorded plain -o plain.tpt
+    recorded followed -o followed.tpt --follow all
+    is plain.json 'd["trace"]["events"] > 10, d["children"], d["trace_peak_bytes"] > 0' '(True, None, True)'
+    is followed.json 'd["children"]["traces"] > 1' True
+    schema valid "$RECORD" plain.json followed.json
+    schema covered "$RECORD" plain.json followed.json
+}
+
+@test "help --json follows its schema, and holds what the screens hold" {
+    ok "$TAPOOL" help --json
+    cp "$out" help.json
+    schema valid "$HELP" help.json
+    schema covered "$HELP" help.json
+    "$TAPOOL" help | sed -n 's/^  \([a-z]*\)  .*/\1/p' >words
+    query help.json '"\n".join(e["name"] for e in d["commands"] + d["topics"])' | diff words -
+    "$TAPOOL" replay --help-all | grep -oE '^  (-.,|   ) --[a-z-]+' | sed 's/.*--//' | sort >words
+    query help.json '"\n".join(sorted(o["name"] for o in d["commands"][0]["options"]))' | diff words -
+    is help.json '[o["default"] for o in d["commands"][0]["options"] if o["name"] == "color"]' "['auto']"
+    [ "$(query help.json 'len(d["terms"])')" -eq "$("$TAPOOL" help terms | grep -c '^  [^ ]')" ]
+    refused 2 '^tapool: help --json takes no topic$' "$TAPOOL" help replay --json
+    printf 'broken' >.tapool.ini
+    ok "$TAPOOL" help --json
 }

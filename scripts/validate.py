@@ -170,7 +170,7 @@ def summary(all_rows):
     by_program = {}
     for row in all_rows:
         by_program.setdefault(row["program"], []).append(row)
-    print("| what | found | goal | |\n|---|---|---|---|")
+    print("| figure | measured | goal | |\n|---|---|---|---|")
     got, text = share(error(r) <= GOOD_ONE for r in one)
     judge("resident, one thread: within 5%", text, "95%", got >= 0.95)
     got, text = share(error(r) <= GOOD_SEVERAL for r in several)
@@ -185,7 +185,7 @@ def summary(all_rows):
     got, text = share(r["saved_least"] <= r["cpu_saved"] <= r["saved_most"] for r in known)
     judge("CPU time saved: in the predicted range", text, "80%", got >= 0.8)
     got, text = share(r["cpu_saved"] <= r["saved_most"] for r in known)
-    judge("CPU time saved: at most what is predicted, as the screen says", text, "80%", got >= 0.8)
+    judge("CPU time saved: at most the predicted one, as the screen says", text, "80%", got >= 0.8)
 
 
 def table(all_rows):

@@ -330,7 +330,7 @@ import re, sys
 page = open(sys.argv[1] + "/scripts/README.md").read()
 words = open(sys.argv[1] + "/cmd/report/validated.h").read()
 rows = {"resident, one thread: within 5%": "ONE", "resident, several threads: within 10%": "SEVERAL",
-        "CPU time saved: at most what is predicted, as the screen says": "SAVED"}
+        "CPU time saved: at most the predicted one, as the screen says": "SAVED"}
 for row, name in rows.items():
     found = re.search(r"\| %s \| (\d+ of \d+) \|" % re.escape(row), page).group(1)
     said = re.search(r'TP_VALIDATED_%s +"(.*)"' % name, words).group(1)

@@ -6,7 +6,7 @@
 
 static const char how[] =
     "--format NAME prints a format instead of the screen. --export-NAME FILE writes\n"
-    "it to FILE and still prints the screen; several can be given. All formats hold\n"
+    "it to FILE and still prints the screen; several can be given. All formats have\n"
     "the same figures, as far as each has a place for them. Each FILE is checked\n"
     "before any work, and an existing one is refused without -f. A file is written\n"
     "completely or not at all. '-' is not a FILE: use --format.\n"

@@ -4,7 +4,7 @@
 #include "cmd/report/pick.h"
 #include "cmd/ui/terms.h"
 
-enum { NUMBER = 2, RULE = 5, WINDOW = 65536 };
+enum { NUMBER = 2, RULE = 5 };
 
 static const char memory_text[] =
     "Memory at the trace peak, the event with the most requested bytes. It is the\n"
@@ -81,12 +81,11 @@ static const char recordings_text[] =
     "  repaired         malformed events that were fixed or left out, with counts;\n"
     "                   --strict stops at the first one\n";
 
-/* Formats: the number of calls between two readings of the clock, or the figures of the clock. */
 static const char calls_text[] =
-    "  ns/op           mean over whole replays; the clock is read once per %d\n"
+    "  ns/op           mean over whole replays; the clock is read once per 65,536\n"
     "                  calls. Compare strategies by this figure. Replay overhead,\n"
     "                  measured with a strategy that does nothing, is subtracted.\n"
-    "                  [low, high] is the 95%% CI of the median on this machine.\n"
+    "                  [low, high] is the 95% CI of the median on this machine.\n"
     "  cold ns/op      ns/op of the first replay on a fresh instance, page faults\n"
     "                  included\n"
     "  replays         Replays repeat until the timed calls add up to --min-time,\n"
@@ -99,6 +98,7 @@ static const char calls_text[] =
     "  virtual source  Times are the strategy's own work on this CPU. They include\n"
     "                  neither GPU time nor cudaMalloc.\n";
 
+/* A format: the figures of the clock. */
 static const char latency_text[] =
     "  p50 ... max     latency of single calls, one clock reading per call. An empty\n"
     "                  reading is subtracted (a reading costs %s ns here); the\n"
@@ -115,7 +115,7 @@ static const char threads_text[] =
     "                  included; latencies are those of all threads\n"
     "  order           Each object is passed between threads in the order of the\n"
     "                  trace; nothing else is ordered. Recorded pauses are dropped.\n"
-    "                  All threads meet every %d calls, untimed. Memory and counts\n"
+    "                  All threads meet every 65,536 calls, untimed. Memory and counts\n"
     "                  are those of a replay by one thread.\n"
     "  waited          share of thread time spent waiting for an object of another\n"
     "                  thread, on a core or not; no call's time includes it\n"
@@ -161,24 +161,12 @@ static const char oom_text[] =
     "\n"
     "A recorded OOM in detail: tapool why SNAPSHOT.\n";
 
-static void print_calls(const struct tp_topic_section *section, FILE *out)
-{
-    (void)section;
-    fprintf(out, calls_text, WINDOW);
-}
-
 static void print_latency(const struct tp_topic_section *section, FILE *out)
 {
     (void)section;
     struct tp_clock clock = {.step_ns = 0, .stamp_ns = 0};
     tp_clock_calibrate(&clock, NULL);
     fprintf(out, latency_text, tp_digits(clock.stamp_ns).s, tp_digits(clock.step_ns).s);
-}
-
-static void print_threads(const struct tp_topic_section *section, FILE *out)
-{
-    (void)section;
-    fprintf(out, threads_text, WINDOW);
 }
 
 /* Prints the rule of the Pick in its own words (tp_pick_rule). */
@@ -230,11 +218,11 @@ static const struct tp_topic_section sections[] = {
     {"process", "resident, mapped and address space of a process on the host",
      "resident rss address-space mapped", .texts = {process_text}},
     {"times", "ns/op, cold ns/op, how long a replay is repeated", "ns ns/op cold",
-     .print = print_calls},
+     .texts = {calls_text}},
     {"latency", "percentiles, the clock, the histogram", "percentiles p50 p99 histogram",
      .print = print_latency},
     {"threads", "replays by several threads", "waited blocked speedup wall-time",
-     .print = print_threads},
+     .texts = {threads_text}},
     {"gpu", "figures of a real GPU", "device", .texts = {gpu_text}},
     {"recordings", "initial heap, recorded figures, memory spaces, repairs",
      "recorded initial-heap space", .texts = {recordings_text}},

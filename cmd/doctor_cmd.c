@@ -88,6 +88,7 @@ static void write_cuda(struct tp_json *j, cJSON *root, const struct tp_doctor *d
     }
 }
 
+/* tapool.doctor/2 (cmd/doctor/doctor.schema.json). */
 static cJSON *doctor_tree(struct tp_json *j, const void *of)
 {
     const struct tp_doctor *d = of;

@@ -219,7 +219,7 @@ static void print_end(struct tp_page *page, const int set[])
                 file, set[TP_LEVEL_ENVIRONMENT], set[TP_LEVEL_DEFAULT]);
 }
 
-/* ---- JSON ---- */
+/* ---- JSON: tapool.config/2 (config.schema.json) ---- */
 
 static const char *const level_names[] = {"default", "file", "file", "environment", "flag"};
 

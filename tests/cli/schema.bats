@@ -17,6 +17,8 @@ CONVERT=$TAPOOL_ROOT/cmd/jobs/convert.schema.json
 GEN=$TAPOOL_ROOT/cmd/jobs/gen.schema.json
 RECORD=$TAPOOL_ROOT/cmd/record/record.schema.json
 HELP=$TAPOOL_ROOT/cmd/help/help.schema.json
+DOCTOR=$TAPOOL_ROOT/cmd/doctor/doctor.schema.json
+CONFIG=$TAPOOL_ROOT/cmd/cli/config.schema.json
 
 # replayed NAME ARGS...: the result in NAME.json; `schema valid` looks at many of them at once.
 replayed() {
@@ -54,9 +56,10 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     schema shape "$VERIFY"
     schema shape "$PREDICT"
     schema shape "$STRATEGIES"
-    for one in "$CONVERT" "$GEN" "$RECORD" "$HELP"; do
+    for one in "$CONVERT" "$GEN" "$RECORD" "$HELP" "$DOCTOR" "$CONFIG"; do
         schema shape "$one"
         schema shared "$INFO" "$one"
+        schema shared "$RESULT" "$one"
         schema shared "$STRATEGIES" "$one"
     done
     schema shared "$CONVERT" "$RECORD"
@@ -299,7 +302,7 @@ END
     capture cmake --install "$build" --prefix "$SCRATCH/prefix"
     [ "$rc" -eq 0 ] || fail "$(cat "$out" "$err")"
     find "$TAPOOL_ROOT/cmd" -name '*.schema.json' >all
-    [ "$(wc -l <all)" -ge 17 ]
+    [ "$(wc -l <all)" -ge 19 ]
     while read -r file; do cmp "$SCRATCH/prefix/share/tapool/${file##*/}" "$file"; done <all
 }
 
@@ -469,6 +472,30 @@ END
     is help.json '[o["default"] for o in d["commands"][0]["options"] if o["name"] == "color"]' "['auto']"
     [ "$(query help.json 'len(d["terms"])')" -eq "$("$TAPOOL" help terms | grep -c '^  [^ ]')" ]
     refused 2 '^tapool: help --json takes no topic$' "$TAPOOL" help replay --json
-    printf 'broken' >.tapool.ini
-    ok "$TAPOOL" help --json
+    printf 'broken' >broken.ini
+    refused 2 'broken\.ini:1' env TAPOOL_CONFIG=broken.ini "$TAPOOL" gen
+    ok env TAPOOL_CONFIG=broken.ini "$TAPOOL" help --json
+}
+
+@test "what doctor writes follows its schemas, and holds every member of them" {
+    ok "$TAPOOL" doctor --json
+    cp "$out" machine.json
+    without=--without=cuda_device,cuda
+    if [ -n "${TAPOOL_FAKE_CUDA_PATH:-}" ]; then
+        export TAPOOL_CUDA_DRIVER=$TAPOOL_FAKE_CUDA_PATH TAPOOL_FAKE_CUDA_REPORT=$SCRATCH/report
+        ok "$TAPOOL" doctor --json
+        cp "$out" cuda.json
+        is cuda.json 'd["cuda"]["simulated"]' True
+        without=--without=
+    fi
+    schema valid "$DOCTOR" ./*.json
+    schema covered "$DOCTOR" "$without" ./*.json
+    printf '[replay]\nstrategy = arena\n' >one.ini
+    ok env TAPOOL_CONFIG=one.ini TAPOOL_LIMIT=9 TAPOOL_NO_SUCH=1 "$TAPOOL" doctor --config --json
+    cp "$out" config.json
+    is config.json '"TAPOOL_NO_SUCH" in d["unused_variables"]' True
+    is config.json '{o["name"]: o["from"] for o in d["commands"][0]["options"] if o["from"] != "default"}' \
+        "{'strategy': 'file', 'limit': 'environment'}"
+    schema valid "$CONFIG" config.json
+    schema covered "$CONFIG" config.json
 }

@@ -5,9 +5,29 @@
 
 #include <string.h>
 
-void tp_fidelity_reason(const struct tp_fidelity *f, struct tp_str *out)
+static void add_amounts(const struct tp_replay_difference *d, struct tp_str *out)
 {
-    if (!f || !f->addresses)
+    uint64_t by =
+        d->calls > d->recorded_calls ? d->calls - d->recorded_calls : d->recorded_calls - d->calls;
+    bool more = d->peak > d->recorded_peak;
+    uint64_t apart = more ? d->peak - d->recorded_peak : d->recorded_peak - d->peak;
+    if (apart)
+        tp_str_add(out, "%s %s reserved%s", tp_bytes(apart, d->exact).s, more ? "more" : "less",
+                   by ? " and " : "");
+    if (by)
+        tp_str_add(out, "%s %s driver call%s", tp_count(by).s,
+                   d->calls > d->recorded_calls ? "more" : "fewer", by == 1 ? "" : "s");
+}
+
+static void add_reason(const struct tp_replay_difference *d, const struct tp_fidelity *f,
+                       struct tp_str *out)
+{
+    if (d->compacted)
+        tp_str_add(out, "it started compacted");
+    else if (d->limits_differ)
+        tp_str_add(out, "the recorded devices have different memory limits; --device N replays "
+                        "one with its own");
+    else if (!f || !f->addresses)
         tp_str_add(out, "'tapool verify' compares every address");
     else if (f->good_addresses < f->addresses)
         tp_str_add(out, "the rules reproduce %s of %s recorded addresses",
@@ -20,20 +40,15 @@ void tp_fidelity_reason(const struct tp_fidelity *f, struct tp_str *out)
             tp_count(f->addresses).s);
 }
 
-struct tp_text tp_difference_text(uint64_t peak, uint64_t recorded_peak, uint64_t calls,
-                                  uint64_t recorded_calls)
+void tp_difference_add(const struct tp_replay_difference *d, const struct tp_fidelity *f,
+                       const char *before, struct tp_str *out)
 {
-    uint64_t by = calls > recorded_calls ? calls - recorded_calls : recorded_calls - calls;
-    bool both = peak != recorded_peak && by;
-    struct tp_text share = tp_text_of("%s", ""), count = share;
-    uint64_t apart = peak > recorded_peak ? peak - recorded_peak : recorded_peak - peak;
-    if (apart)
-        share = tp_text_of("%s %s reserved", tp_bytes(apart, false).s,
-                           peak > recorded_peak ? "more" : "less");
-    if (by)
-        count = tp_text_of("%s %s driver call%s", tp_count(by).s,
-                           calls > recorded_calls ? "more" : "fewer", by == 1 ? "" : "s");
-    return tp_text_of("%s%s%s", share.s, both ? " and " : "", count.s);
+    if (d->peak == d->recorded_peak && d->calls == d->recorded_calls)
+        return;
+    tp_str_add(out, "%s", before);
+    add_amounts(d, out);
+    tp_str_add(out, ": ");
+    add_reason(d, f, out);
 }
 
 /* With a split limit PyTorch first frees what is large enough, and all only if that does not help.

@@ -6,14 +6,20 @@
 #include "cmd/results/captured.h"
 #include "cmd/ui/text.h"
 
-/* How a replay as recorded differs from the recording: "16 MiB more reserved and 1 more driver
- * call"; "" if it does not. Peaks in bytes. */
-struct tp_text tp_difference_text(uint64_t peak, uint64_t recorded_peak, uint64_t calls,
-                                  uint64_t recorded_calls);
+/* A replay as recorded, and the recording. Peaks in bytes; `exact` as of tp_bytes. */
+struct tp_replay_difference {
+    uint64_t peak, recorded_peak, calls, recorded_calls;
+    bool exact;
+    bool compacted;     /* the replay began with a packed initial heap */
+    bool limits_differ; /* it had one limit, the recorded devices several */
+};
 
-/* Adds why it does, by the addresses that the rules reproduce; NULL: they were not compared. */
+/* Adds `before` and how the two differ, with the reason: "16 MiB more reserved and 1 more driver
+ * call: the rules ..."; nothing if they do not. `f`: the addresses that the rules reproduce; NULL:
+ * they were not compared. */
 struct tp_fidelity;
-void tp_fidelity_reason(const struct tp_fidelity *f, struct tp_str *out);
+void tp_difference_add(const struct tp_replay_difference *d, const struct tp_fidelity *f,
+                       const char *before, struct tp_str *out);
 
 /* Writes "cudaMalloc failed 39 times, ...", with what the program could have; "" if it never did
  * but for requests that failed.  * `exact` as of tp_bytes. */

@@ -191,41 +191,37 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
                 tp_program_heap(r->trace->program) ? " (torch: at the recorded address)" : "");
 }
 
-/* How the replay differs from the recording, on a device of the same size. */
-static struct tp_text difference_of(const struct tp_result *r)
+/* Adds how the replay differs from the recording, on a device of the same size. */
+static void add_difference(const struct tp_result *r, bool exact, struct tp_str *out)
 {
-    uint64_t peak = 0, recorded_peak = 0, calls = 0, recorded_calls = 0;
+    struct tp_replay_difference by = {.exact = exact,
+                                      .limits_differ = tp_captured_limits_differ(r->captured)};
     uint64_t capacity = r->run->devices[0].capacity;
     for (uint32_t i = 0; i < r->run->device_count && i < r->captured->count; i++) {
         const struct tp_device_run *d = &r->run->devices[i];
         const struct tp_captured_device *c = &r->captured->devices[i];
-        peak += d->peak_reserved;
-        calls += d->gets + d->puts;
-        recorded_peak += c->peak_reserved;
-        recorded_calls += c->takes + c->gives + c->maps + c->unmaps;
+        by.peak += d->peak_reserved;
+        by.calls += d->gets + d->puts;
+        by.recorded_peak += c->peak_reserved;
+        by.recorded_calls += c->takes + c->gives + c->maps + c->unmaps;
     }
-    if (capacity != TP_NONE && capacity != tp_captured_capacity(r->captured))
-        return tp_text_of("%s", "");
-    return tp_difference_text(peak, recorded_peak, calls, recorded_calls);
+    if (capacity == TP_NONE || capacity == tp_captured_capacity(r->captured))
+        tp_difference_add(&by, r->fidelity, "; differs from PyTorch by ", out);
 }
 
 void tp_report_fidelity(const struct tp_result *r, int column, struct tp_page *page)
 {
     const struct tp_fidelity *f = r->fidelity;
-    struct tp_str reason = {0};
+    struct tp_str difference = {0};
     if (!f)
         return;
-    tp_page_at(page, column, "%s as recorded: fidelity %s of %s addresses, %s of %s segments",
+    if (r->run->passes & TP_PASS_USAGE && r->captured->known)
+        add_difference(r, page->exact, &difference);
+    tp_page_at(page, column, "%s as recorded: fidelity %s of %s addresses, %s of %s segments%s",
                r->spec->label, tp_count(f->good_addresses).s, tp_count(f->addresses).s,
-               tp_count(f->good_segments).s, tp_count(f->segments).s);
-    struct tp_text difference = difference_of(r);
-    if (r->run->passes & TP_PASS_USAGE && r->captured->known && *difference.s) {
-        tp_fidelity_reason(f, &reason);
-        tp_page_more(page, column, "; differs from PyTorch by %s: %s", difference.s,
-                     tp_str_text(&reason));
-    }
+               tp_count(f->good_segments).s, tp_count(f->segments).s, tp_str_text(&difference));
     tp_page_line(page);
-    tp_str_drop(&reason);
+    tp_str_drop(&difference);
 }
 
 void tp_failures_text(uint64_t ooms, uint64_t replayed, char *text, size_t size)

@@ -393,6 +393,17 @@ uint64_t tp_captured_capacity_most(const struct tp_captured *c)
     return over_devices(c, most_of);
 }
 
+bool tp_captured_limits_differ(const struct tp_captured *c)
+{
+    uint64_t all = tp_captured_capacity(c);
+    bool differ = false;
+    for (uint32_t i = 0; all && i < c->count; i++) {
+        uint64_t own = capacity_of(&c->devices[i]);
+        differ |= own && own != all;
+    }
+    return differ;
+}
+
 struct tp_captured_retries tp_captured_retries(const struct tp_captured *c)
 {
     struct tp_captured_retries all = {.count = 0};

@@ -91,6 +91,9 @@ uint64_t tp_captured_capacity(const struct tp_captured *c);
  * known. */
 uint64_t tp_captured_capacity_most(const struct tp_captured *c);
 
+/* Whether a replay, whose devices all have that, gives one of them more than it had. */
+bool tp_captured_limits_differ(const struct tp_captured *c);
+
 /* Times that cudaMalloc failed, so that cached memory was freed, on all devices. */
 struct tp_captured_retries {
     uint64_t count, first_event;

@@ -137,3 +137,42 @@ END
         matches "$out" "^Set ${kind#*:}=expandable_segments:True\$"
     done
 }
+
+# both ONE OTHER: devices 0 and 1 of one snapshot.
+both() {
+    python3 - "$1.pickle" "$2.pickle" <<'PY'
+import pickle, sys
+one, other = (pickle.load(open(name, "rb")) for name in sys.argv[1:])
+for segment in other["segments"]:
+    segment["device"] = 1
+one["segments"] += other["segments"]
+one["device_traces"] += other["device_traces"]
+pickle.dump(one, open("both.pickle", "wb"), protocol=4)
+PY
+}
+
+@test "why the replay as recorded differs from PyTorch: the rules, or limits of the devices" {
+    made change
+    ok "$TAPOOL" tune change.pickle --grid '' --bytes # the longest figures
+    tr -s '\n ' ' ' <"$out" >line
+    matches line 'differs from PyTorch by [0-9,]+ B less reserved and 16 fewer driver calls: the rules reproduce 413 of 463'
+    made cuda
+    made short
+    both cuda short
+    for command in 'tune --grid expandable_segments:True' 'replay -s torch --min-time 0'; do
+        # shellcheck disable=SC2086 # words
+        ok "$TAPOOL" $command both.pickle
+        tr -s '\n ' ' ' <"$out" >line
+        matches line '21 fewer driver calls: the recorded devices have different memory limits; --device N replays'
+    done
+    ok "$TAPOOL" tune both.pickle --grid expandable_segments:True --device 1
+    lacks "$out" 'differs from PyTorch'
+    both cuda cuda
+    ok "$TAPOOL" tune both.pickle --grid expandable_segments:True
+    lacks "$out" 'differs from PyTorch'
+    ok "$TAPOOL" why short.pickle --conf max_split_size_mb:1024
+    matches "$out" '^  as given \(--conf\) '
+    lacks "$out" '[Aa]s recorded'
+    ok "$TAPOOL" why short.pickle
+    matches "$out" '^  as recorded '
+}

@@ -182,10 +182,11 @@ static void add_unfaithful(const struct tp_tune *t, const struct tp_tune_answer 
     const struct tp_fidelity *how = &f->fidelity;
     tp_str_add(out,
                "No advice: the rules of torch reproduce %s of %s recorded addresses (%s), and part "
-               "from the recording at event %s",
+               "from the recording at %s",
                tp_count(how->good_addresses).s, tp_count(how->addresses).s,
                tp_percent((double)how->good_addresses / (double)how->addresses).s,
-               tp_count(how->first_event).s);
+               how->first_event ? tp_text_of("event %s", tp_count(how->first_event).s).s
+                                : "its start");
     if (t->file_count > 1)
         tp_str_add(out, " of %s", f->trace.file);
     tp_str_add(out, "; 'tapool verify' looks for settings that explain them");

@@ -494,24 +494,24 @@ void tp_tune_difference_print(const struct tp_tune *t, const struct tp_tune_sett
                               struct tp_page *page)
 {
     struct tp_tune_figures did;
-    struct tp_str reason = {0};
-    for (size_t i = 0; i < t->file_count; i++)
+    struct tp_replay_difference by = {.exact = page->exact, .compacted = base->compacted};
+    struct tp_str text = {0};
+    for (size_t i = 0; i < t->file_count; i++) {
         if (t->files[i].capacity && !t->files[i].inferred)
             return; /* the device is another one */
+        by.limits_differ |= tp_captured_limits_differ(&t->files[i].captured);
+    }
     if (!base->recorded || !tp_tune_recorded(t, &did))
         return;
-    struct tp_text difference =
-        tp_difference_text(base->all.peak_reserved, did.peak_reserved, base->all.calls, did.calls);
+    by.peak = base->all.peak_reserved;
+    by.recorded_peak = did.peak_reserved;
+    by.calls = base->all.calls;
+    by.recorded_calls = did.calls;
     const struct tp_fidelity all = fidelity_of(t);
-    if (!*difference.s)
-        return;
-    if (base->compacted)
-        tp_str_add(&reason, "it started compacted");
-    else
-        tp_fidelity_reason(&all, &reason);
-    tp_page_put(page, INDENT, "as recorded, the replay differs from PyTorch by %s: %s",
-                difference.s, tp_str_text(&reason));
-    tp_str_drop(&reason);
+    tp_difference_add(&by, &all, "as recorded, the replay differs from PyTorch by ", &text);
+    if (*tp_str_text(&text))
+        tp_page_put(page, INDENT, "%s", tp_str_text(&text));
+    tp_str_drop(&text);
 }
 
 void tp_tune_text(const struct tp_tune *t, const struct tp_tune_answers *a, bool all,

@@ -66,6 +66,7 @@ struct tp_why_trace {
     struct tp_captured captured;
     char *conf;   /* owned: what it is replayed with as recorded */
     char *shared; /* owned: the same with the share of the device that the program had set */
+    bool given;   /* other settings stand for the recorded ones */
     bool open;    /* it could be read; not from a pipe, which the snapshot itself came through */
 };
 

@@ -28,6 +28,7 @@ struct tp_why_tries {
     struct tp_why_try rows[TP_WHY_TRIES];
     size_t count;      /* 0: not tried, or it could not be replayed */
     uint64_t capacity; /* bytes that PyTorch had in them; 0: no limit */
+    bool given;        /* other settings stand for the recorded ones */
 };
 
 /* What the recording tells of the device. */

@@ -22,7 +22,7 @@ int tp_why_trace_open(struct tp_why_trace *t, const char *path, uint32_t device,
     const struct tp_open_opts open = {.device = device, .max_memory = max_memory};
     struct tp_err ignored = {0};
     struct tp_str conf = {0};
-    *t = (struct tp_why_trace){.open = false};
+    *t = (struct tp_why_trace){.given = given != NULL};
     if (strcmp(path, "-") == 0 || tp_open_trace(path, &open, false, &t->trace, &ignored) != TP_OK)
         return TP_OK;
     t->open = true;
@@ -141,7 +141,7 @@ int tp_why_try(const struct tp_why_trace *t, uint64_t capacity, uint64_t memory,
                                      .interrupted = tp_stop_flag()};
     bool own = capacity && capacity == tp_captured_capacity(&t->captured);
     size_t count = list_trials(t, own ? t->shared : t->conf, trials);
-    *out = (struct tp_why_tries){.capacity = capacity};
+    *out = (struct tp_why_tries){.capacity = capacity, .given = t->given};
     int rc = tp_trials_replay(&cfg, trials, count, err);
     if (rc == TP_OK)
         take_all(trials, count, tp_program_heap(t->trace.program) != NULL, out);

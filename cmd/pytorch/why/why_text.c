@@ -274,10 +274,11 @@ bool tp_why_is_faithful(const struct tp_why *w)
     return (double)a->good >= TP_FAITHFUL * (double)a->all;
 }
 
-static struct tp_text try_name(const struct tp_why_try *t)
+static struct tp_text try_name(const struct tp_why_tries *t, const struct tp_why_try *row)
 {
-    return tp_text_of("%s%s", t->recorded ? "as recorded" : t->conf,
-                      t->compacted ? " (compacted start)" : "");
+    const char *own = t->given ? "as given (--conf)" : "as recorded";
+    return tp_text_of("%s%s", row->recorded ? own : row->conf,
+                      row->compacted ? " (compacted start)" : "");
 }
 
 static bool any_compacted(const struct tp_why_tries *t)
@@ -297,6 +298,21 @@ static bool any_peak(const struct tp_why_tries *t)
     return any;
 }
 
+static void print_difference(const struct tp_why *w, struct tp_page *page)
+{
+    const struct tp_fidelity f = {.addresses = w->verified.addresses.all,
+                                  .good_addresses = w->verified.addresses.good};
+    const struct tp_replay_difference by = {.peak = w->tries.rows[0].peak_reserved,
+                                            .recorded_peak = w->recording.peak,
+                                            .exact = page->exact,
+                                            .compacted = w->tries.rows[0].compacted};
+    struct tp_str text = {0};
+    tp_difference_add(&by, &f, "As recorded, the replay differs from PyTorch by ", &text);
+    if (*tp_str_text(&text))
+        tp_page_put(page, 2, "%s.", tp_str_text(&text));
+    tp_str_drop(&text);
+}
+
 /* How the rows are to be read; there may be nothing to say. */
 static void print_notes(const struct tp_why *w, struct tp_page *page)
 {
@@ -304,19 +320,14 @@ static void print_notes(const struct tp_why *w, struct tp_page *page)
     bool own = t->capacity && t->capacity == w->recording.capacity;
     if (!any_peak(t))
         tp_page_put(page, 2, "None of these settings avoids the OOM; tapool tune tries more.");
-    if (own && w->recording.ran_out != (t->rows[0].failed > 0))
+    if (!t->given && own && w->recording.ran_out != (t->rows[0].failed > 0))
         tp_page_put(page, 2,
                     "The recorded program %s out of memory, the replay as recorded %s: these rows "
                     "do not show what avoids the OOM.",
                     w->recording.ran_out ? "ran" : "did not run",
                     w->recording.ran_out ? "does not" : "does");
-    else if (w->recording.peak && t->capacity == w->recording.capacity &&
-             t->rows[0].peak_reserved != w->recording.peak)
-        tp_page_put(
-            page, 2,
-            "As recorded, the replay reserves %s and PyTorch reserved %s: the driver placed "
-            "new segments elsewhere.",
-            size_of(page, t->rows[0].peak_reserved).s, size_of(page, w->recording.peak).s);
+    else if (!t->given && w->recording.peak && t->capacity == w->recording.capacity)
+        print_difference(w, page);
     if (any_compacted(t) && !t->rows[0].compacted)
         tp_page_put(page, 2, TP_COMPACTED_NOTE);
     else if (any_compacted(t) || (w->verified.start_blocks && t->rows[0].compacted))
@@ -350,7 +361,7 @@ static void add_tries(const struct tp_why_tries *t, bool compacted, const struct
         bool fits = !t->capacity || !row->failed;
         if (row->compacted != compacted)
             continue;
-        tp_table_add(table, "  %s", try_name(row).s);
+        tp_table_add(table, "  %s", try_name(t, row).s);
         if (any_peak(t)) {
             tp_table_add(table, "%s", fits ? size_of(page, row->peak_reserved).s : "-");
             tp_table_add(table, "%s", try_change(t, row).s);

@@ -280,6 +280,11 @@ TEST_WITH(where_it_cannot_tell_it_does_not_say_set, setup, NULL)
                "No advice: the rules of torch reproduce 577 of 2,899 recorded addresses (19.9%), "
                "and part from the recording at event 12; 'tapool verify' looks for settings that "
                "explain them.");
+    file.fidelity.first_event = 0;
+    answers_of((struct tp_tune_case){.unfaithful = true}, TP_TUNE_UNFAITHFUL,
+               "No advice: the rules of torch reproduce 577 of 2,899 recorded addresses (19.9%), "
+               "and part from the recording at its start; 'tapool verify' looks for settings that "
+               "explain them.");
 }
 
 TEST_WITH(the_one_that_reaches_farthest_is_named, setup, NULL)

@@ -33,9 +33,9 @@ struct tune_opts {
 enum { TP_EXPORT_INDEXES(tune, EXPORTS) };
 static const char *const tune_words[] = {TP_EXPORT_WORDS(EXPORTS)};
 
-/* Where a key cannot be used. */
+/* Where a setting cannot be used. */
 static const char *const use_words[] = {"any", "windows", "vllm-sleep", NULL};
-static const char *const use_keys[] = {NULL, "expandable_segments", "expandable_segments"};
+static const char *const use_keys[] = {NULL, TP_GRID_GROWS, TP_GRID_GROWS};
 
 #define ROW(member) offsetof(struct tune_opts, member)
 static const struct tp_opt rows[] = {
@@ -162,9 +162,13 @@ static int report(const struct tune_opts *o, const struct tp_tune *t, FILE *out,
 static int check_without(const struct tp_tune *t, const char *key, struct tp_err *err)
 {
     struct tp_text start = tp_text_of("%s:", key);
+    bool some = false;
     for (uint32_t i = 0; i < t->texts.count; i++)
-        if (tp_grid_has(tp_texts_get(&t->texts, i), start.s))
-            return TP_OK;
+        some |= tp_grid_has(tp_texts_get(&t->texts, i), start.s);
+    for (size_t i = 0; i < t->file_count; i++)
+        some |= t->files[i].recorded && tp_grid_has(t->files[i].recorded, start.s);
+    if (some)
+        return TP_OK;
     return tp_fail(err, TP_EUSAGE, "'--without %s': no setting that is tried has this key", key);
 }
 

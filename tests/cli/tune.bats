@@ -94,6 +94,18 @@ setup() {
         ok "$TAPOOL" tune "$SMALL" --grid "$grid" --json $use
         is "$out" "sorted(x['setting'] for x in d['settings'] if not x['reference'])" "['', 'max_split_size_mb:32']"
     done
+    # what was recorded is then no answer either
+    growing="$TAPOOL_ROOT/tests/data/h200/varlen-expandable.pickle.zst"
+    for use in '--for windows' '--without expandable_segments'; do
+        # shellcheck disable=SC2086 # words
+        ok "$TAPOOL" tune "$growing" --grid max_split_size_mb:default $use
+        matches "$out" '^Leave PYTORCH_ALLOC_CONF unset$'
+        matches "$out" '^! recorded setting: --without or --for leaves it out$'
+    done
+    ok "$TAPOOL" tune "$growing" --grid max_split_size_mb:default --without max_split_size_mb --grid max_split_size_mb:64
+    matches "$out" '^Keep the recorded setting'
+    ok "$TAPOOL" tune "$SMALL" --grid expandable_segments:False --for windows --json # that works there
+    is "$out" "[x['setting'] for x in d['settings'] if not x['reference']]" "['', 'expandable_segments:False']"
     refused 2 "'--without expandable': no setting that is tried has this key" "$TAPOOL" tune "$SMALL" --without expandable
 }
 

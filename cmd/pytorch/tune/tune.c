@@ -185,12 +185,13 @@ int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const stru
 /* ---- settings ---- */
 
 /* Adds a setting with room for the figures of all files. */
-static int add_setting(struct tp_tune *t, const char *conf, bool recorded, struct tp_err *err)
+static int add_setting(struct tp_tune *t, const char *conf, bool recorded, const char *danger,
+                       struct tp_err *err)
 {
     struct tp_tune_setting *s = &t->settings[t->setting_count];
     const char *device = t->files[0].trace.meta.allocator_device;
     *s = (struct tp_tune_setting){.conf = conf,
-                                  .danger = t->target->danger(conf, device),
+                                  .danger = danger ? danger : t->target->danger(conf, device),
                                   .newer = tp_grid_newer(conf, device),
                                   .keys = tp_grid_keys(conf),
                                   .recorded = recorded,
@@ -200,11 +201,12 @@ static int add_setting(struct tp_tune *t, const char *conf, bool recorded, struc
     return s->files ? TP_OK : no_memory(err);
 }
 
+/* `without`: keys, or a key with its value. */
 static bool is_left_out(const char *conf, const char *const *without)
 {
     bool some = false;
     for (; *without; without++) {
-        struct tp_text start = tp_text_of("%s:", *without);
+        struct tp_text start = tp_text_of("%s%s", *without, strchr(*without, ':') ? "" : ":");
         some |= tp_grid_has(conf, start.s);
     }
     return some;
@@ -220,7 +222,7 @@ static bool any_heap(const struct tp_tune *t)
 
 int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_err *err)
 {
-    const char *recorded = t->files[0].recorded;
+    const char *recorded = t->files[0].recorded, *danger = NULL;
     bool known = true;
     int status = TP_OK;
     for (size_t i = 0; i < t->file_count; i++) {
@@ -233,17 +235,21 @@ int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_er
         return no_memory(err);
     const char *own = known && !t->recorded_differs ? recorded : "";
     t->target->kept(own, &t->kept);
+    /* the files' own settings stay what others are compared with */
+    for (size_t i = 0; known && i < t->file_count; i++)
+        if (is_left_out(t->files[i].recorded, without))
+            danger = "--without or --for leaves it out";
     if (known)
-        status = add_setting(t, own, true, err);
+        status = add_setting(t, own, true, danger, err);
     for (uint32_t i = 0; !status && i < t->texts.count; i++) {
         const char *conf = tp_texts_get(&t->texts, i);
         bool same = known && !t->recorded_differs && !strcmp(conf, recorded);
         if (!same && !is_left_out(conf, without))
-            status = add_setting(t, conf, false, err);
+            status = add_setting(t, conf, false, NULL, err);
     }
     if (status || !any_heap(t))
         return status;
-    status = add_setting(t, own, known, err);
+    status = add_setting(t, own, known, NULL, err);
     t->settings[t->setting_count - 1].twin = true;
     return status;
 }

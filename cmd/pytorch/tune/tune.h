@@ -98,7 +98,7 @@ int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const stru
                  uint64_t capacity, struct tp_err *err);
 
 /* Makes the settings of the texts, after all files are open, without those that have one of the
- * keys in `without`, which ends with NULL. */
+ * keys in `without`, which ends with NULL. Recorded ones stay, to be compared with. */
 int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_err *err);
 
 /* Tries all settings on all files. `how` has what is the same for all; program and capacity are

@@ -258,6 +258,11 @@ max_split_size_mb:2@load|not a number of MiB from 20 on
 per_process_memory_fraction:0.5@load|PyTorch reads 'per_process_memory_fraction' once
 large_segment_size_mb:21;expandable_segments:True@load|must be even
 END
+    for option in '--conf ;max_split_size_mb:20@load' '--conf max_split_size_mb:20@load'; do
+        # shellcheck disable=SC2086 # words
+        refused 2 'settings of phases are those of a replay' "$TAPOOL" verify made.pickle $option
+    done
+    refused 2 'settings of phases are those of a replay' "$TAPOOL" tune made.pickle --grid 'max_split_size_mb:20@load'
     ok "$TAPOOL" gen streams -o streams.json --count 50
     capture "$TAPOOL" replay streams.json -s "torch:conf=max_split_size_mb:32@load" "${FAST[@]}"
     [ "$rc" -eq 2 ]

@@ -44,6 +44,8 @@ enum { CONF_TEXT_MAX = 1024, CONF_NAMES = 40, CONF_THREADS_MOST = 128 };
     KEY("page_size", refuse_unplayed, (.only = ON_NPU), conf_skip) \
     KEY("segment_size_mb", refuse_unplayed, (.only = ON_NPU), conf_skip) \
     KEY("multi_stream_lazy_reclaim", refuse_true, (.only = ON_NPU), conf_skip) \
+    KEY("pin_memory_expandable_segments", conf_skip_bool, (.only = ON_NPU), conf_skip_bool) \
+    KEY("pinned_mem_register", conf_skip_bool, (.only = ON_NPU), conf_skip_bool) \
     KEY("throw_on_npumalloc_oom", refuse_true, (.only = ON_NPU), conf_skip) \
     KEY("backend", refuse_backend, (), conf_skip) \
     KEY("throw_on_cudamalloc_oom", set_rejects, (SETS(rejects), .only = ON_CUDA | ON_HIP), \

@@ -75,10 +75,10 @@ bool tp_torch_is_before(const char *release, unsigned major, unsigned minor)
 const char *tp_torch_variable(const char *device, const char *said, const char *release)
 {
     static const char newer[] = "PYTORCH_ALLOC_CONF";
-    bool is_newer = said && !strncmp(said, newer, sizeof newer - 1);
-    is_newer |= release && !tp_torch_is_before(release, 2, 10);
     const struct tp_torch_device *d = tp_torch_device(device);
-    return is_newer && d == tp_torch_devices ? newer : d->variable;
+    bool is_newer = d == tp_torch_devices && release && !tp_torch_is_before(release, 2, 10);
+    is_newer |= said && !strncmp(said, newer, sizeof newer - 1);
+    return is_newer ? newer : d->variable;
 }
 
 struct tp_torch_rules tp_torch_rules_for(const struct tp_torch_device *device)

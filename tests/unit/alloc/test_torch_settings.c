@@ -318,6 +318,13 @@ TEST(the_rules_of_other_devices)
     assert_ptr_equal(tp_torch_device(NULL), tp_torch_devices);
     assert_string_equal(tp_torch_device("gpu")->name, "cuda");
     assert_string_equal(tp_torch_device("npu")->variable, "PYTORCH_NPU_ALLOC_CONF");
+    /* torch_npu ends a program that has both variables */
+    assert_string_equal(tp_torch_variable("npu", "PYTORCH_ALLOC_CONF=a:1", NULL),
+                        "PYTORCH_ALLOC_CONF");
+    assert_string_equal(tp_torch_variable("npu", "PYTORCH_NPU_ALLOC_CONF=a:1", "2.14"),
+                        "PYTORCH_NPU_ALLOC_CONF");
+    assert_int_equal(tp_torch_conf(&npu, "pinned_mem_register:True", &err), TP_OK);
+    assert_int_equal(tp_torch_conf(&xpu, "pinned_mem_register:True", &err), TP_EUSAGE);
     assert_int_equal(npu.base_grain, 16384);
     assert_int_equal(tp_torch_conf(&npu, "base_addr_aligned_kb:8", &err), TP_OK);
     assert_int_equal(npu.base_grain, 8192);

@@ -176,3 +176,18 @@ PY
     ok "$TAPOOL" why short.pickle
     matches "$out" '^  as recorded '
 }
+
+@test "garbage is collected above a share of the GPU: not advised where other programs may have the rest" {
+    local grid=garbage_collection_threshold:0.6,per_process_memory_fraction:1.0 text='^  !: garbage_collection_threshold is a share'
+    made short # cudaMalloc failed
+    made share # the limit of the process was reached
+    ok "$TAPOOL" tune short.pickle --grid $grid --all
+    matches "$out" "$text"
+    matches "$out" 'per_process_memory_fraction:1\.0 !$'
+    lacks "$out" '^Set '
+    for how in 'short.pickle --capacity 870MiB' share.pickle; do
+        # shellcheck disable=SC2086 # words
+        ok "$TAPOOL" tune $how --grid $grid --all
+        lacks "$out" "$text"
+    done
+}

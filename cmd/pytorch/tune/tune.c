@@ -220,6 +220,22 @@ static bool any_heap(const struct tp_tune *t)
     return some;
 }
 
+/* Garbage is collected above a share of the whole GPU, or of the limit that the process was given.
+ * What cudaMalloc had left is neither, because other processes take memory too. */
+static const char *danger_of_garbage(const struct tp_tune *t, const char *conf)
+{
+    bool known = true;
+    for (size_t i = 0; t->target->gpu && i < t->file_count; i++) {
+        const struct tp_tune_file *f = &t->files[i];
+        known &= !f->inferred || !f->capacity || tp_captured_collects(&f->captured) ||
+                 tp_captured_retries(&f->captured).by_limit;
+    }
+    return known || !tp_grid_has(conf, "garbage_collection_threshold:")
+               ? NULL
+               : "garbage_collection_threshold is a share of the GPU's memory, which the recording "
+                 "does not tell: add --capacity SIZE";
+}
+
 int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_err *err)
 {
     const char *recorded = t->files[0].recorded, *danger = NULL;
@@ -245,7 +261,7 @@ int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_er
         const char *conf = tp_texts_get(&t->texts, i);
         bool same = known && !t->recorded_differs && !strcmp(conf, recorded);
         if (!same && !is_left_out(conf, without))
-            status = add_setting(t, conf, false, NULL, err);
+            status = add_setting(t, conf, false, danger_of_garbage(t, conf), err);
     }
     if (status || !any_heap(t))
         return status;

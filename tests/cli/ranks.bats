@@ -111,6 +111,26 @@ assert [sorted(x) for x in r[1:]] == [["error", "file", "name"]] and r[0]["event
     matches "$out" '^  one is unusable: one\.pickle: device 1 has no memory$'
 }
 
+@test "what a rank is compared by: whose frames are missing, many times the median, segments that differ" {
+    python3 "$CLI/oom_snapshot.py" two | python3 -c 'import pickle, sys
+d = pickle.load(sys.stdin.buffer)
+for e in (e for t in d["device_traces"] for e in t):
+    e["frames"] = []
+for b in (b for s in d["segments"] for b in s["blocks"]):
+    b["frames"] = []
+d["device_traces"][1] = d["device_traces"][1][:1]
+sys.stdout.buffer.write(pickle.dumps(d, protocol=4))' >two.pickle
+    rank one 90
+    ok "$TAPOOL" why two.pickle one.pickle
+    matches "$out" '^  two device 0 has no stack frames'
+    matches "$out" '^  \* estimates: .* differ from the file \(two, from the start on\)\. That rank'
+    rank one 60
+    snapshot both >both.pickle
+    ok "$TAPOOL" why both.pickle one.pickle
+    matches "$out" '^Outlier: one\.pickle, requested 160 MiB, [0-9,]+x the median of 1\.845 KiB \(both\.pickle\)$'
+    matches "$out" '^  \* estimates: segments before the peak differ from the file \(both, from event 2 on\)\.'
+}
+
 @test "snapshots without frames, without events, with hostile names" {
     rank bare 60 bare
     rank plain 90

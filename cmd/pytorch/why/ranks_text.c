@@ -23,6 +23,12 @@ static void add_rank_name(const struct tp_ranks *r, const struct tp_rank *rank, 
         tp_str_add(out, ", device %u", (unsigned)rank->device);
 }
 
+/* " device 1" behind the name of a rank, where that is needed. */
+static struct tp_text device_text(const struct tp_ranks *r, const struct tp_rank *rank)
+{
+    return tp_text_of(r->several_devices ? " device %u" : "", (unsigned)rank->device);
+}
+
 /* "+12.0%", or "new" where the median is 0. */
 static struct tp_text apart_text(double apart)
 {
@@ -56,6 +62,9 @@ static void print_odd(const struct tp_ranks *r, struct tp_page *page)
                  tp_bytes(tp_rank_value(odd, r->figure), page->exact).s);
     if (isinf(apart))
         tp_page_more(page, 0, "where the median is 0 B");
+    else if (apart >= 10)
+        tp_page_more(page, 0, "%s the median of %s", tp_change(apart).s,
+                     tp_bytes(r->medians[r->figure], page->exact).s);
     else
         tp_page_more(page, 0, "%s %s the median of %s", tp_percent(fabs(apart)).s,
                      apart > 0 ? "above" : "below", tp_bytes(r->medians[r->figure], page->exact).s);
@@ -120,8 +129,7 @@ static void print_table(const struct tp_ranks *r, struct tp_page *page)
     for (size_t i = 0; i < r->count; i++) {
         const struct tp_rank *rank = &r->list[i];
         bool good = rank->status == TP_OK;
-        struct tp_text device = tp_text_of(" device %u", (unsigned)rank->device);
-        tp_table_add(&table, "%s%s%s", rank->name, good && r->several_devices ? device.s : "",
+        tp_table_add(&table, "%s%s%s", rank->name, good ? device_text(r, rank).s : "",
                      good && rank->differs_at != TP_NONE ? " *" : "");
         if (good)
             add_good(r, rank, page->exact, &table);
@@ -169,8 +177,9 @@ static void print_sites(const struct tp_ranks *r, struct tp_page *page)
     for (int side = 0; side < 2; side++)
         if (!r->sites.known[side] && r->sites.blocks[side]) {
             const struct tp_rank *rank = &r->list[side ? r->odd : r->median];
-            tp_page_put(page, INDENT, "%s has no stack frames, so its allocation sites are unknown",
-                        rank->name);
+            tp_page_put(page, INDENT,
+                        "%s%s has no stack frames, so its allocation sites are unknown", rank->name,
+                        device_text(r, rank).s);
         }
     if (r->sites.known[0] || r->sites.known[1])
         tp_site_rows_print(&r->sites, &screen, page);
@@ -192,14 +201,22 @@ static void print_ground(const struct tp_ranks *r, struct tp_page *page)
         if (guessed && (!worst || share_as_recorded(rank) < share_as_recorded(worst)))
             worst = rank;
     }
-    if (worst)
+    if (!worst)
+        return;
+    struct tp_text from = worst->differs_at ? tp_text_of("event %s", tp_count(worst->differs_at).s)
+                                            : tp_text_of("the start");
+    if (worst->addresses.good < worst->addresses.all)
         tp_page_put(
             page, INDENT,
             "* estimates: up to %s of %s addresses before the peak differ from the file (%s, "
-            "from event %s on). A rank with more than 1%% is not compared. Details: tapool "
-            "verify",
+            "from %s on). A rank with more than 1%% is not compared. Details: tapool verify",
             tp_count(worst->addresses.all - worst->addresses.good).s,
-            tp_count(worst->addresses.all).s, worst->name, tp_count(worst->differs_at).s);
+            tp_count(worst->addresses.all).s, worst->name, from.s);
+    else
+        tp_page_put(page, INDENT,
+                    "* estimates: segments before the peak differ from the file (%s, from %s "
+                    "on).%s Details: tapool verify",
+                    worst->name, from.s, worst->judged ? "" : " That rank is not compared.");
 }
 
 void tp_ranks_text(const struct tp_ranks *r, struct tp_page *page)

@@ -81,6 +81,10 @@ as_recorded() {
     matches npu.out '^Set PYTORCH_NPU_ALLOC_CONF=expandable_segments:True$'
     matches hip.out '^Set PYTORCH_HIP_ALLOC_CONF=expandable_segments:True$'
     matches xpu.out '^Set PYTORCH_ALLOC_CONF=expandable_segments:True$'
+    made npu-growing # whose file has no settings, and names no variable
+    ok "$TAPOOL" tune npu-growing.pickle
+    matches "$out" '^Keep the recorded setting'
+    lacks "$out" CUDA
     made npu-as-cuda
     ok "$TAPOOL" tune npu-as-cuda.pickle
     matches "$out" '^No advice: the rules of torch reproduce [0-9]+ of 463 recorded addresses'

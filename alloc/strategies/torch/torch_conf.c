@@ -268,16 +268,14 @@ bool tp_torch_plain(const char *text, char *to, size_t room)
 
 const char *tp_torch_recorded(const char *said)
 {
-    static const char *const without[] = {" is empty", " is not recorded", NULL};
+    static const char empty[] = " is empty", none[] = "no setting is recorded";
     size_t name = said ? strspn(said, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") : 0;
-    if (!name)
-        return NULL;
-    if (said[name] == '=')
+    if (name && said[name] == '=')
         return said + name + 1;
-    for (const char *const *start = without; *start; start++)
-        if (strncmp(said + name, *start, strlen(*start)) == 0)
-            return strstr(said, "expandable_segments on") ? "expandable_segments:True" : "";
-    return NULL;
+    if (!said || (strncmp(said, none, sizeof none - 1) != 0 &&
+                  (!name || strncmp(said + name, empty, sizeof empty - 1) != 0)))
+        return NULL;
+    return strstr(said, "expandable_segments on") ? "expandable_segments:True" : "";
 }
 
 bool tp_torch_conf_has(const struct tp_torch_settings *conf, const char *key)

@@ -114,7 +114,7 @@ bool tp_torch_plain(const char *text, char *to, size_t room);
 
 /* The text among the settings that a recording says, as its reader puts them: "NAME=TEXT", or "NAME
  * is empty: defaults, expandable_segments on", where segments grow by a call of PyTorch and not by
- * that text, or "NAME is not recorded: segments grow, so expandable_segments on". "" for the
+ * that text, or "no setting is recorded: segments grow, so expandable_segments on". "" for the
  * defaults; NULL: it does not say. Points into `said`, or is static. */
 const char *tp_torch_recorded(const char *said);
 

@@ -411,7 +411,11 @@ TEST(recorded_settings_are_found)
     assert_string_equal(
         tp_torch_recorded("PYTORCH_CUDA_ALLOC_CONF is empty: defaults, expandable_segments on"),
         "expandable_segments:True");
+    assert_string_equal(
+        tp_torch_recorded("no setting is recorded: segments grow, so expandable_segments on"),
+        "expandable_segments:True");
     assert_null(tp_torch_recorded("PYTORCH_CUDA_ALLOC_CONF is set to a long text"));
+    assert_null(tp_torch_recorded(" is empty"));
     assert_null(tp_torch_recorded("=x"));
     assert_null(tp_torch_recorded(NULL));
 }

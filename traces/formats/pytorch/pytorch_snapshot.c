@@ -677,8 +677,7 @@ static void describe_settings(struct tp_pytorch *s)
         tp_meta_set(meta, &meta->settings, "%s is set to a long text", words[INDEX(conf)]);
     else if (s->grown)
         tp_meta_set(meta, &meta->settings,
-                    "%s is not recorded: segments grow, so expandable_segments on",
-                    words[INDEX(CONF_OLD)]);
+                    "no setting is recorded: segments grow, so expandable_segments on");
 }
 
 void tp_pytorch_describe(struct tp_pytorch *s)

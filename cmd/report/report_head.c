@@ -205,7 +205,7 @@ static void add_difference(const struct tp_result *r, bool exact, struct tp_str 
         by.recorded_peak += c->peak_reserved;
         by.recorded_calls += c->takes + c->gives + c->maps + c->unmaps;
     }
-    if (capacity == TP_NONE || capacity == tp_captured_capacity(r->captured))
+    if ((capacity == TP_NONE ? 0 : capacity) == tp_captured_capacity(r->captured))
         tp_difference_add(&by, r->fidelity, "; differs from PyTorch by ", out);
 }
 

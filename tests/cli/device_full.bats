@@ -171,6 +171,11 @@ PY
     done
     ok "$TAPOOL" tune both.pickle --grid expandable_segments:True --device 1
     lacks "$out" 'differs from PyTorch'
+    for command in 'tune --grid expandable_segments:True' 'replay -s torch --min-time 0'; do
+        # shellcheck disable=SC2086 # words
+        ok "$TAPOOL" $command short.pickle --capacity 0 # another device, of which nothing is claimed
+        lacks "$out" 'differs from PyTorch'
+    done
     both cuda cuda
     ok "$TAPOOL" tune both.pickle --grid expandable_segments:True
     lacks "$out" 'differs from PyTorch'

@@ -497,7 +497,7 @@ void tp_tune_difference_print(const struct tp_tune *t, const struct tp_tune_sett
     struct tp_replay_difference by = {.exact = page->exact, .compacted = base->compacted};
     struct tp_str text = {0};
     for (size_t i = 0; i < t->file_count; i++) {
-        if (t->files[i].capacity && !t->files[i].inferred)
+        if (t->files[i].capacity != tp_captured_capacity(&t->files[i].captured))
             return; /* the device is another one */
         by.limits_differ |= tp_captured_limits_differ(&t->files[i].captured);
     }

@@ -12,10 +12,13 @@
  *     -a  -a/1    frees a                  -a:65 -a+1  gives another size or another address
  *     -a!         is refused, invalid
  *     a>1000:1008 resizes a in place       a>9?  a+1>9! cannot be done; is refused
+ *     retain:a    takes a reference        release:a!  is refused, invalid
  *     use:a/1     stream 1 works on it     done:1      stream 1 has done all its work
- *     later       so have all streams      trim  trim:2M  reset
+ *     later       so have all streams      ns:10       10 ns go by
+ *     sync:1      the program waits for stream 1, or for all
+ *     trim  trim:2M  reset
  *     follows=1>0,1>2   since the last look stream 1 had to wait for 0 and 2; none, or any
- *     gets=1      a figure, see figure_of  usable:a=512
+ *     gets=1      a figure, see figure_of  usable:a=512  kept:a=1 in the cache
  *
  * A block has a letter, and a digit if need be; 1M-512 is a size. */
 #ifndef TP_TEST_SCENARIO_H
@@ -38,7 +41,7 @@ struct scenario {
     const char *step, *at; /* the word, and what of it was not read yet */
     struct scenario_block {
         tp_addr addr;
-        uint64_t size;
+        uint64_t size, align;
     } blocks[26 * 11];
 };
 
@@ -130,13 +133,13 @@ static inline void step_alloc(struct scenario *s, struct scenario_block *block)
     if (says_next(s, ":"))
         expect_step(s, b.allocated, next_size(s));
     if (block)
-        *block = (struct scenario_block){b.addr, rq.size};
+        *block = (struct scenario_block){b.addr, rq.size, rq.align};
 }
 
 static inline void step_free(struct scenario *s)
 {
     const struct scenario_block *block = next_block(s);
-    struct tp_req rq = {.size = block->size, .align = 1};
+    struct tp_req rq = {.size = block->size, .align = block->align};
     tp_addr addr = next_sum(s, block->addr);
     if (says_next(s, ":"))
         rq.size = next_size(s);
@@ -147,8 +150,10 @@ static inline void step_free(struct scenario *s)
 
 static inline void step_resize(struct scenario *s, struct scenario_block *block, tp_addr addr)
 {
-    struct tp_req rq = {.size = next_size(s), .align = 16};
+    struct tp_req rq = {.size = next_size(s), .align = block->align};
     struct tp_block b = {0};
+    if (says_next(s, "^"))
+        rq.align = next_number(s);
     int rc = s->r->s->resize(s->r->st, s->r->threads[0], addr, &rq, &b), expected = TP_OK;
     if (says_next(s, "!"))
         expected = TP_EINVAL;
@@ -175,6 +180,7 @@ static inline uint64_t figure_of(struct scenario *s)
                    {"gets=", a->gets},
                    {"puts=", a->puts},
                    {"waits=", a->waits},
+                   {"wait_ns=", a->wait_ns},
                    {"refused_gets=", a->refused_gets},
                    {"refused_puts=", a->refused_puts},
                    {"metadata=", a->metadata},
@@ -215,6 +221,37 @@ static inline void step_follows(struct scenario *s)
     f->count = 0;
 }
 
+static inline void find_cached(void *block, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
+{
+    struct scenario_block *b = block;
+    if (kind == TP_WALK_CACHED && addr == b->addr)
+        b->size += size;
+}
+
+static inline uint64_t figure_of_block(struct scenario *s, bool usable)
+{
+    struct scenario_block cached = {.addr = next_block(s)->addr};
+    expect_step(s, says_next(s, "="), true);
+    if (usable)
+        return s->r->s->usable(s->r->st, cached.addr);
+    expect_step(s, (uint64_t)s->r->s->walk(s->r->st, find_cached, &cached), TP_OK);
+    return cached.size != 0;
+}
+
+static inline void step_reference(struct scenario *s, int (*call)(void *, void *, tp_addr))
+{
+    int rc = call(s->r->st, s->r->threads[0], next_block(s)->addr);
+    expect_step(s, (uint64_t)rc, says_next(s, "!") ? TP_EINVAL : TP_OK);
+}
+
+/* As the engine does it: the source first. */
+static inline void step_sync(struct scenario *s)
+{
+    uint16_t stream = says_next(s, "all") ? TP_ALL_STREAMS : (uint16_t)next_number(s);
+    tp_src_synced(s->r->env.source, stream);
+    expect_step(s, (uint64_t)s->r->s->sync(s->r->st, s->r->threads[0], stream), TP_OK);
+}
+
 static inline void step_of_words(struct scenario *s)
 {
     struct rig *r = s->r;
@@ -224,9 +261,19 @@ static inline void step_of_words(struct scenario *s)
         void *thread = next_caller(s, &rq);
         expect_step(s, (uint64_t)r->s->use(r->st, thread, block->addr, rq.stream), TP_OK);
     } else if (says_next(s, "usable:")) {
-        uint64_t usable = r->s->usable(r->st, next_block(s)->addr);
-        expect_step(s, says_next(s, "="), true);
-        expect_step(s, usable, next_size(s));
+        uint64_t value = figure_of_block(s, true);
+        expect_step(s, value, next_size(s));
+    } else if (says_next(s, "kept:")) {
+        uint64_t value = figure_of_block(s, false);
+        expect_step(s, value, next_size(s));
+    } else if (says_next(s, "retain:")) {
+        step_reference(s, r->s->retain);
+    } else if (says_next(s, "release:")) {
+        step_reference(s, r->s->release);
+    } else if (says_next(s, "sync:")) {
+        step_sync(s);
+    } else if (says_next(s, "ns:")) {
+        r->now_ns += next_number(s);
     } else if (says_next(s, "follows=")) {
         step_follows(s);
     } else if (says_next(s, "done:")) {

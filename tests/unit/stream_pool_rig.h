@@ -18,8 +18,6 @@ static inline const struct pool *pool_of(const struct rig *r)
 
 static inline struct rig *open_with(struct rig_cfg cfg)
 {
-    struct rig *r = calloc(1, sizeof *r);
-    assert_non_null(r);
     cfg.strategy = cfg.strategy ? cfg.strategy : &tp_strategy_stream_pool;
     if (!cfg.base) { /* no pages that ranges share */
         cfg.base = &tp_source_virtual;
@@ -27,20 +25,12 @@ static inline struct rig *open_with(struct rig_cfg cfg)
     }
     cfg.kind = TP_KIND_DEVICE;
     cfg.streams = cfg.streams ? cfg.streams : STREAMS;
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
-    return r;
+    return rig_new(cfg);
 }
 
 static inline struct rig *open_pool(const char *options)
 {
     return open_with((struct rig_cfg){.options = options});
-}
-
-static inline void close_pool(struct rig *r)
-{
-    rig_walk(r);
-    rig_close(r);
-    free(r);
 }
 
 static inline int try_on(struct rig *r, uint16_t stream, uint64_t size, struct tp_block *out)

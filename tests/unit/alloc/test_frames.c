@@ -107,7 +107,6 @@ static void assert_no_row(struct tp_frame_reader *r)
 TEST_WITH(a_small_heap_is_kept_exactly, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, 8);
-    (void)state;
     begin_heap();
     add_piece(1, 0, 4096, TP_WALK_LIVE, 70);
     add_piece(0, 0, 512, TP_WALK_INTERNAL, 0);
@@ -137,7 +136,6 @@ TEST_WITH(the_largest_numbers_are_written, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, 8);
     const uint64_t event = (UINT64_C(1) << 62) + 1, size = (UINT64_C(1) << 61) + 1;
-    (void)state;
     begin_heap();
     add_piece(UINT64_C(1) << 40, 0, size, TP_WALK_LIVE, event);
     add_piece(0, 0, size, TP_WALK_LIVE, 0);
@@ -155,7 +153,6 @@ TEST_WITH(the_largest_numbers_are_written, setup, teardown)
 TEST_WITH(what_is_too_small_is_merged, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, 8);
-    (void)state;
     begin_heap();
     add_piece(5, 0, 64 << 10, TP_WALK_SPAN, 0);
     for (uint64_t i = 0; i < 20; i++)
@@ -215,7 +212,6 @@ TEST_WITH(many_ranges_share_rows, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, TP_FRAMES_MOST);
     unsigned coarseness = 0;
-    (void)state;
     for (uint64_t count = 1; count <= PIECES; count *= 5) {
         begin_heap();
         for (uint64_t i = 0; i < count; i++)
@@ -234,7 +230,6 @@ TEST_WITH(many_ranges_share_rows, setup, teardown)
 TEST_WITH(the_coarsest_rows_fit, setup, teardown)
 {
     struct tp_frames *f = new_frames(TP_MAX_DEVICES, TP_FRAMES_MOST);
-    (void)state;
     for (unsigned worst = 0; worst < 3; worst++) {
         unsigned coarseness = 0;
         begin_heap();
@@ -273,7 +268,6 @@ static bool is_kept(const struct tp_frames *f, uint64_t event)
 TEST_WITH(the_tips_stay, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, 9);
-    (void)state;
     add_empty(f, 0, 10, TP_FRAME_BEGIN);
     for (uint64_t i = 1; i <= 800; i++) {
         uint64_t at = i % 200;
@@ -290,7 +284,6 @@ TEST_WITH(the_tips_stay, setup, teardown)
 TEST_WITH(what_is_always_kept_stays, setup, teardown)
 {
     static const uint8_t always[] = {TP_FRAME_DEMAND, TP_FRAME_FAILED, TP_FRAME_RESERVED};
-    (void)state;
     for (uint32_t most = 1; most <= 8; most++) {
         struct tp_frames *f = new_frames(1, most);
         add_empty(f, 0, 500, TP_FRAME_BEGIN);
@@ -309,7 +302,6 @@ TEST_WITH(what_is_always_kept_stays, setup, teardown)
 TEST_WITH(a_withdrawn_reason_is_not_kept_for, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, 5);
-    (void)state;
     add_empty(f, 0, 10, TP_FRAME_BEGIN | TP_FRAME_RESERVED);
     add_empty(f, 1, 20, TP_FRAME_RESERVED);
     tp_frames_withdraw(f, 0, TP_FRAME_RESERVED);
@@ -322,7 +314,6 @@ TEST_WITH(a_withdrawn_reason_is_not_kept_for, setup, teardown)
 TEST_WITH(frames_are_in_the_order_of_events, setup, teardown)
 {
     struct tp_frames *f = new_frames(1, 8);
-    (void)state;
     for (uint64_t i = 0; i < 5; i++)
         add_empty(f, i * 10, 10 + i, TP_FRAME_CHANGE);
     add_empty(f, 25, 7, TP_FRAME_RESERVED);
@@ -421,7 +412,6 @@ TEST_WITH(a_full_device_has_the_failure, setup, teardown)
     struct limit_options limit;
     struct tp_program *p = random_program(2);
     uint64_t failures = 0;
-    (void)state;
     for (size_t i = 0; i < COUNT(strategies); i++)
         for (limit.capacity = 2 << 20; limit.capacity < 20 << 20; limit.capacity *= 2) {
             struct tp_replay_cfg cfg = run_on(&tp_source_virtual, strategies[i], p, TP_PASS_USAGE);
@@ -441,7 +431,6 @@ TEST_WITH(a_full_device_has_the_failure, setup, teardown)
 TEST_WITH(frames_change_no_figure, setup, teardown)
 {
     struct tp_program *p = random_program(3);
-    (void)state;
     for (size_t i = 0; i < COUNT(strategies); i++) {
         struct tp_replay_cfg cfg = run_on(&tp_source_virtual, strategies[i], p, TP_PASS_USAGE);
         struct tp_run *with = calloc(1, tp_run_size(RUN_DEVICES));
@@ -478,7 +467,6 @@ static struct tp_program *plain_program(void)
 TEST_WITH(the_same_is_taken_anywhere, setup, teardown)
 {
     struct tp_program *p = plain_program();
-    (void)state;
     for (size_t i = 0; i < COUNT(strategies); i++) {
         if (strategies[i]->caps & TP_CAP_STREAMS)
             continue;
@@ -511,7 +499,6 @@ TEST_WITH(pieces_have_their_events, setup, teardown)
     struct tp_frames *f = frames_of(&cfg, 8);
     const struct tp_frame *end = with_reason(f, 0, TP_FRAME_END);
     struct tp_frame_reader r = tp_frame_read(f, 0, end);
-    (void)state;
     assert_int_equal(end->event, 50);
     assert_int_equal(end->requested, 10 << 20);
     assert_row(&r, 3, 1, 9 << 20);
@@ -570,7 +557,6 @@ TEST_WITH(a_large_heap_has_few_frames, setup, teardown)
 {
     struct tp_program *p = large_program();
     const struct tp_strategy *const some[] = {&tp_strategy_arena, &tp_strategy_direct};
-    (void)state;
     for (size_t i = 0; i < COUNT(some); i++) {
         struct tp_strategy counted = *some[i];
         walked = some[i];
@@ -603,7 +589,6 @@ TEST_WITH(the_highest_peak_is_never_lost, setup, teardown)
     static struct tp_insn insns[2 + KEPT + 3 * TIPS];
     struct tp_strategy counted = tp_strategy_direct;
     struct tp_insn *to = insns;
-    (void)state;
     *to++ = insn_of(false, 0, KEPT * HELD);
     *to++ = insn_of(true, 0, KEPT * HELD);
     for (uint32_t i = 0; i < KEPT; i++)
@@ -668,7 +653,6 @@ TEST_WITH(a_walk_that_is_wrong_is_an_error, setup, teardown)
 {
     struct tp_program *p = random_program(2);
     struct tp_strategy wrong = tp_strategy_torch;
-    (void)state;
     walked = &tp_strategy_torch;
     for (int i = 0; i < 2; i++) {
         wrong.walk = i ? same_walk : moved_walk;
@@ -688,7 +672,6 @@ TEST_WITH(what_has_no_ranges_has_no_frames, setup, teardown)
 {
     struct tp_program *p = random_program(2);
     struct tp_strategy silent = tp_strategy_torch;
-    (void)state;
     silent.walk = NULL;
     silent.check = NULL;
     struct tp_replay_cfg cfg = run_on(&tp_source_virtual, &silent, p, TP_PASS_USAGE);
@@ -707,7 +690,6 @@ TEST_WITH(damaged_frames_are_refused_or_read, setup, teardown)
     struct tp_frames *whole = frames_of(&cfg, 8), *f = malloc(whole->bytes);
     const struct tp_program_facts *facts = tp_program_facts(p);
     uint64_t refused = 0;
-    (void)state;
     assert_non_null(f);
     assert_false(tp_frames_hold(whole, 9, facts));
     seed = 11;

@@ -1,136 +1,36 @@
 /* The rules of `stream-pool`, one test each. */
+#include "tests/unit/scenario.h"
 #include "tests/unit/stream_pool_rig.h"
 
 /* ---- 1: where a block comes from ---- */
 
-TEST(the_same_stream_gets_the_newest_without_waiting)
-{
-    struct rig *r = open_pool("");
-    tp_addr a[3];
-    for (int i = 0; i < 3; i++)
-        a[i] = get(r, 1, 4 * KIB);
-    put(r, 1, a[1], 4 * KIB);
-    put(r, 1, a[2], 4 * KIB);
-    put(r, 1, a[0], 4 * KIB);
-    assert_int_equal(get(r, 1, 4 * KIB), a[0]);
-    assert_int_equal(get(r, 1, 4 * KIB), a[2]);
-    assert_int_equal(get(r, 1, 4 * KIB), a[1]);
-    assert_int_equal(r->account.waits, 0);
-    assert_int_equal(r->account.gets, 3);
-    close_pool(r);
-}
+REPLAYS(the_same_stream_gets_the_newest_without_waiting, open_pool(""),
+        "a0=4K/1 a1=4K/1 a2=4K/1 -a1/1 -a2/1 -a0/1 4K/1@a0 4K/1@a2 4K/1@a1 waits=0 gets=3")
 
-TEST(only_an_equal_allocated_size_is_reused)
-{
-    struct rig *r = open_pool("");
-    tp_addr a = get(r, 0, 4 * KIB);
-    put(r, 0, a, 4 * KIB);
-    assert_true(get(r, 0, 4 * KIB + 1) != a);
-    assert_true(get(r, 0, 4 * KIB - 512) != a);
-    assert_int_equal(get(r, 0, 4 * KIB - 511), a);
-    close_pool(r);
-}
+REPLAYS(only_an_equal_allocated_size_is_reused, open_pool(""), "a=4K -a 4K+1@!a 4K-512@!a 4K-511@a")
 
-TEST(a_larger_alignment_has_bins_of_its_own)
-{
-    struct rig *r = open_pool("");
-    struct tp_req rq = {.size = 512, .align = 4 * KIB};
-    struct tp_block b;
-    assert_int_equal(r->s->alloc(r->st, NULL, &rq, &b), TP_OK);
-    assert_int_equal(b.addr % (4 * KIB), 0);
-    assert_int_equal(r->s->free(r->st, NULL, b.addr, &rq), TP_OK);
-    assert_true(get(r, 0, 512) != b.addr);
-    struct tp_block again;
-    assert_int_equal(r->s->alloc(r->st, NULL, &rq, &again), TP_OK);
-    assert_int_equal(again.addr, b.addr);
-    close_pool(r);
-}
+REPLAYS(a_larger_alignment_has_bins_of_its_own, open_pool(""), "a=512^4K -a 512@!a 512^4K@a")
 
 /* The origin handed a block freed on stream 1 to stream 2 at once. */
-TEST(another_stream_gets_it_once_its_fence_has_passed)
-{
-    struct rig *r = open_pool("");
-    tp_addr a = get(r, 1, 4 * KIB);
-    put(r, 1, a, 4 * KIB);
-    r->now_ns += LAG - 1;
-    tp_addr b = get(r, 2, 4 * KIB);
-    assert_true(b != a);
-    r->now_ns += 1;
-    assert_int_equal(get(r, 2, 4 * KIB), a);
-    assert_int_equal(r->account.waits, 0);
-    put(r, 2, a, 4 * KIB); /* it is of stream 2 now */
-    assert_true(get(r, 1, 4 * KIB) != a);
-    assert_int_equal(get(r, 2, 4 * KIB), a);
-    close_pool(r);
-}
+REPLAYS(another_stream_gets_it_once_its_fence_has_passed, open_pool(""),
+        "a=4K/1 -a/1 ns:49999 4K/2@!a ns:1 4K/2@a waits=0 "
+        "-a/2 4K/1@!a 4K/2@a" /* it is of stream 2 now */)
 
-TEST(a_sync_lets_fences_pass)
-{
-    struct rig *r = open_pool("release_threshold=max");
-    tp_addr a = get(r, 1, KIB), b = get(r, 3, KIB);
-    put(r, 1, a, KIB);
-    put(r, 3, b, KIB);
-    sync_stream(r, 1);
-    assert_int_equal(get(r, 2, KIB), a);
-    assert_true(get(r, 2, KIB) != b);
-    sync_stream(r, TP_ALL_STREAMS);
-    assert_int_equal(get(r, 2, KIB), b);
-    close_pool(r);
-}
+REPLAYS(a_sync_lets_fences_pass, open_pool("release_threshold=max"),
+        "a=1K/1 b=1K/3 -a/1 -b/3 sync:1 1K/2@a 1K/2@!b sync:all 1K/2@b")
 
-TEST(of_other_streams_the_oldest_that_has_passed)
-{
-    struct rig *r = open_pool("release_threshold=max");
-    tp_addr a[4];
-    for (uint16_t i = 0; i < 4; i++)
-        a[i] = get(r, i, KIB);
-    static const uint16_t order[] = {2, 3, 1};
-    for (int i = 0; i < 3; i++) {
-        put(r, order[i], a[order[i]], KIB);
-        r->now_ns += 10;
-    }
-    sync_stream(r, 3);
-    sync_stream(r, 1);
-    assert_int_equal(get(r, 0, KIB), a[3]); /* 2 is older, but pending */
-    assert_int_equal(get(r, 0, KIB), a[1]);
-    r->now_ns += LAG;
-    assert_int_equal(get(r, 0, KIB), a[2]);
-    close_pool(r);
-}
+REPLAYS(of_other_streams_the_oldest_that_has_passed, open_pool("release_threshold=max"),
+        "a1=1K/1 a2=1K/2 a3=1K/3 -a2/2 ns:10 -a3/3 ns:10 -a1/1 ns:10 sync:3 sync:1 "
+        "1K@a3 1K@a1 ns:50000 1K@a2" /* 2 is the oldest, but pending */)
 
-TEST(cross_stream_never_goes_to_the_source)
-{
-    struct rig *r = open_pool("cross_stream=never,release_threshold=max");
-    tp_addr a = get(r, 1, KIB);
-    put(r, 1, a, KIB);
-    r->now_ns += 10 * LAG;
-    sync_stream(r, TP_ALL_STREAMS);
-    assert_true(get(r, 2, KIB) != a);
-    assert_int_equal(r->account.gets, 2);
-    assert_int_equal(get(r, 1, KIB), a);
-    close_pool(r);
-}
+REPLAYS(cross_stream_never_goes_to_the_source,
+        open_pool("cross_stream=never,release_threshold=max"),
+        "a=1K/1 -a/1 ns:500000 sync:all 1K/2@!a gets=2 1K/1@a")
 
-TEST(cross_stream_wait_waits_for_the_oldest)
-{
-    struct rig *r = open_pool("cross_stream=wait");
-    tp_addr a = get(r, 1, KIB), b = get(r, 2, KIB);
-    put(r, 1, a, KIB);
-    r->now_ns += 1000;
-    put(r, 2, b, KIB);
-    r->now_ns += 1000;
-    assert_int_equal(get(r, 0, KIB), a);
-    assert_int_equal(r->account.waits, 1);
-    assert_int_equal(r->account.wait_ns, LAG - 2000);
-    r->now_ns += 1000; /* b's has passed meanwhile: no wait */
-    assert_int_equal(get(r, 0, KIB), b);
-    assert_int_equal(r->account.waits, 1);
-    assert_int_equal(r->account.gets, 2);
-    get(r, 0, KIB); /* nothing to wait for: the source */
-    assert_int_equal(r->account.gets, 3);
-    assert_int_equal(r->account.waits, 1);
-    close_pool(r);
-}
+REPLAYS(cross_stream_wait_waits_for_the_oldest, open_pool("cross_stream=wait"),
+        "a=1K/1 b=1K/2 -a/1 ns:1000 -b/2 ns:1000 1K@a waits=1 wait_ns=48000 "
+        "ns:1000 1K@b waits=1 gets=2 " /* b's has passed meanwhile: no wait */
+        "1K gets=3 waits=1" /* nothing to wait for: the source */)
 
 /* ---- 2: free and the limits ---- */
 
@@ -146,24 +46,17 @@ TEST(threshold_0_makes_every_free_a_call)
     assert_int_equal(r->account.gets, 1000);
     assert_int_equal(r->account.puts, 1000);
     assert_int_equal(r->account.waits, 0);
-    close_pool(r);
+    rig_end(r);
     r = open_with((struct rig_cfg){.options = "threshold=0", .base = &tp_source_host});
     for (int i = 0; i < 1000; i++) /* where all fences have passed: at once */
         put(r, 1, get(r, 1, 4 * KIB), 4 * KIB);
     assert_int_equal(r->account.gets, 1000);
     assert_int_equal(r->account.puts, 1000);
-    close_pool(r);
+    rig_end(r);
 }
 
-TEST(without_a_threshold_pairs_need_one_call)
-{
-    struct rig *r = open_pool("");
-    for (int i = 0; i < 1000; i++)
-        put(r, 1, get(r, 1, 4 * KIB), 4 * KIB);
-    assert_int_equal(r->account.gets, 1);
-    assert_int_equal(r->account.puts, 0);
-    close_pool(r);
-}
+REPLAYS(without_a_threshold_pairs_need_one_call, open_pool(""),
+        "a=4K/1 -a/1 a=4K/1 -a/1 a=4K/1 -a/1 gets=1 puts=0")
 
 TEST(over_the_threshold_the_oldest_go)
 {
@@ -184,7 +77,7 @@ TEST(over_the_threshold_the_oldest_go)
         const struct cache_block *b = cache_find(&pool_of(r)->cache, a[i]);
         assert_int_equal(b != NULL, i < 7);
     }
-    close_pool(r);
+    rig_end(r);
 }
 
 TEST(a_free_never_blocks)
@@ -203,93 +96,31 @@ TEST(a_free_never_blocks)
     put(r, 3, get(r, 3, 512), 512);
     assert_int_equal(cached_bytes(r), 3 * KIB + 512);
     assert_int_equal(r->account.waits, 0);
-    close_pool(r);
+    rig_end(r);
 }
 
 /* As a driver of CUDA 13 does: only what was freed on the stream goes back. */
-TEST(a_sync_gives_back_what_was_freed_on_the_stream)
-{
-    struct rig *r = open_pool("");
-    tp_addr a = get(r, 1, KIB), b = get(r, 2, 2 * KIB), live = get(r, 1, 4 * KIB);
-    put(r, 1, a, KIB);
-    put(r, 2, b, 2 * KIB);
-    r->now_ns += 10 * LAG; /* that both are past their frees gives nothing back */
-    assert_int_equal(cached_bytes(r), 3 * KIB);
-    sync_stream(r, 3);
-    assert_int_equal(cached_bytes(r), 3 * KIB);
-    sync_stream(r, 1);
-    assert_null(cache_find(&pool_of(r)->cache, a));
-    assert_int_equal(r->account.reserved, 6 * KIB);
-    sync_stream(r, TP_ALL_STREAMS);
-    assert_int_equal(r->account.reserved, 4 * KIB);
-    assert_int_equal(r->account.waits, 0);
-    put(r, 1, live, 4 * KIB);
-    close_pool(r);
-}
+REPLAYS(a_sync_gives_back_what_was_freed_on_the_stream, open_pool(""),
+        "a=1K/1 b=2K/2 c=4K/1 -a/1 -b/2 "
+        "ns:500000 cached=3K " /* that both are past their frees gives nothing back */
+        "sync:3 cached=3K sync:1 kept:a=0 reserved=6K sync:all reserved=4K waits=0 -c/1")
 
 /* It belongs to the stream that freed it, and goes back when that one is synchronised the next
  * time. */
-TEST(a_sync_keeps_what_another_stream_may_use)
-{
-    struct rig *r = open_pool("");
-    tp_addr a = get(r, 1, KIB), b = get(r, 1, KIB);
-    use(r, 2, a);
-    put(r, 1, a, KIB);
-    put(r, 1, b, KIB);
-    sync_stream(r, 1);
-    assert_non_null(cache_find(&pool_of(r)->cache, a));
-    assert_null(cache_find(&pool_of(r)->cache, b));
-    sync_stream(r, 2);
-    assert_non_null(cache_find(&pool_of(r)->cache, a));
-    sync_stream(r, 1);
-    assert_int_equal(r->account.reserved, 0);
-    close_pool(r);
-}
+REPLAYS(
+    a_sync_keeps_what_another_stream_may_use, open_pool(""),
+    "a=1K/1 b=1K/1 use:a/2 -a/1 -b/1 sync:1 kept:a=1 kept:b=0 sync:2 kept:a=1 sync:1 reserved=0")
 
 /* The threshold counts live blocks too; the oldest go first. */
-TEST(a_sync_keeps_as_much_as_the_release_threshold)
-{
-    struct rig *r = open_pool("release_threshold=5KiB");
-    tp_addr a[5], live = get(r, 0, 2 * KIB);
-    for (int i = 0; i < 5; i++)
-        a[i] = get(r, 0, KIB);
-    for (int i = 0; i < 5; i++)
-        put(r, 0, a[i], KIB);
-    sync_stream(r, 0);
-    assert_int_equal(r->account.reserved, 5 * KIB);
-    for (int i = 0; i < 5; i++)
-        assert_int_equal(cache_find(&pool_of(r)->cache, a[i]) != NULL, i >= 2);
-    put(r, 0, live, 2 * KIB);
-    sync_stream(r, TP_ALL_STREAMS);
-    assert_int_equal(r->account.reserved, 5 * KIB);
-    close_pool(r);
-}
+REPLAYS(a_sync_keeps_as_much_as_the_release_threshold, open_pool("release_threshold=5KiB"),
+        "b=2K a0=1K a1=1K a2=1K a3=1K a4=1K -a0 -a1 -a2 -a3 -a4 sync:0 reserved=5K "
+        "kept:a0=0 kept:a1=0 kept:a2=1 kept:a3=1 kept:a4=1 -b sync:all reserved=5K")
 
-TEST(max_cached_counts_blocks)
-{
-    struct rig *r = open_pool("max_cached=5,release_threshold=max");
-    tp_addr a[9];
-    for (int i = 0; i < 9; i++)
-        a[i] = get(r, 0, KIB * (1 + (uint64_t)i));
-    for (int i = 0; i < 9; i++) {
-        put(r, 0, a[i], KIB * (1 + (uint64_t)i));
-        sync_stream(r, 0);
-    }
-    assert_int_equal(rig_walk(r).pieces[TP_WALK_CACHED], 5);
-    for (int i = 0; i < 9; i++)
-        assert_int_equal(cache_find(&pool_of(r)->cache, a[i]) != NULL, i >= 4);
-    close_pool(r);
-}
+REPLAYS(max_cached_counts_blocks, open_pool("max_cached=3,release_threshold=max"),
+        "a0=1K a1=2K a2=3K a3=4K a4=5K -a0 sync:0 -a1 sync:0 -a2 sync:0 -a3 sync:0 -a4 sync:0 "
+        "cached_blocks=3 kept:a0=0 kept:a1=0 kept:a2=1 kept:a3=1 kept:a4=1")
 
-TEST(a_free_on_another_stream_belongs_there)
-{
-    struct rig *r = open_pool("");
-    tp_addr a = get(r, 1, KIB);
-    put(r, 2, a, KIB);
-    assert_true(get(r, 1, KIB) != a);
-    assert_int_equal(get(r, 2, KIB), a);
-    close_pool(r);
-}
+REPLAYS(a_free_on_another_stream_belongs_there, open_pool(""), "a=1K/1 -a/2 1K/1@!a 1K/2@a")
 
 TEST(wrong_frees_change_nothing)
 {
@@ -310,7 +141,7 @@ TEST(wrong_frees_change_nothing)
     put(r, 1, a, KIB);
     trim(r, 0);
     assert_int_equal(try_put(r, 1, a, KIB), TP_EINVAL); /* given back */
-    close_pool(r);
+    rig_end(r);
 }
 
 /* ---- 3: trim and the end ---- */
@@ -335,23 +166,11 @@ TEST(trim_goes_back_oldest_first_and_waits)
     }
     assert_true(r->account.waits > 0 && r->account.waits <= 8);
     assert_int_equal(r->account.reserved, 0);
-    close_pool(r);
+    rig_end(r);
 }
 
-TEST(trim_keeps_what_it_may)
-{
-    struct rig *r = open_pool("");
-    tp_addr a = get(r, 0, KIB), b = get(r, 0, KIB);
-    put(r, 0, a, KIB);
-    put(r, 0, b, KIB);
-    trim(r, 2 * KIB);
-    assert_int_equal(r->account.puts, 0);
-    assert_int_equal(r->account.waits, 0);
-    trim(r, 2 * KIB - 1);
-    assert_int_equal(r->account.puts, 1);
-    assert_int_equal(get(r, 0, KIB), b);
-    close_pool(r);
-}
+REPLAYS(trim_keeps_what_it_may, open_pool(""),
+        "a=1K b=1K -a -b trim:2K puts=0 waits=0 trim:2K-1 puts=1 1K@b")
 
 TEST(the_end_waits_and_gives_all_back)
 {
@@ -372,7 +191,7 @@ TEST(the_end_waits_and_gives_all_back)
     struct tp_err err;
     memset(r->st, 0, r->s->state_size); /* a fresh one, for rig_close */
     assert_int_equal(r->s->init(r->st, &r->env, r->opts, &err), TP_OK);
-    close_pool(r);
+    rig_end(r);
 }
 
 /* The origin's limit shrank for ever when a put failed in a trim. */
@@ -404,67 +223,29 @@ TEST(a_failing_put_in_a_trim_keeps_limit_and_block)
     w = rig_walk(r);
     assert_int_equal(w.sums[TP_WALK_DEAD], 0);
     assert_int_equal(r->account.reserved, 8 * KIB);
-    close_pool(r);
+    rig_end(r);
 }
 
-TEST(a_refused_put_is_retried_at_the_end)
-{
-    struct rig *r = open_with((struct rig_cfg){.options = "threshold=0", .fault = "put_at=1"});
-    put(r, 0, get(r, 0, KIB), KIB);
-    sync_stream(r, 0);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], KIB);
-    close_pool(r); /* nothing may be reserved after it */
-}
+REPLAYS(a_refused_put_is_retried_at_the_end,
+        open_with((struct rig_cfg){.options = "threshold=0", .fault = "put_at=1"}),
+        "a=1K -a sync:0 dead=1K" /* nothing may be reserved after it */)
 
-TEST(a_refused_put_is_retried_when_memory_is_out)
-{
-    struct rig *r = open_with(
-        (struct rig_cfg){.options = "threshold=0", .limit = "capacity=8KiB", .fault = "put_at=1"});
-    tp_addr a = get(r, 0, 4 * KIB);
-    put(r, 0, a, 4 * KIB);
-    sync_stream(r, 0);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 4 * KIB);
-    get(r, 0, 8 * KIB);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 0);
-    close_pool(r);
-}
+REPLAYS(a_refused_put_is_retried_when_memory_is_out,
+        open_with((struct rig_cfg){
+            .options = "threshold=0", .limit = "capacity=8KiB", .fault = "put_at=1"}),
+        "a=4K -a sync:0 dead=4K 8K dead=0")
 
 /* ---- out of memory ---- */
 
-TEST(out_of_memory_flushes_idle_blocks_first)
-{
-    struct rig *r = open_with((struct rig_cfg){.limit = "capacity=8KiB"});
-    tp_addr a = get(r, 1, 4 * KIB), b = get(r, 2, 4 * KIB);
-    put(r, 2, b, 4 * KIB); /* the older one, but pending */
-    put(r, 1, a, 4 * KIB);
-    sync_stream(r, 1);
-    get(r, 1, 3 * KIB);
-    assert_int_equal(r->account.puts, 1);
-    assert_int_equal(r->account.waits, 0);
-    assert_int_equal(get(r, 2, 4 * KIB), b);
-    close_pool(r);
-}
+REPLAYS(out_of_memory_flushes_idle_blocks_first,
+        open_with((struct rig_cfg){.limit = "capacity=8KiB"}),
+        "a=4K/1 b=4K/2 -b/2 -a/1 " /* b is the older one, but pending */
+        "sync:1 3K/1 puts=1 waits=0 4K/2@b")
 
-TEST(then_it_waits_for_pending_ones_oldest_first)
-{
-    struct rig *r = open_with((struct rig_cfg){.limit = "capacity=8KiB"});
-    tp_addr a[4];
-    for (uint16_t i = 0; i < 4; i++)
-        a[i] = get(r, i, 2 * KIB);
-    for (uint16_t i = 0; i < 4; i++) {
-        put(r, 3 - i, a[3 - i], 2 * KIB);
-        r->now_ns += 1000;
-    }
-    get(r, 5, 4 * KIB); /* two of them are enough */
-    assert_int_equal(r->account.puts, 2);
-    assert_int_equal(r->account.waits, 2);
-    assert_int_equal(r->account.wait_ns, LAG - 3000);
-    assert_null(cache_find(&pool_of(r)->cache, a[3]));
-    assert_null(cache_find(&pool_of(r)->cache, a[2]));
-    assert_int_equal(get(r, 0, 2 * KIB), a[0]);
-    assert_int_equal(get(r, 1, 2 * KIB), a[1]);
-    close_pool(r);
-}
+REPLAYS(then_it_waits_for_pending_ones_oldest_first,
+        open_with((struct rig_cfg){.limit = "capacity=8KiB"}),
+        "a0=2K a1=2K/1 a2=2K/2 a3=2K/3 -a3/3 ns:1000 -a2/2 ns:1000 -a1/1 ns:1000 -a0 ns:1000 "
+        "4K/5 puts=2 waits=2 wait_ns=47000 kept:a3=0 kept:a2=0 2K@a0 2K/1@a1" /* two are enough */)
 
 TEST(then_it_is_out_of_memory)
 {
@@ -480,7 +261,7 @@ TEST(then_it_is_out_of_memory)
     put(r, 1, a, 4 * KIB);
     assert_int_equal(try_on(r, 1, UINT64_MAX, &b), TP_EOOM);
     assert_int_equal(try_on(r, 1, UINT64_C(1) << 48, &b), TP_EOOM);
-    close_pool(r);
+    rig_end(r);
 }
 
 /* ---- options ---- */
@@ -491,7 +272,7 @@ static uint64_t calls_for_1000_sizes(const char *options, uint64_t from)
     for (uint64_t size = from; size < from + 1000; size++)
         put(r, 0, get(r, 0, size), size);
     uint64_t gets = r->account.gets;
-    close_pool(r);
+    rig_end(r);
     return gets;
 }
 
@@ -523,7 +304,7 @@ TEST(rounding_decides_what_shares_a_bin)
         struct rig_walk w = rig_walk(r);
         assert_int_equal(w.sums[TP_WALK_LIVE], cases[i].allocated);
         assert_int_equal(w.sums[TP_WALK_INTERNAL], r->account.reserved - cases[i].allocated);
-        close_pool(r);
+        rig_end(r);
     }
 }
 
@@ -558,20 +339,19 @@ TEST(empty_bins_do_not_pile_up)
         assert_true(!pool_of(r)->recent[i] || pool_of(r)->recent[i]->shelf.key == 512 ||
                     pool_of(r)->recent[i]->shelf.key == 300);
     put(r, 0, kept, 300);
-    close_pool(r);
+    rig_end(r);
 }
 
 TEST(two_devices_share_no_bin)
 {
     struct rig *r[2] = {open_pool(""), open_pool("")};
-    tp_addr a = get(r[0], 1, KIB);
-    put(r[0], 1, a, KIB);
+    put(r[0], 1, get(r[0], 1, KIB), KIB);
     get(r[1], 1, KIB);
     assert_int_equal(r[1]->account.gets, 1);
     assert_int_equal(cached_bytes(r[0]), KIB);
     assert_int_equal(cached_bytes(r[1]), 0);
-    close_pool(r[0]);
-    close_pool(r[1]);
+    rig_end(r[0]);
+    rig_end(r[1]);
 }
 
 TEST(adopted_blocks_are_binned)
@@ -590,7 +370,7 @@ TEST(adopted_blocks_are_binned)
     put(r, 1, addr, 1500);
     assert_int_equal(r->s->adopt(r->st, NULL, addr, &rq, &b), TP_EINVAL);
     assert_int_equal(get(r, 1, 1025), addr);
-    close_pool(r);
+    rig_end(r);
     /* rounding may not promise more than there is */
     r = open_pool("round=pow2");
     assert_int_equal(tp_src_get(r->env.source, 1536, 512, &addr), TP_OK);
@@ -598,42 +378,12 @@ TEST(adopted_blocks_are_binned)
     assert_int_equal(b.allocated, 1536);
     put(r, 1, addr, 1500);
     assert_true(get(r, 1, 1500) != addr);
-    close_pool(r);
+    rig_end(r);
 }
 
-TEST(a_reset_frees_every_live_block)
-{
-    struct rig *r = open_pool("");
-    tp_addr a = get(r, 1, KIB), b = get(r, 2, KIB);
-    use(r, 3, b);
-    assert_int_equal(r->s->reset(r->st), TP_OK);
-    assert_int_equal(try_put(r, 1, a, KIB), TP_EINVAL);
-    assert_int_equal(cached_bytes(r), 2 * KIB);
-    assert_int_equal(get(r, 1, KIB), a); /* its own stream's, at once */
-    assert_true(get(r, 2, KIB) != b);    /* used on another */
-    sync_stream(r, 3);
-    assert_int_equal(get(r, 2, KIB), b);
-    close_pool(r);
-}
+REPLAYS(a_reset_frees_every_live_block, open_pool(""),
+        "a=1K/1 b=1K/2 use:b/3 reset -a/1! cached=2K "
+        "1K/1@a 1K/2@!b sync:3 1K/2@b" /* its own stream's at once, used on another later */)
 
-TEST(resize_stays_where_the_allocation_is_the_same)
-{
-    struct rig *r = open_pool("");
-    tp_addr a = get(r, 1, 600);
-    struct tp_req rq = {.size = 1024, .align = 256, .stream = 1};
-    struct tp_block b;
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_OK);
-    assert_int_equal(b.addr, a);
-    assert_int_equal(b.allocated, 1024);
-    assert_int_equal(try_put(r, 1, a, 600), TP_EINVAL); /* it has 1,024 now */
-    rq.size = 1025;
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
-    rq.size = 512;
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
-    rq = (struct tp_req){.size = 1000, .align = 4096};
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
-    rq = (struct tp_req){.size = 0, .align = 1};
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EINVAL);
-    put(r, 1, a, 1024);
-    close_pool(r);
-}
+REPLAYS(resize_stays_where_the_allocation_is_the_same, open_pool(""),
+        "a=600/1 a>1024:1024 -a:600/1! a>1025? a>512? a>1000^4K? a>0! -a/1")

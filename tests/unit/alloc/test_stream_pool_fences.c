@@ -1,5 +1,6 @@
 /* The fences of `stream-pool`: blocks used on further streams, and programs of one stream, whose
  * fences are recorded when they are needed. */
+#include "tests/unit/scenario.h"
 #include "tests/unit/stream_pool_rig.h"
 
 /* ---- USE ---- */
@@ -26,45 +27,17 @@ TEST(a_use_on_another_stream_holds_the_block_for_all)
     assert_int_equal(get(r, 1, KIB), a);
     assert_int_equal(r->account.waits, 0);
     assert_int_equal(pool_of(r)->uses.used, 0);
-    close_pool(r);
+    rig_end(r);
 }
 
-TEST(used_blocks_come_back_in_the_order_of_their_frees)
-{
-    struct rig *r = open_pool("");
-    tp_addr a[6];
-    for (int i = 0; i < 6; i++)
-        a[i] = get(r, 1, KIB);
-    use(r, 2, a[0]);
-    use(r, 3, a[2]);
-    use(r, 2, a[4]);
-    for (int i = 0; i < 6; i++)
-        put(r, 1, a[i], KIB);
-    sync_stream(r, 2);
-    static const int expected[] = {5, 4, 3, 1, 0};
-    for (int i = 0; i < 5; i++)
-        assert_int_equal(get(r, 1, KIB), a[expected[i]]);
-    sync_stream(r, 3);
-    assert_int_equal(get(r, 1, KIB), a[2]);
-    close_pool(r);
-}
+REPLAYS(used_blocks_come_back_in_the_order_of_their_frees, open_pool(""),
+        "a0=1K/1 a1=1K/1 a2=1K/1 a3=1K/1 a4=1K/1 a5=1K/1 use:a0/2 use:a2/3 use:a4/2 "
+        "-a0/1 -a1/1 -a2/1 -a3/1 -a4/1 -a5/1 sync:2 1K/1@a5 1K/1@a4 1K/1@a3 1K/1@a1 1K/1@a0 "
+        "sync:3 1K/1@a2")
 
-TEST(waiting_for_a_used_block_waits_for_its_uses)
-{
-    struct rig *r = open_pool("cross_stream=wait");
-    tp_addr a = get(r, 1, KIB);
-    use(r, 2, a);
-    put(r, 1, a, KIB);
-    sync_stream(r, 1);
-    assert_int_equal(get(r, 1, KIB), a);
-    assert_int_equal(r->account.waits, 1);
-    use(r, 2, a);
-    put(r, 1, a, KIB);
-    r->now_ns += LAG; /* all passed */
-    assert_int_equal(get(r, 3, KIB), a);
-    assert_int_equal(r->account.waits, 1);
-    close_pool(r);
-}
+REPLAYS(waiting_for_a_used_block_waits_for_its_uses, open_pool("cross_stream=wait"),
+        "a=1K/1 use:a/2 -a/1 sync:1 1K/1@a waits=1 "
+        "use:a/2 -a/1 ns:50000 1K/3@a waits=1" /* all passed */)
 
 /* A device whose streams run apart: waiting for one lets no other get on. */
 static int wait_for_one(void *state, const struct tp_fence *f)
@@ -87,21 +60,11 @@ TEST(of_its_own_stream_a_block_is_not_waited_for)
     put(r, 1, a, KIB);
     assert_int_equal(get(r, 3, KIB), a);
     assert_int_equal(r->account.waits, 3); /* for both */
-    close_pool(r);
+    rig_end(r);
 }
 
-TEST(a_used_block_is_given_back_after_its_uses)
-{
-    struct rig *r = open_pool("threshold=0");
-    tp_addr a = get(r, 1, KIB);
-    use(r, 2, a);
-    put(r, 1, a, KIB);
-    sync_stream(r, 1);
-    assert_int_equal(r->account.puts, 0);
-    sync_stream(r, 2);
-    assert_int_equal(r->account.puts, 1);
-    close_pool(r);
-}
+REPLAYS(a_used_block_is_given_back_after_its_uses, open_pool("threshold=0"),
+        "a=1K/1 use:a/2 -a/1 sync:1 puts=0 sync:2 puts=1")
 
 TEST(a_use_of_a_wrong_block_is_refused)
 {
@@ -110,7 +73,7 @@ TEST(a_use_of_a_wrong_block_is_refused)
     assert_int_equal(r->s->use(r->st, NULL, a + 256, 1), TP_EINVAL);
     put(r, 1, a, KIB);
     assert_int_equal(r->s->use(r->st, NULL, a, 1), TP_EINVAL);
-    close_pool(r);
+    rig_end(r);
 }
 
 /* ---- one stream ---- */
@@ -132,30 +95,18 @@ TEST(one_stream_gives_nothing_back_before_it_is_past_it)
     assert_int_equal(r->account.puts, 1);
     assert_int_equal(r->account.waits, 1);
     assert_int_equal(r->now_ns, before + LAG);
-    close_pool(r);
+    rig_end(r);
     r = open_single(NULL);
     put(r, 0, get(r, 0, KIB), KIB);
     trim(r, 0);
     assert_int_equal(r->account.waits, 1);
     assert_int_equal(r->account.wait_ns, LAG);
-    close_pool(r);
+    rig_end(r);
 }
 
-TEST(one_stream_waits_for_nothing_that_has_passed)
-{
-    struct rig *r = open_single("capacity=8KiB");
-    put(r, 0, get(r, 0, 4 * KIB), 4 * KIB);
-    sync_stream(r, 0);
-    get(r, 0, 5 * KIB); /* synced */
-    assert_int_equal(r->account.puts, 1);
-    put(r, 0, get(r, 0, KIB), KIB);
-    get(r, 0, 512);
-    r->now_ns += LAG; /* the fence of that call to the source has passed */
-    get(r, 0, 2 * KIB);
-    assert_int_equal(r->account.puts, 2);
-    assert_int_equal(r->account.waits, 0);
-    close_pool(r);
-}
+REPLAYS(one_stream_waits_for_nothing_that_has_passed, open_single("capacity=8KiB"),
+        "a=4K -a sync:0 5K puts=1 " /* synced */
+        "a=1K -a 512 ns:50000 2K puts=2 waits=0" /* the fence of the call for 512 has passed */)
 
 /* Streams beyond the number announced are as safe as the others. */
 TEST(an_unannounced_stream_is_a_stream)
@@ -166,5 +117,5 @@ TEST(an_unannounced_stream_is_a_stream)
     assert_true(get(r, 65535, KIB) != a);
     r->now_ns += LAG;
     assert_int_equal(get(r, 5, KIB), a);
-    close_pool(r);
+    rig_end(r);
 }

@@ -31,7 +31,7 @@ TEST(misses)
     }
     is_linear("streams that catch up one by one");
     free(blocks);
-    close_pool(r);
+    rig_end(r);
 }
 
 /* Blocks that wait for a stream each are asked for again with every request. */
@@ -51,7 +51,7 @@ TEST(held_blocks)
         catch_up(r, (uint16_t)i);
     is_linear("held blocks become ready");
     assert_int_equal(pool_of(r)->held, 0);
-    close_pool(r);
+    rig_end(r);
 }
 
 /* What other streams use is not looked at again at every sync and every free over a limit. */
@@ -74,7 +74,7 @@ static void held_blocks_beside_syncs(const char *options)
     catch_up(r, 0);
     is_linear("held blocks go back");
     assert_int_equal(pool_of(r)->held, 0);
-    close_pool(r);
+    rig_end(r);
 }
 
 TEST(syncs_beside_held_blocks)
@@ -104,7 +104,7 @@ TEST(misses_that_wait)
     is_linear("misses that wait");
     assert_in_range(r->account.waits, 1, MANY);
     free(blocks);
-    close_pool(r);
+    rig_end(r);
 }
 
 /* One block used on every stream. */
@@ -118,7 +118,7 @@ TEST(uses_of_one_block)
     is_linear("uses");
     assert_int_equal(pool_of(r)->uses.used, MANY);
     give(r, 0, block, KIB);
-    close_pool(r);
+    rig_end(r);
     is_linear("the end of the uses");
 }
 
@@ -135,13 +135,13 @@ TEST(giving_back)
         give(r, i, take(r, i, KIB), KIB);
     assert_int_equal(r->s->trim(r->st, 0), TP_OK);
     is_linear("one trim of all");
-    close_pool(r);
+    rig_end(r);
 
     r = open_with((struct rig_cfg){.streams = MANY, .limit = "capacity=64KiB"});
     for (unsigned i = 0; i < MANY; i++)
         give(r, i, take(r, i, KIB + i % 3 * 512), KIB + i % 3 * 512);
     is_linear("a full device");
-    close_pool(r);
+    rig_end(r);
 }
 
 static void look_at_each(void *st)
@@ -154,7 +154,6 @@ TEST(the_same_decisions)
     enum { STREAMS_HERE = 150, REPLAYED = 30000 };
     static const char *const options[] = {"", "threshold=64KiB", "max_cached=40",
                                           "cross_stream=wait", "cross_stream=never"};
-    (void)state;
     for (unsigned o = 0; o < 2 * sizeof options / sizeof *options; o++) {
         struct rig_cfg cfg = {.options = options[o / 2], .streams = STREAMS_HERE};
         cfg.limit = o % 2 ? "capacity=300KiB" : NULL;
@@ -168,8 +167,8 @@ TEST(the_same_decisions)
         }
         assert_true(filed > REPLAYED / 2);
         twins_are_alike(&t);
-        close_pool(t.quick);
-        close_pool(t.plain);
+        rig_end(t.quick);
+        rig_end(t.plain);
     }
 }
 
@@ -177,7 +176,6 @@ TEST(the_same_decisions)
 TEST(without_memory_for_ranks)
 {
     enum { STREAMS_HERE = 90 };
-    (void)state;
     for (uint64_t fail = 1; fail < 60; fail++) {
         struct rig *r = open_with((struct rig_cfg){.streams = 2 * STREAMS_HERE});
         tp_addr blocks[STREAMS_HERE];
@@ -195,6 +193,6 @@ TEST(without_memory_for_ranks)
         rig_check(r);
         catch_up(r, 7);
         assert_int_equal(take(r, 7, 2 * KIB) != 0, true);
-        close_pool(r);
+        rig_end(r);
     }
 }

@@ -148,7 +148,7 @@ TEST(no_stream_gets_what_another_works_on)
                 for (int step = 0; step < 4000; step++)
                     world_step(w);
                 assert_true(!limited || w->r->account.refused_gets > 0);
-                close_pool(w->r);
+                rig_end(w->r);
                 free(w);
             }
 }
@@ -195,7 +195,7 @@ TEST(failing_bookkeeping_loses_nothing)
         uint64_t failures = replay_streams(r);
         calls = r->meta.calls;
         assert_int_equal(failures, n <= calls);
-        close_pool(r);
+        rig_end(r);
     }
 }
 
@@ -212,6 +212,6 @@ TEST(failing_sources_lose_nothing)
             assert_int_equal(replay_streams(r), 0);
             if (!i)
                 assert_int_equal(r->account.refused_puts, 1);
-            close_pool(r);
+            rig_end(r);
         }
 }

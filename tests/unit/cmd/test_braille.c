@@ -12,7 +12,6 @@
 TEST(each_dot_has_its_bit)
 {
     static const char *const rows[TP_BRAILLE_UP] = {"⠁⠈", "⠂⠐", "⠄⠠", "⡀⢀"};
-    (void)state;
     for (uint32_t y = 0; y < TP_BRAILLE_UP; y++) {
         struct tp_braille b;
         char text[TP_BRAILLE_TEXT];
@@ -28,7 +27,6 @@ TEST(rows_begin_at_the_top_and_end_at_the_last_dot)
 {
     struct tp_braille b;
     char text[TP_BRAILLE_TEXT];
-    (void)state;
     tp_braille_begin(&b, TP_BRAILLE_WIDTH, 3);
     tp_braille_dot(&b, 2, 11); /* the second character of the top row */
     tp_braille_bar(&b, 0, 0, 3);
@@ -49,7 +47,6 @@ TEST(shade_is_even)
 {
     struct tp_braille b;
     char text[TP_BRAILLE_TEXT];
-    (void)state;
     tp_braille_begin(&b, 3, 2);
     for (uint32_t x = 0; x < 6; x++)
         tp_braille_shade(&b, x, 6);
@@ -68,7 +65,6 @@ TEST(a_terminal_can_show_it_where_its_locale_says_so)
                 {NULL, NULL, "de_DE.UTF-8", true},  {NULL, "C.utf8", "C", true},
                 {"C", "C.UTF-8", "C.UTF-8", false}, {"", "", "en_US.utf8", true},
                 {"POSIX", NULL, NULL, false},       {NULL, NULL, "ja_JP.EUC-JP", false}};
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *const values[] = {rows[i].all, rows[i].ctype, rows[i].lang};
         const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -96,7 +92,6 @@ static char *printed(const struct tp_curve_text *c, int width)
 TEST(a_curve_goes_to_the_extremes_of_its_columns)
 {
     struct tp_stretch area[8], line[8];
-    (void)state;
     for (int i = 0; i < 8; i++) {
         area[i] = (struct tp_stretch){0, 0, 0};
         line[i] = (struct tp_stretch){700, 700, 700};
@@ -141,7 +136,6 @@ TEST(the_axis_begins_higher_where_most_is_held_all_the_time)
     const struct tp_stretch low[2] = {{40, 90, 80}, {80, 100, 100}};
     const struct tp_stretch high[2] = {{60, 90, 80}, {80, 100, 100}};
     const struct tp_stretch flat[2] = {{100, 100, 100}, {100, 100, 100}};
-    (void)state;
     assert_int_equal(tp_curve_text_floor(low, 2, 100), 0);
     assert_int_equal(tp_curve_text_floor(high, 2, 100), 60);
     assert_int_equal(tp_curve_text_floor(flat, 2, 100), 0);

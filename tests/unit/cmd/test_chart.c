@@ -43,7 +43,6 @@ TEST(ticks_are_round_and_in_one_unit)
         {tp_ticks_count, 1, 1, "1", "1"},
         {tp_ticks_count, 10, 2, "2", "10"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct tp_ticks t;
         rows[i].make(rows[i].top, &t);
@@ -58,7 +57,6 @@ TEST(there_are_neither_few_nor_many_ticks)
 {
     void (*const makes[])(uint64_t, struct tp_ticks *) = {tp_ticks_bytes, tp_ticks_time,
                                                           tp_ticks_count};
-    (void)state;
     for (size_t m = 0; m < sizeof makes / sizeof *makes; m++)
         for (uint64_t top = 1; top < UINT64_MAX / 3; top += 1 + top / 7) {
             struct tp_ticks t;
@@ -107,7 +105,6 @@ TEST(a_line_goes_to_both_extremes_of_a_column)
                                .columns = &columns,
                                .lines = &line,
                                .line_count = 1};
-    (void)state;
     assert_int_equal(tp_chart_top(&c), 417); /* 300 pixels */
     char *text = written(&c);
     /* 362 - 300 * bytes / 417, to a tenth */
@@ -127,7 +124,6 @@ TEST(what_was_requested_has_an_area_below_it)
                                .columns = &columns,
                                .lines = &line,
                                .line_count = 1};
-    (void)state;
     char *text = written(&c);
     assert_has(text, "class=\"shade area\" d=\"M76 362H216V76.3H496V362H636V362Z\"");
     assert_has(text, "class=\"line requested\" d=\"M76 362H216V76.3H496V362H636\"");
@@ -139,7 +135,6 @@ TEST(labels_do_not_lie_on_each_other)
 {
     struct tp_stretch at[COLUMNS] = {{9, 9, 9}, {9, 9, 9}, {9, 9, 9}, {9, 9, 9}};
     struct tp_chart_line lines[TP_CHART_LINES];
-    (void)state;
     for (uint64_t end = 0; end <= 9; end += 3) {
         at[COLUMNS - 1] = (struct tp_stretch){end, 9, end};
         for (uint32_t i = 0; i < TP_CHART_LINES; i++)
@@ -184,7 +179,6 @@ TEST(marks_and_levels_lie_where_they_happened)
                                .notes = notes,
                                .note_count = 2,
                                .y = 500};
-    (void)state;
     assert_int_equal(tp_chart_top(&c), 833);
     char *text = written(&c);
     /* the plot begins a row of 17 pixels lower: its bottom is at 379 */
@@ -213,7 +207,6 @@ TEST(extremes_of_figures_are_drawn)
                          .columns = &columns,
                          .lines = &line,
                          .line_count = 1};
-    (void)state;
     char *text = written(&c);
     assert_has(text, "d=\"M76 362H636\"");
     free(text);
@@ -240,7 +233,6 @@ TEST(peaks_too_close_to_read_are_drawn_again_enlarged)
                          .columns = &columns,
                          .lines = lines,
                          .line_count = 2};
-    (void)state;
     uint32_t plain = tp_chart_height(&c); /* two lines are told apart by their labels */
     char *text = written(&c);
     assert_null(strstr(text, "class=\"zoom\""));

@@ -103,7 +103,6 @@ TEST(memory_at_once)
     CUdeviceptr_v1 old = 0x1000;
     size_t pitch = 512;
     unsigned int old_pitch = 512;
-    (void)state;
     EXPECT(cuMemAlloc_v2, KIND(ALLOC_NOW, .device = 3, .object = p, .size = 100), &p, 100);
     EXPECT(cuMemAlloc, KIND(ALLOC_NOW, .device = 3, .object = old, .size = 100), &old, 100);
     EXPECT(cuMemAllocPitch_v2, KIND(ALLOC_NOW, .device = 3, .object = p, .size = 512 * 7), &p,
@@ -117,7 +116,6 @@ TEST(memory_at_once)
 TEST(memory_of_streams)
 {
     CUdeviceptr p = 0x7f0000000200;
-    (void)state;
     EACH_STREAM(cuMemAllocAsync, KIND(ALLOC, .object = p, .size = 100), &p, 100, s);
     EACH_STREAM(cuMemAllocFromPoolAsync, KIND(ALLOC, .object = p, .size = 100, .other = POOL), &p,
                 100, P(POOL), s);
@@ -133,7 +131,6 @@ TEST(out_of_memory)
     const cuMemAllocFromPoolAsync_params from_pool = {P(1), 1 << 20, P(POOL), P(STREAM)};
     const cuMemAllocManaged_params managed = {P(1), 1 << 20, CU_MEM_ATTACH_GLOBAL};
     struct tp_device_call wanted = KIND(FAILED, .device = 3, .size = 1 << 20);
-    (void)state;
     assert_true(call(ID(cuMemAlloc_v2), &now, CUDA_ERROR_OUT_OF_MEMORY, &got));
     expect_same(ID(cuMemAlloc_v2), got, wanted);
     assert_true(call(ID(cuMemAllocPitch_v2), &pitched, CUDA_ERROR_OUT_OF_MEMORY, &got));
@@ -154,7 +151,6 @@ TEST(nothing_at_all)
     const cuMemFreeAsync_params later = {0, P(STREAM)};
     const cuMemAllocAsync_params allocated = {&p, 0, P(STREAM)};
     const cuMemAlloc_v2_params now = {&p, 0};
-    (void)state;
     assert_false(call(ID(cuMemFree_v2), &freed, CUDA_SUCCESS, &got));
     assert_false(call(ID(cuMemFreeAsync), &later, CUDA_SUCCESS, &got));
     assert_false(call(ID(cuMemAllocAsync), &allocated, CUDA_SUCCESS, &got));
@@ -165,7 +161,6 @@ TEST(memory_that_is_left_out)
 {
     CUdeviceptr p = 0x7f0000000200;
     CUDA_MEM_ALLOC_NODE_PARAMS node = {.bytesize = 100, .dptr = p};
-    (void)state;
     EXPECT(cuMemAllocManaged, KIND(LEFT_OUT, .object = p, .size = 100, .other = TP_LEFT_MANAGED),
            &p, 100, 1);
     EXPECT(cuMemAllocHost_v2, KIND(LEFT_OUT, .size = 100, .other = TP_LEFT_HOST), P(1), 100);
@@ -204,7 +199,6 @@ TEST(streams)
 {
     CUstream made = P(STREAM);
     const struct tp_device_call stream = KIND(STREAM, .device = 3, .stream = STREAM);
-    (void)state;
     EXPECT(cuStreamCreate, stream, &made, 0);
     EXPECT(cuStreamCreateWithPriority, stream, &made, 0, 1);
 #if CUDA_VERSION >= 12080
@@ -227,7 +221,6 @@ TEST(a_capture_that_is_invalid)
     struct tp_device_call got;
     const cuStreamEndCapture_params end = {P(STREAM), NULL};
     const struct tp_device_call wanted = KIND(CAPTURE_END, .device = 3, .stream = STREAM);
-    (void)state;
     assert_true(call(ID(cuStreamEndCapture), &end, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, &got));
     expect_same(ID(cuStreamEndCapture), got, wanted);
     assert_true(call(ID(cuStreamEndCapture), &end, CUDA_ERROR_STREAM_CAPTURE_UNJOINED, &got));
@@ -253,7 +246,6 @@ TEST(pools)
     CUmemoryPool pool = P(POOL);
     CUmemPoolProps here = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 2}};
     CUmemPoolProps host = {.location = {.type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = 2}};
-    (void)state;
     EXPECT(cuMemPoolCreate, KIND(POOL, .device = 2, .object = POOL), &pool, &here);
     EXPECT(cuMemPoolCreate, KIND(POOL, .device = TP_CALL_NO_DEVICE, .object = POOL), &pool, &host);
     EXPECT(cuDeviceGetDefaultMemPool, KIND(POOL, .device = 4, .object = POOL), &pool, 4);
@@ -282,7 +274,6 @@ TEST(when_a_call_counts)
                 {ID(cuStreamCreate), false},   {ID(cuStreamDestroy_v2), true},
                 {ID(cuEventDestroy_v2), true}, {ID(cuStreamSynchronize), false},
                 {ID(cuMemPoolDestroy), true},  {ID(cuDevicePrimaryCtxReset_v2), true}};
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(tp_cuda_function_gives_back(tp_cuda_function(rows[i].number)),
                          rows[i].gives_back);
@@ -304,7 +295,6 @@ TEST(every_function_about_memory_is_in_the_table)
     unsigned number = 0, matches = 0;
     regex_t wanted;
     FILE *list = fopen(TAPOOL_CUPTI_INCLUDE "/cupti_driver_cbid.h", "r");
-    (void)state;
     if (!list) /* the headers stayed where this was built: scripts/gpu-bundle.sh carries programs */
         skip();
     assert_int_equal(regcomp(&wanted,
@@ -328,7 +318,6 @@ TEST(every_function_about_memory_is_in_the_table)
 TEST(no_function_twice)
 {
     bool looked_at = false;
-    (void)state;
     for (size_t i = 0; i < tp_cuda_functions(); i++)
         for (size_t k = 0; k < i; k++)
             assert_int_not_equal(tp_cuda_function_number(i, &looked_at),

@@ -201,7 +201,6 @@ TEST(test_files)
     char folder[] = "/tmp/tapool-exports-XXXXXX", paths[2][64];
     struct tp_exports e = {.format = 0};
     struct tp_err err = {0};
-    (void)state;
     assert_non_null(mkdtemp(folder));
     for (int i = 0; i < 2; i++) {
         snprintf(paths[i], sizeof paths[i], "%s/%d", folder, i);

@@ -140,7 +140,6 @@ TEST(every_member_of_the_schema_has_a_row)
                    {"mapped", "mapped."},
                    {"throughput", "throughput."},
                    {"instructions", "instructions."}};
-    (void)state;
     cJSON *schema = load(SCHEMA);
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
         const cJSON *node, *all = member(member(schema, "$defs"), objects[i].definition);

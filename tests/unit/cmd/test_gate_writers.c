@@ -407,7 +407,6 @@ TEST(test_nothing)
 TEST(test_trackers)
 {
     struct gate_rig r;
-    (void)state;
     rig_failing(&r);
     golden("failing.bmf", written(tp_check_index_bmf, &r.gate));
     golden("failing.benchmarks", written(tp_check_index_benchmarks, &r.gate));
@@ -423,7 +422,6 @@ TEST(a_cell_whose_first_finding_has_no_value_has_its_own_object)
                                      {.cell = &cells[1], .now = NAN},
                                      {.cell = &cells[1], .metric = peak, .now = 2}};
     const struct tp_gate g = {.findings = findings, .finding_count = 3};
-    (void)state;
     cJSON *root = cJSON_Parse(written(tp_check_index_bmf, &g));
     assert_non_null(root);
     assert_int_equal(cJSON_GetArraySize(root), 2);

@@ -109,7 +109,6 @@ TEST(the_recorded_malloc_is_replayed_with_its_variables)
     static const char *const odd[] = {
         "MALLOC_ARENA_MAX={",    "MALLOC_FOO=1;id>x&", "PATH=/tmp",           "MALLOC_ARENA_MAX",
         "MALLOC_CONF=prof:true", "MALLOC_TRACE=x",     "MALLOC_ARENA_MAX=1 b"};
-    (void)state;
     recorded_is("glibc 2.36", NULL, "system");
     recorded_is("glibc 2.36", "", "system");
     recorded_is("glibc 2.36", "MALLOC_ARENA_MAX=1", "system:env={MALLOC_ARENA_MAX=1}");
@@ -125,7 +124,6 @@ TEST(the_usual_settings_begin_with_the_c_library_alone)
 {
     struct tp_malloc_settings one = {NULL, 0}, several = {NULL, 0};
     struct tp_err err = {0};
-    (void)state;
     setenv("TAPOOL_LIBRARY_PATH", "", 1);
     assert_int_equal(tp_malloc_settings_usual(&one, true, false, &err), TP_OK);
     assert_int_equal(tp_malloc_settings_usual(&several, true, true, &err), TP_OK);

@@ -54,7 +54,6 @@ TEST(numbers_have_the_shortest_form)
                 {UINT64_C(1) << 39, "\x8a\6\0\0\0\0\x80\0", 8},
                 {INT64_MAX, "\x8a\x8\xff\xff\xff\xff\xff\xff\xff\x7f", 10},
                 {UINT64_MAX, "\x8a\x9\xff\xff\xff\xff\xff\xff\xff\xff\0", 11}};
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct sheet s = {0};
         begin(&s);
@@ -66,7 +65,6 @@ TEST(numbers_have_the_shortest_form)
 TEST(a_word_is_written_once)
 {
     struct sheet s = {0};
-    (void)state;
     begin(&s);
     tp_pickler_begin_dict(&s.w);
     tp_pickler_word(&s.w, 1);
@@ -80,7 +78,6 @@ TEST(a_word_is_written_once)
 TEST(a_list_is_remembered_when_it_is_whole)
 {
     struct sheet s = {0};
-    (void)state;
     begin(&s);
     tp_pickler_begin_list(&s.w);
     tp_pickler_item(&s.w);
@@ -97,7 +94,6 @@ TEST(a_list_is_remembered_when_it_is_whole)
 TEST(later_texts_have_long_numbers)
 {
     struct sheet s = {0};
-    (void)state;
     begin(&s);
     for (int i = 0; i < 256; i++)
         tp_pickler_text(&s.w, "");
@@ -115,7 +111,6 @@ TEST(a_long_text_has_a_long_size)
 {
     struct sheet s = {0};
     char text[257];
-    (void)state;
     memset(text, 'x', 256);
     text[256] = '\0';
     begin(&s);
@@ -129,7 +124,6 @@ TEST(a_long_text_has_a_long_size)
 TEST(lists_come_in_batches)
 {
     struct sheet s = {0};
-    (void)state;
     begin(&s);
     tp_pickler_begin_list(&s.w);
     tp_pickler_item(&s.w);

@@ -44,7 +44,6 @@ TEST(a_long_name_is_cut)
     enum { LONG = 100000 };
     char *place = malloc(LONG + 8);
     struct tp_str text = {0};
-    (void)state;
     assert_non_null(place);
     memcpy(place, "a.cc:9 ", 7);
     for (size_t i = 0; i < LONG; i++)

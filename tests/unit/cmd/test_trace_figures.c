@@ -25,7 +25,6 @@ TEST(values)
                     {"remote_frees", 1}, {"threads", 2},           {"sizes", 3}};
     struct reading r = read_text(&tp_format_jsonl, text, true);
     struct tp_info *info = NULL;
-    (void)state;
     assert_int_equal(r.rc, TP_OK);
     assert_int_equal(tp_info_scan(r.program, &info, NULL), TP_OK);
     assert_int_equal(sizeof expected / sizeof *expected, tp_trace_figure_count);
@@ -42,7 +41,6 @@ TEST(values)
 TEST(names_are_in_the_help)
 {
     const char *help = NULL;
-    (void)state;
     for (const struct tp_opt *row = tp_command_info.options; row->name; row++)
         if (!strcmp(row->name, "fail-on"))
             help = row->help;
@@ -58,7 +56,6 @@ TEST(conditions)
 {
     struct tp_condition c;
     struct tp_err err;
-    (void)state;
     assert_int_equal(tp_condition_parse_of("Allocations>+1%", tp_trace_figure_find, "x", &c, &err),
                      TP_OK);
     assert_true(c.relative && c.percent);

@@ -75,7 +75,6 @@ static bool open_file(const char *name, struct opened *o)
 TEST(every_address_segment_and_block_agrees)
 {
     size_t seen = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const struct expected *f = &files[i];
         struct opened o;
@@ -121,7 +120,6 @@ TEST(a_broken_rule_is_seen)
         {"first-fit", "complete-small.pickle", 32, 9},
         {"worst-fit", "complete-small.pickle", 22, 9},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct opened o;
         if (!open_file(cases[i].file, &o))
@@ -399,7 +397,6 @@ TEST(a_failed_request_finds_no_room)
                  {16, true, 0, 0, TP_HAS_ROOM},
                  {17, false, 0, 0, TP_HAS_ROOM},
                  {31, false, 1, 1, TP_NO_DIFFERENCE}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct made *m = make();
         event(m, "segment_alloc", 100, 20 * MIB);
@@ -607,7 +604,6 @@ TEST(what_is_unmapped_is_compared)
                  {120, 20, TP_NOT_ITS_UNITS},
                  {100, 60, TP_MAPPED_IN_USE},
                  {130, 20, TP_MAPPED_IN_USE}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct made *m = make();
         event(m, "segment_map", 100, 60 * MIB);

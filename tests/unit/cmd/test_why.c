@@ -220,7 +220,6 @@ TEST(the_set_makes_room_and_is_small)
 {
     uint64_t seed = 20261123;
     size_t sets = 0, blocks = 0, fewest_blocks = 0;
-    (void)state;
     for (int i = 0; i < 3000; i++) {
         struct tp_why_layout l;
         struct tp_torch_rules rules = tp_torch_defaults;

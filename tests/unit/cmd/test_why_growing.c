@@ -335,7 +335,6 @@ TEST(the_set_makes_room_and_is_small)
 {
     size_t sums[2] = {0};
     uint64_t seed = 20261124;
-    (void)state;
     for (int i = 0; i < 1500; i++) {
         struct tp_why_layout l;
         draw_by_chance(&l, &seed);
@@ -351,7 +350,6 @@ TEST(the_largest_is_that_of_trying_all)
 {
     static const bool none[BLOCKS_MOST];
     uint64_t seed = 20261125;
-    (void)state;
     for (int i = 0; i < 1500; i++) {
         struct tp_why_layout l;
         draw_by_chance(&l, &seed);

@@ -1,30 +1,20 @@
 /* The rules of `lru`, one test each. What streams may do to it is in test_lru_streams.c. */
-#include "tests/unit/conformance.h"
+#include "tests/unit/scenario.h"
 
 /* A device: pages of 512 bytes, and none that ranges share. */
 static struct rig *open_with(const struct rig_cfg *given)
 {
-    struct rig *r = calloc(1, sizeof *r);
     struct rig_cfg cfg = *given;
-    assert_non_null(r);
     cfg.strategy = &tp_strategy_lru;
     cfg.base = &tp_source_virtual;
     cfg.base_options = "page=512";
     cfg.kind = TP_KIND_DEVICE;
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
-    return r;
+    return rig_new(cfg);
 }
 
 static struct rig *open_lru(const char *options)
 {
     return open_with(&(struct rig_cfg){.options = options});
-}
-
-static void close_lru(struct rig *r)
-{
-    rig_walk(r);
-    rig_close(r);
-    free(r);
 }
 
 static tp_addr get(struct rig *r, uint64_t size, uint64_t align)
@@ -61,19 +51,8 @@ static bool hits(struct rig *r, uint64_t size)
 
 /* ---- 1: alloc ---- */
 
-TEST(a_key_is_size_and_alignment)
-{
-    struct rig *r = open_lru("");
-    struct tp_req rq = {.size = 4096, .align = 16};
-    tp_addr a = get(r, 4096, 16);
-    assert_int_equal(r->s->free(r->st, NULL, a, &rq), TP_OK);
-    tp_addr other = get(r, 4096, 32), smaller = get(r, 4095, 16), larger = get(r, 4097, 16);
-    assert_true(other != a && smaller != a && larger != a);
-    assert_int_equal(r->account.gets, 4);
-    assert_int_equal(get(r, 4096, 16), a);
-    assert_int_equal(r->account.gets, 4);
-    close_lru(r);
-}
+REPLAYS(a_key_is_size_and_alignment, open_lru(""),
+        "a=4096^16 -a 4096^32@!a 4095^16@!a 4097^16@!a gets=4 4096^16@a gets=4")
 
 /* The origin's users met this: shapes that vary by a byte never hit. */
 TEST(one_byte_apart_never_hits)
@@ -83,25 +62,12 @@ TEST(one_byte_apart_never_hits)
         cache(r, size);
     assert_int_equal(r->account.gets, 200);
     assert_int_equal(rig_walk(r).pieces[TP_WALK_CACHED], 200);
-    close_lru(r);
+    rig_end(r);
 }
 
-TEST(the_newest_block_comes_back_first)
-{
-    struct rig *r = open_lru("");
-    tp_addr a[4];
-    for (int i = 0; i < 4; i++)
-        a[i] = get(r, 700, 1);
-    static const int orders[][4] = {{2, 0, 3, 1}, {3, 1, 0, 2}, {0, 1, 2, 3}};
-    for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < 4; i++)
-            put(r, a[orders[round][i]], 700);
-        for (int i = 3; i >= 0; i--)
-            assert_int_equal(get(r, 700, 1), a[orders[round][i]]);
-    }
-    assert_int_equal(r->account.gets, 4);
-    close_lru(r);
-}
+REPLAYS(
+    the_newest_block_comes_back_first, open_lru(""),
+    "a0=700 a1=700 a2=700 -a1 -a0 -a2 700@a2 700@a0 700@a1 -a2 -a1 -a0 700@a0 700@a1 700@a2 gets=3")
 
 TEST(a_hit_needs_no_bookkeeping_memory)
 {
@@ -112,45 +78,19 @@ TEST(a_hit_needs_no_bookkeeping_memory)
         cache(r, 64);
     assert_int_equal(r->meta.calls, calls);
     assert_int_equal(r->account.gets, 1);
-    close_lru(r);
+    rig_end(r);
 }
 
-TEST(a_hit_makes_its_key_recent)
-{
-    struct rig *r = open_lru("capacity_layouts=2");
-    tp_addr a = get(r, 100, 1), b = get(r, 100, 1);
-    put(r, a, 100);
-    put(r, b, 100);
-    cache(r, 200);
-    get(r, 100, 1); /* one is left, and is now more recent than 200 */
-    cache(r, 300);
-    assert_int_equal(r->account.puts, 1);
-    assert_true(hits(r, 100));
-    assert_true(hits(r, 300));
-    assert_false(hits(r, 200));
-    close_lru(r);
-}
+REPLAYS(a_hit_makes_its_key_recent, open_lru("capacity_layouts=2"),
+        "a=100 b=100 -a -b c=200 -c "
+        "100@b d=300 -d puts=1 " /* one of 100 is left, and is now more recent than 200 */
+        "100@a 300@d gets=4 200 gets=5")
 
-TEST(a_refusal_evicts_one_by_one)
-{
-    struct rig *r = open_with(&(struct rig_cfg){.limit = "capacity=4KiB"});
-    struct tp_block b;
-    cache(r, 512);
-    cache(r, 1024);
-    cache(r, 2048);
-    get(r, 1000, 1); /* 512 bytes are missing: the least recent key's block is enough */
-    assert_int_equal(r->account.refused_gets, 1);
-    assert_int_equal(r->account.puts, 1);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_CACHED], 3072);
-    get(r, 2000, 1); /* both others */
-    assert_int_equal(r->account.refused_gets, 3);
-    assert_int_equal(r->account.puts, 3);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_CACHED], 0);
-    assert_int_equal(rig_try(r, 0, 2000, 1, &b), TP_EOOM);
-    assert_int_equal(r->account.refused_gets, 4);
-    assert_int_equal(get(r, 1024, 1) != 0, 1);
-    close_lru(r);
-}
+REPLAYS(a_refusal_evicts_one_by_one, open_with(&(struct rig_cfg){.limit = "capacity=4KiB"}),
+        "a=512 -a b=1024 -b c=2048 -c "
+        "1000 refused_gets=1 puts=1 cached=3072 " /* 512 bytes are missing: the least recent goes */
+        "2000 refused_gets=3 puts=3 cached=0 "    /* both others */
+        "2000! refused_gets=4 1024")
 
 /* The key that asks may itself be emptied on the way. */
 TEST(a_refusal_may_evict_the_same_key)
@@ -165,7 +105,7 @@ TEST(a_refusal_may_evict_the_same_key)
     assert_int_equal(rig_try(r, 0, 2000, 1, &b), TP_EOOM);
     assert_int_equal(r->account.reserved, 0);
     assert_int_equal(r->account.gets, r->account.puts);
-    close_lru(r);
+    rig_end(r);
 }
 
 TEST(absurd_requests)
@@ -184,32 +124,16 @@ TEST(absurd_requests)
         assert_int_equal(rig_try(r, 0, 16, UINT64_C(1) << 63, &b), TP_EUNSUP);
         assert_int_equal(r->account.reserved, 0);
         assert_int_equal(rig_walk(r).pieces[TP_WALK_LIVE], 0);
-        close_lru(r);
+        rig_end(r);
     }
 }
 
 /* ---- 2: references and free ---- */
 
-TEST(references_are_counted)
-{
-    struct rig *r = open_lru("");
-    tp_addr a = get(r, 900, 1);
-    assert_int_equal(r->s->retain(r->st, NULL, a), TP_OK);
-    assert_int_equal(r->s->retain(r->st, NULL, a), TP_OK);
-    put(r, a, 900);
-    assert_int_equal(r->s->release(r->st, NULL, a), TP_OK);
-    assert_int_equal(r->s->usable(r->st, a), 1024);
-    assert_int_not_equal(get(r, 900, 1), a);
-    assert_int_equal(rig_walk(r).pieces[TP_WALK_CACHED], 0);
-    put(r, a, 900);
-    assert_int_equal(rig_walk(r).pieces[TP_WALK_CACHED], 1);
-    assert_int_equal(r->s->usable(r->st, a), 0);
-    assert_int_equal(rig_free(r, 0, a, 900), TP_EINVAL);
-    assert_int_equal(r->s->release(r->st, NULL, a), TP_EINVAL);
-    assert_int_equal(r->s->retain(r->st, NULL, a), TP_EINVAL);
-    assert_int_equal(r->s->use(r->st, NULL, a, 0), TP_EINVAL);
-    close_lru(r);
-}
+REPLAYS(references_are_counted, open_lru(""),
+        "a=900 retain:a retain:a -a release:a usable:a=1024 b=900@!a cached_blocks=0 -a "
+        "cached_blocks=1 "
+        "usable:a=0 -a! release:a! retain:a!")
 
 /* A REALLOC that finds no room in place: who holds the object holds the new block. */
 TEST(references_move_with_the_object)
@@ -229,15 +153,13 @@ TEST(references_move_with_the_object)
     assert_int_not_equal(get(r, 5000, 1), b.addr);
     put(r, b.addr, 5000);
     assert_int_equal(rig_free(r, 0, b.addr, 5000), TP_EINVAL);
-    close_lru(r);
+    rig_end(r);
 }
 
 TEST(contents_move_with_the_object)
 {
-    struct rig *r = calloc(1, sizeof *r);
-    struct rig_cfg cfg = {.strategy = &tp_strategy_lru, .base = &tp_source_host};
-    assert_non_null(r);
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    struct rig *r =
+        rig_new((struct rig_cfg){.strategy = &tp_strategy_lru, .base = &tp_source_host});
     struct tp_req rq = {.size = 9000, .align = 1};
     struct tp_block b;
     tp_addr a = rig_alloc(r, 0, 4096);
@@ -246,7 +168,7 @@ TEST(contents_move_with_the_object)
     assert_int_equal(r->s->move(r->st, NULL, a, &rq, &b), TP_OK);
     for (uint64_t i = 0; i < 4096; i++)
         assert_int_equal(((const unsigned char *)(uintptr_t)b.addr)[i], 0x5A);
-    close_lru(r);
+    rig_end(r);
 }
 
 /* No memory for the new block, or for its list of streams: the old one is as it was. */
@@ -270,33 +192,14 @@ TEST(a_move_that_fails_changes_nothing)
             assert_int_equal(r->s->release(r->st, NULL, rc ? a : b.addr), TP_OK);
         put(r, rc ? a : b.addr, rc ? 900 : 3000);
         assert_int_equal(rig_walk(r).pieces[TP_WALK_LIVE], 0);
-        close_lru(r);
+        rig_end(r);
     }
 }
 
-TEST(the_last_release_caches)
-{
-    struct rig *r = open_lru("");
-    tp_addr a = get(r, 900, 1);
-    assert_int_equal(r->s->release(r->st, NULL, a), TP_OK);
-    assert_int_equal(get(r, 900, 1), a);
-    assert_int_equal(r->account.gets, 1);
-    close_lru(r);
-}
+REPLAYS(the_last_release_caches, open_lru(""), "a=900 release:a 900@a gets=1")
 
-TEST(a_free_makes_its_key_recent)
-{
-    struct rig *r = open_lru("capacity_layouts=2");
-    tp_addr a = get(r, 100, 1), b = get(r, 100, 1);
-    put(r, a, 100);
-    cache(r, 200);
-    put(r, b, 100);
-    cache(r, 300);
-    assert_true(hits(r, 100));
-    assert_true(hits(r, 300));
-    assert_false(hits(r, 200));
-    close_lru(r);
-}
+REPLAYS(a_free_makes_its_key_recent, open_lru("capacity_layouts=2"),
+        "a=100 b=100 -a c=200 -c -b d=300 -d 100@b 300@d gets=4 200 gets=5")
 
 /* The origin lost 200 buffers here. */
 TEST(a_full_cache_loses_nothing)
@@ -314,7 +217,7 @@ TEST(a_full_cache_loses_nothing)
     for (uint64_t i = 299; i >= 200; i--) /* the most recent ones stayed */
         assert_int_equal(get(r, 1000 + i * 1000, 1), a[i]);
     assert_int_equal(r->account.gets, 300);
-    close_lru(r);
+    rig_end(r);
 }
 
 TEST(wrong_frees_are_refused)
@@ -338,43 +241,14 @@ TEST(wrong_frees_are_refused)
     assert_memory_equal(&before, &r->account, sizeof before);
     assert_memory_equal(&walk, &after, sizeof walk);
     assert_int_equal(r->s->free(r->st, NULL, a, &rq), TP_OK);
-    close_lru(r);
+    rig_end(r);
 }
 
-TEST(an_evicted_block_is_unknown)
-{
-    struct rig *r = open_lru("capacity_blocks=1");
-    tp_addr a = get(r, 64, 1);
-    cache(r, 128);
-    put(r, a, 64);
-    assert_int_equal(r->s->trim(r->st, 0), TP_OK);
-    assert_int_equal(rig_free(r, 0, a, 64), TP_EINVAL);
-    assert_int_equal(r->s->usable(r->st, a), 0);
-    close_lru(r);
-}
+REPLAYS(an_evicted_block_is_unknown, open_lru("capacity_blocks=1"),
+        "a=64 b=128 -b -a trim -a! usable:a=0")
 
-TEST(resize_stays_within_its_key)
-{
-    struct rig *r = open_lru("round=pow2");
-    struct tp_block b;
-    struct tp_req rq = {.size = 4096, .align = 1};
-    tp_addr a = get(r, 3000, 1);
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_OK);
-    assert_true(b.addr == a && b.allocated == 4096);
-    assert_int_equal(rig_free(r, 0, a, 3000), TP_EINVAL); /* its size is another one now */
-    rq.size = 4097;
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
-    rq.size = 2048;
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
-    rq = (struct tp_req){.size = 4096, .align = 2};
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
-    rq = (struct tp_req){.size = UINT64_MAX, .align = 1};
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
-    put(r, a, 4096);
-    rq.size = 4096;
-    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EINVAL);
-    close_lru(r);
-}
+REPLAYS(resize_stays_within_its_key, open_lru("round=pow2"),
+        "a=3000 a>4096:4096 -a:3000! a>4097? a>2048? a>4096^2? a>18446744073709551615? -a a>4096!")
 
 /* ---- 3: adopt ---- */
 
@@ -399,7 +273,7 @@ TEST(an_adopted_block_is_like_any_other)
     assert_int_equal(r->s->free(r->st, NULL, addr, &rq), TP_OK);
     assert_int_equal(get(r, 1500, 512), addr);
     assert_int_equal(r->account.gets, 1);
-    close_lru(r);
+    rig_end(r);
 }
 
 TEST(what_cannot_be_adopted)
@@ -418,7 +292,7 @@ TEST(what_cannot_be_adopted)
     assert_int_equal(adopt(r, 1 << 20, UINT64_MAX, 1, &b), TP_EINVAL);
     struct rig_walk after = rig_walk(r);
     assert_memory_equal(&before, &after, sizeof before);
-    close_lru(r);
+    rig_end(r);
 }
 
 /* 9,216 bytes cannot serve the key 16,384 that a request of 9,000 has. */
@@ -439,42 +313,18 @@ TEST(an_adopted_block_serves_what_it_can)
             assert_int_not_equal(get(r, 9000, 1), addr);
         assert_int_equal(get(r, rows[i].key, 1), addr);
         assert_int_equal(r->s->usable(r->st, addr), 9216);
-        close_lru(r);
+        rig_end(r);
     }
 }
 
 /* ---- 4: trim, reset, the end ---- */
 
-TEST(trim_keeps_the_most_recent)
-{
-    struct rig *r = open_lru("");
-    for (uint64_t size = 512; size <= 5120; size += 512)
-        cache(r, size);
-    assert_int_equal(r->s->trim(r->st, 5120 + 4608 + 100), TP_OK);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_CACHED], 5120 + 4608);
-    assert_true(hits(r, 5120));
-    assert_true(hits(r, 4608));
-    assert_int_equal(r->s->trim(r->st, UINT64_MAX), TP_OK);
-    assert_int_equal(r->account.reserved, 5120 + 4608);
-    assert_int_equal(r->s->trim(r->st, 0), TP_OK);
-    assert_int_equal(r->account.reserved, 0);
-    assert_int_equal(r->account.puts, 10);
-    close_lru(r);
-}
+REPLAYS(trim_keeps_the_most_recent, open_lru(""),
+        "a=512 -a b=1024 -b c=1536 -c d=2048 -d trim:3684 cached=3584 kept:c=1 kept:d=1 "
+        "trim:1024G reserved=3584 trim reserved=0 puts=4")
 
-TEST(trim_begins_with_the_oldest_block_of_a_key)
-{
-    struct rig *r = open_lru("");
-    tp_addr a = get(r, 512, 1), b = get(r, 512, 1), c = get(r, 512, 1);
-    put(r, b, 512);
-    put(r, c, 512);
-    put(r, a, 512);
-    assert_int_equal(r->s->trim(r->st, 1024), TP_OK);
-    assert_int_equal(get(r, 512, 1), a);
-    assert_int_equal(get(r, 512, 1), c);
-    assert_int_equal(r->account.gets, 3);
-    close_lru(r);
-}
+REPLAYS(trim_begins_with_the_oldest_block_of_a_key, open_lru(""),
+        "a=512 b=512 c=512 -b -c -a trim:1024 512@a 512@c gets=3")
 
 TEST(reset_frees_what_is_live)
 {
@@ -489,7 +339,7 @@ TEST(reset_frees_what_is_live)
     assert_int_equal(r->account.puts, 20);
     assert_int_equal(rig_free(r, 0, a[59], 700), TP_EINVAL);
     assert_int_equal(get(r, 700, 1), a[59]);
-    close_lru(r);
+    rig_end(r);
 }
 
 TEST(the_end_gives_everything_back)
@@ -499,70 +349,26 @@ TEST(the_end_gives_everything_back)
         get(r, i * 300, 1);
         cache(r, i * 301);
     }
-    close_lru(r); /* asserts that nothing is reserved and no bookkeeping left */
+    rig_end(r); /* asserts that nothing is reserved and no bookkeeping left */
 }
 
 /* ---- options ---- */
 
-TEST(capacity_layouts_counts_keys_with_free_blocks)
-{
-    struct rig *r = open_lru("capacity_layouts=3");
-    get(r, 10000, 1); /* live only: does not count */
-    for (uint64_t size = 512; size <= 1536; size += 512) {
-        tp_addr a = get(r, size, 1), b = get(r, size, 1);
-        put(r, a, size);
-        put(r, b, size);
-    }
-    assert_int_equal(r->account.puts, 0);
-    cache(r, 4096);
-    assert_int_equal(r->account.puts, 2); /* both blocks of the least recent */
-    assert_int_equal(rig_walk(r).pieces[TP_WALK_CACHED], 5);
-    close_lru(r);
-}
+REPLAYS(capacity_layouts_counts_keys_with_free_blocks, open_lru("capacity_layouts=3"),
+        "10000 " /* live only: does not count */
+        "a0=512 a1=512 -a0 -a1 b0=1024 b1=1024 -b0 -b1 c0=1536 c1=1536 -c0 -c1 puts=0 "
+        "d=4096 -d puts=2 cached_blocks=5" /* both blocks of the least recent */)
 
-TEST(capacity_layouts_of_one)
-{
-    struct rig *r = open_lru("capacity_layouts=1");
-    cache(r, 512);
-    assert_true(hits(r, 512));
-    assert_false(hits(r, 1024));
-    assert_false(hits(r, 512));
-    assert_int_equal(rig_walk(r).pieces[TP_WALK_CACHED], 1);
-    close_lru(r);
-}
+REPLAYS(capacity_layouts_of_one, open_lru("capacity_layouts=1"),
+        "a=512 -a 512@a -a gets=1 b=1024 -b gets=2 c=512 -c gets=3 cached_blocks=1")
 
-TEST(capacity_blocks_bounds_all_keys_together)
-{
-    struct rig *r = open_lru("capacity_blocks=5");
-    tp_addr a[8];
-    for (int i = 0; i < 8; i++)
-        a[i] = get(r, 512, 1);
-    for (int i = 0; i < 8; i++)
-        put(r, a[i], 512);
-    assert_int_equal(r->account.puts, 3);
-    cache(r, 1024);
-    assert_int_equal(rig_walk(r).pieces[TP_WALK_CACHED], 5);
-    for (int i = 7; i > 3; i--)
-        assert_int_equal(get(r, 512, 1), a[i]);
-    assert_int_equal(r->account.gets, 9);
-    close_lru(r);
-}
+REPLAYS(capacity_blocks_bounds_all_keys_together, open_lru("capacity_blocks=3"),
+        "a0=512 a1=512 a2=512 a3=512 a4=512 -a0 -a1 -a2 -a3 -a4 puts=2 b=1024 -b cached_blocks=3 "
+        "512@a4 512@a3 gets=6")
 
-TEST(capacity_bytes_counts_whole_pages)
-{
-    struct rig *r = open_lru("capacity_bytes=2KiB");
-    for (uint64_t size = 1; size <= 4; size++)
-        cache(r, size);
-    assert_int_equal(r->account.puts, 0);
-    cache(r, 5);
-    assert_int_equal(r->account.puts, 1);
-    cache(r, 2048);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_CACHED], 2048);
-    assert_true(hits(r, 2048));
-    cache(r, 2049); /* fits no cache of this size */
-    assert_int_equal(r->account.reserved, 0);
-    close_lru(r);
-}
+REPLAYS(capacity_bytes_counts_whole_pages, open_lru("capacity_bytes=2KiB"),
+        "a=1 -a b=2 -b c=3 -c d=4 -d puts=0 e=5 -e puts=1 f=2048 -f cached=2048 2048@f -f "
+        "g=2049 -g reserved=0" /* fits no cache of this size */)
 
 TEST(zero_is_no_limit)
 {
@@ -571,7 +377,7 @@ TEST(zero_is_no_limit)
         cache(r, i * 512);
     assert_int_equal(r->account.puts, 0);
     assert_int_equal(rig_walk(r).pieces[TP_WALK_CACHED], 1000);
-    close_lru(r);
+    rig_end(r);
 }
 
 TEST(round_merges_near_sizes)
@@ -594,40 +400,23 @@ TEST(round_merges_near_sizes)
         if (rows[i].low > 1)
             assert_false(hits(r, rows[i].low - 1));
         assert_false(hits(r, rows[i].high + 1));
-        close_lru(r);
+        rig_end(r);
     }
 }
 
 /* ---- refusals and faults ---- */
 
-TEST(what_the_source_refuses_stays_held)
-{
-    struct rig *r =
-        open_with(&(struct rig_cfg){.options = "capacity_blocks=1", .fault = "put_at=1"});
-    tp_addr a = cache(r, 512);
-    cache(r, 1024); /* evicts it, in vain */
-    assert_int_equal(r->account.refused_puts, 1);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 512);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_CACHED], 1024);
-    assert_int_equal(rig_free(r, 0, a, 512), TP_EINVAL);
-    assert_int_equal(r->s->usable(r->st, a), 0);
-    assert_int_not_equal(get(r, 512, 1), a);
-    assert_int_equal(r->s->trim(r->st, UINT64_MAX), TP_OK); /* tries again */
-    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 0);
-    close_lru(r);
-}
+REPLAYS(
+    what_the_source_refuses_stays_held,
+    open_with(&(struct rig_cfg){.options = "capacity_blocks=1", .fault = "put_at=1"}),
+    "a=512 -a b=1024 -b refused_puts=1 dead=512 cached=1024 -a! usable:a=0 512@!a " /* evicted in
+                                                                                       vain */
+    "trim:1024G dead=0" /* tries again */)
 
-TEST(the_refused_is_tried_before_out_of_memory)
-{
-    struct rig *r = open_with(&(struct rig_cfg){
-        .options = "capacity_blocks=1", .limit = "capacity=2KiB", .fault = "put_at=1"});
-    cache(r, 512);
-    cache(r, 1024);
-    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 512);
-    get(r, 2048, 1);
-    assert_int_equal(r->account.reserved, 2048);
-    close_lru(r);
-}
+REPLAYS(the_refused_is_tried_before_out_of_memory,
+        open_with(&(struct rig_cfg){
+            .options = "capacity_blocks=1", .limit = "capacity=2KiB", .fault = "put_at=1"}),
+        "a=512 -a b=1024 -b dead=512 2048 reserved=2048")
 
 TEST(the_refused_is_tried_at_the_end)
 {
@@ -638,7 +427,7 @@ TEST(the_refused_is_tried_at_the_end)
         cache(r, 512);
         cache(r, 1024);
         get(r, 2048, 1);
-        close_lru(r); /* asserts that nothing is reserved */
+        rig_end(r); /* asserts that nothing is reserved */
     }
 }
 
@@ -654,7 +443,7 @@ TEST(a_failed_get_changes_nothing)
     assert_memory_equal(&before, &after, sizeof before);
     put(r, a, 512);
     assert_int_equal(get(r, 512, 1), a);
-    close_lru(r);
+    rig_end(r);
 }
 
 /* Bookkeeping memory fails wherever it can: never in a free. */
@@ -684,7 +473,7 @@ TEST(a_free_needs_no_memory)
         }
         calls = r->meta.calls;
         assert_int_equal(failed, n <= calls);
-        close_lru(r);
+        rig_end(r);
     }
     assert_true(calls > 5 && calls < 5000);
 }
@@ -704,6 +493,6 @@ TEST(two_devices_share_nothing)
     assert_int_equal(rig_free(other, 0, b, 512), TP_OK);
     assert_int_equal(r->s->trim(r->st, 0), TP_OK);
     assert_int_equal(rig_walk(other).sums[TP_WALK_CACHED], 512);
-    close_lru(r);
-    close_lru(other);
+    rig_end(r);
+    rig_end(other);
 }

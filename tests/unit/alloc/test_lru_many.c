@@ -39,9 +39,8 @@ static struct lru *lru_of(const struct rig *r)
 
 /* Blocks of one size pending, each on a stream of its own (`streams` MANY) or all on one; then
  * misses on others. */
-static void misses(void **state)
+TEST(misses)
 {
-    (void)state;
     for (unsigned streams = 1; streams <= MANY; streams += MANY - 1) {
         struct rig *r = open_lru((struct rig_cfg){.streams = 2 * MANY});
         tp_addr *blocks = calloc(MANY, sizeof *blocks);
@@ -64,9 +63,8 @@ static void misses(void **state)
 }
 
 /* Blocks that wait for a further stream each, or one that waits for all. */
-static void further_streams(void **state)
+TEST(further_streams)
 {
-    (void)state;
     struct rig *r = open_lru((struct rig_cfg){.streams = 2 * MANY});
     tp_addr *blocks = calloc(MANY, sizeof *blocks);
     for (unsigned i = 0; i < MANY; i++) {
@@ -106,9 +104,8 @@ static void further_streams(void **state)
 }
 
 /* Many cached, one live: with one stream as with several. */
-static void resets(void **state)
+TEST(resets)
 {
-    (void)state;
     for (uint32_t streams = 1; streams <= 2; streams++) {
         struct rig *r =
             open_lru((struct rig_cfg){.options = "capacity_layouts=0", .streams = streams});
@@ -136,10 +133,9 @@ static void look_at_each(void *st)
     tp_lru_index_drop(st);
 }
 
-static void the_same_decisions(void **state)
+TEST(the_same_decisions)
 {
     static const char *const options[] = {"", "capacity_blocks=60", "capacity_layouts=3"};
-    (void)state;
     for (unsigned o = 0; o < 12; o++) {
         uint32_t streams = o % 4 == 3 ? 1 : STREAMS;
         struct rig_cfg cfg = {.options = options[o / 4],
@@ -165,10 +161,9 @@ static void the_same_decisions(void **state)
 }
 
 /* Every call for memory fails once: what cannot be entered is looked for. */
-static void without_memory_for_the_index(void **state)
+TEST(without_memory_for_the_index)
 {
     enum { BLOCKS = 150 };
-    (void)state;
     for (uint64_t fail = 1; fail < 40; fail++) {
         struct rig *r = open_lru((struct rig_cfg){.streams = 2 * BLOCKS});
         tp_addr blocks[BLOCKS];
@@ -194,12 +189,12 @@ static void without_memory_for_the_index(void **state)
     }
 }
 
-int main(void)
+static int make_unordered(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(misses), cmocka_unit_test(further_streams), cmocka_unit_test(resets),
-        cmocka_unit_test(the_same_decisions), cmocka_unit_test(without_memory_for_the_index)};
+    (void)state;
     unordered = tp_source_virtual;
     unordered.flags &= ~(uint32_t)TP_SRC_ORDERED;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+GROUP(make_unordered, NULL)

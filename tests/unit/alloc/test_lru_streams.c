@@ -3,7 +3,7 @@
  * The source is `virtual` behind a guard that knows, for each address, until when work is pending
  * on which stream; it refuses to take back what is in use, and the random program asks it about
  * every block that it gets. */
-#include "tests/unit/conformance.h"
+#include "tests/unit/scenario.h"
 
 #define STREAMS 4
 #define LAG     UINT64_C(50000) /* ns, the default of `virtual` */
@@ -104,19 +104,39 @@ static void guard_synced(void *state, uint16_t stream)
     tp_src_synced(&((struct guard *)state)->inner, stream);
 }
 
-static struct tp_source_ops guard_ops; /* made from virtual's in main */
+static struct tp_source_ops guard_ops;
+
+static int make_guard(void **state)
+{
+    (void)state;
+    guard_ops = tp_source_virtual;
+    guard_ops.name = "guard";
+    guard_ops.state_size = sizeof(struct guard);
+    guard_ops.init = guard_init;
+    guard_ops.fini = guard_fini;
+    guard_ops.page = guard_page;
+    guard_ops.get = guard_get;
+    guard_ops.put = guard_put;
+    guard_ops.granule = NULL; /* ranges take what they have */
+    guard_ops.taken = NULL;
+    guard_ops.cost = NULL;
+    guard_ops.record = guard_record;
+    guard_ops.done = guard_done;
+    guard_ops.wait = guard_wait;
+    guard_ops.synced = guard_synced;
+    return 0;
+}
+
+GROUP(make_guard, NULL)
 
 /* ---- helpers ---- */
 
 static struct rig *open_faulty(const char *options, uint32_t streams, uint64_t meta_fail_at)
 {
-    struct rig *r = calloc(1, sizeof *r);
-    struct rig_cfg cfg = {.strategy = &tp_strategy_lru,
-                          .options = options,
-                          .base = &guard_ops,
-                          .kind = TP_KIND_DEVICE};
-    assert_non_null(r);
-    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    struct rig *r = rig_new((struct rig_cfg){.strategy = &tp_strategy_lru,
+                                             .options = options,
+                                             .base = &guard_ops,
+                                             .kind = TP_KIND_DEVICE});
     r->s->fini(r->st); /* again, with that many streams */
     memset(r->st, 0, r->s->state_size);
     r->env.streams = streams;
@@ -133,10 +153,8 @@ static struct rig *open_streams(const char *options)
 
 static void close_streams(struct rig *r)
 {
-    rig_walk(r);
-    rig_close(r);
+    rig_end(r);
     assert_int_equal(model.bad_puts, 0);
-    free(r);
 }
 
 static tp_addr get(struct rig *r, uint64_t size, uint16_t stream)
@@ -172,150 +190,43 @@ static void use(struct rig *r, tp_addr addr, uint16_t stream)
 
 /* ---- the rules ---- */
 
-static void the_same_stream_reuses_at_once(void **state)
-{
-    (void)state;
-    struct rig *r = open_streams("");
-    tp_addr a = get(r, 512, 1);
-    put(r, a, 512, 1);
-    assert_int_equal(get(r, 512, 1), a);
-    close_streams(r);
-}
+REPLAYS(the_same_stream_reuses_at_once, open_streams(""), "a=512/1 -a/1 512/1@a")
 
 /* The stream of the free counts, not that of the allocation. */
-static void the_stream_of_the_free_is_remembered(void **state)
-{
-    (void)state;
-    struct rig *r = open_streams("");
-    tp_addr a = get(r, 512, 1);
-    put(r, a, 512, 2);
-    assert_int_not_equal(get(r, 512, 1), a);
-    assert_int_equal(get(r, 512, 2), a);
-    close_streams(r);
-}
+REPLAYS(the_stream_of_the_free_is_remembered, open_streams(""), "a=512/1 -a/2 512/1@!a 512/2@a")
 
 /* The origin handed it out at once. */
-static void another_stream_needs_the_fence(void **state)
-{
-    (void)state;
-    struct rig *r = open_streams("");
-    tp_addr a = get(r, 512, 1);
-    put(r, a, 512, 1);
-    r->now_ns += LAG - 1;
-    assert_int_not_equal(get(r, 512, 0), a); /* as if it were not there: the source */
-    assert_int_equal(r->account.gets, 2);
-    r->now_ns += 1;
-    assert_int_equal(get(r, 512, 0), a);
-    assert_int_equal(r->account.waits, 0);
-    close_streams(r);
-}
+REPLAYS(
+    another_stream_needs_the_fence, open_streams(""), "a=512/1 -a/1 ns:49999 512@!a gets=2 ns:1 512@a waits=0" /* as if it were not there: the source */)
 
-static void a_sync_lets_the_fence_pass(void **state)
-{
-    (void)state;
-    struct rig *r = open_streams("");
-    tp_addr a = get(r, 512, 1);
-    put(r, a, 512, 1);
-    tp_src_synced(r->env.source, 2);
-    tp_addr b = get(r, 512, 0);
-    assert_int_not_equal(b, a);
-    tp_src_synced(r->env.source, 1);
-    assert_int_equal(get(r, 512, 0), a);
-    close_streams(r);
-}
+REPLAYS(a_sync_lets_the_fence_pass, open_streams(""), "a=512/1 -a/1 done:2 512@!a done:1 512@a")
 
-static void a_pending_block_is_passed_over(void **state)
-{
-    (void)state;
-    struct rig *r = open_streams("");
-    tp_addr a = get(r, 512, 2), b = get(r, 512, 1), c = get(r, 512, 1), d = get(r, 512, 2);
-    put(r, a, 512, 2);
-    put(r, b, 512, 1);
-    put(r, c, 512, 1);
-    put(r, d, 512, 2);
-    assert_int_equal(get(r, 512, 1), c);
-    assert_int_equal(get(r, 512, 1), b);
-    assert_int_equal(get(r, 512, 2), d);
-    assert_int_equal(get(r, 512, 2), a);
-    assert_int_equal(r->account.gets, 4);
-    close_streams(r);
-}
+REPLAYS(
+    a_pending_block_is_passed_over, open_streams(""),
+    "a=512/2 b=512/1 c=512/1 d=512/2 -a/2 -b/1 -c/1 -d/2 512/1@c 512/1@b 512/2@d 512/2@a gets=4")
 
-static void a_use_keeps_the_block_from_other_streams(void **state)
-{
-    (void)state;
-    struct rig *r = open_streams("");
-    tp_addr a = get(r, 512, 1);
-    use(r, a, 2);
-    use(r, a, 3);
-    use(r, a, 2);
-    put(r, a, 512, 1);
-    for (uint16_t s = 0; s < STREAMS; s++) /* not even for the stream of the free */
-        assert_int_not_equal(get(r, 512, s), a);
-    tp_src_synced(r->env.source, 2);
-    assert_int_not_equal(get(r, 512, 1), a);
-    tp_src_synced(r->env.source, 3);
-    assert_int_not_equal(get(r, 512, 0), a);
-    assert_int_equal(get(r, 512, 1), a);
-    put(r, a, 512, 1);
-    assert_int_equal(get(r, 512, 1), a); /* what was used before is forgotten */
-    close_streams(r);
-}
+REPLAYS(a_use_keeps_the_block_from_other_streams, open_streams(""),
+        "a=512/1 use:a/2 use:a/3 use:a/2 -a/1 "
+        "512@!a 512/1@!a 512/2@!a 512/3@!a " /* not even for the stream of the free */
+        "done:2 512/1@!a done:3 512@!a 512/1@a "
+        "-a/1 512/1@a" /* what was used before is forgotten */)
 
 /* What was done on a stream comes before what that stream does next. */
-static void a_use_does_not_keep_it_from_its_own_stream(void **state)
-{
-    (void)state;
-    struct rig *r = open_streams("");
-    tp_addr a = get(r, 512, 1);
-    use(r, a, 2);
-    put(r, a, 512, 1);
-    tp_src_synced(r->env.source, 1);
-    assert_int_equal(get(r, 512, 2), a);
-    put(r, a, 512, 1); /* the owner before used it on 2, this one did not */
-    assert_int_equal(get(r, 512, 1), a);
-    assert_int_equal(r->account.gets, 1);
-    close_streams(r);
-}
+REPLAYS(a_use_does_not_keep_it_from_its_own_stream, open_streams(""),
+        "a=512/1 use:a/2 -a/1 done:1 512/2@a "
+        "-a/1 512/1@a gets=1" /* the owner before used it on 2, this one did not */)
 
 /* References are dropped on streams of their own. */
-static void every_reference_leaves_its_stream(void **state)
-{
-    (void)state;
-    struct rig *r = open_streams("");
-    tp_addr a = get(r, 512, 1);
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(r->s->retain(r->st, NULL, a), TP_OK);
-    put(r, a, 512, 2);
-    put(r, a, 512, 3);
-    put(r, a, 512, 2);
-    put(r, a, 512, 1);
-    assert_int_not_equal(get(r, 512, 1), a);
-    tp_src_synced(r->env.source, 2);
-    assert_int_not_equal(get(r, 512, 1), a);
-    tp_src_synced(r->env.source, 3);
-    assert_int_equal(get(r, 512, 1), a);
-    close_streams(r);
-}
+REPLAYS(every_reference_leaves_its_stream, open_streams(""),
+        "a=512/1 retain:a retain:a retain:a -a/2 -a/3 -a/2 -a/1 512/1@!a done:2 512/1@!a done:3 "
+        "512/1@a")
 
-static void release_and_reset_free_on_the_stream_of_the_allocation(void **state)
-{
-    (void)state;
-    struct rig *r = open_streams("");
-    tp_addr a = get(r, 512, 2), b = get(r, 1024, 3);
-    assert_int_equal(r->s->release(r->st, NULL, a), TP_OK);
-    assert_int_equal(r->s->reset(r->st), TP_OK);
-    assert_int_not_equal(get(r, 512, 1), a);
-    assert_int_equal(get(r, 512, 2), a);
-    assert_int_not_equal(get(r, 1024, 1), b);
-    assert_int_equal(get(r, 1024, 3), b);
-    close_streams(r);
-}
+REPLAYS(release_and_reset_free_on_the_stream_of_the_allocation, open_streams(""),
+        "a=512/2 b=1024/3 release:a reset 512/1@!a 512/2@a 1024/1@!b 1024/3@b")
 
 /* The source would free memory in use: the guard counts that. */
-static void giving_back_waits_for_the_fences(void **state)
+TEST(giving_back_waits_for_the_fences)
 {
-    (void)state;
     struct rig *r = open_streams("capacity_blocks=1");
     tp_addr a = get(r, 512, 1), b = get(r, 1024, 2);
     use(r, a, 3);
@@ -334,46 +245,22 @@ static void giving_back_waits_for_the_fences(void **state)
 }
 
 /* The stream of the free is done, another one is not. */
-static void giving_back_waits_for_the_other_streams(void **state)
-{
-    (void)state;
-    struct rig *r = open_streams("");
-    tp_addr a = get(r, 512, 1);
-    use(r, a, 3);
-    put(r, a, 512, 1);
-    tp_src_synced(r->env.source, 1);
-    assert_int_equal(r->s->trim(r->st, 0), TP_OK);
-    assert_int_equal(r->account.waits, 1);
-    close_streams(r);
-}
+REPLAYS(giving_back_waits_for_the_other_streams, open_streams(""),
+        "a=512/1 use:a/3 -a/1 done:1 trim waits=1")
 
-static void a_hit_makes_its_key_recent(void **state)
-{
-    (void)state;
-    struct rig *r = open_streams("capacity_layouts=2");
-    tp_addr a = get(r, 512, 1), b = get(r, 512, 1), c = get(r, 1024, 1), d = get(r, 2048, 1);
-    drop(r, a, 512, 1);
-    drop(r, b, 512, 1);
-    drop(r, c, 1024, 1);
-    assert_int_equal(get(r, 512, 1), b);
-    drop(r, d, 2048, 1);
-    assert_int_equal(get(r, 512, 1), a);
-    assert_int_not_equal(get(r, 1024, 1), c);
-    close_streams(r);
-}
+REPLAYS(a_hit_on_a_stream_makes_its_key_recent, open_streams("capacity_layouts=2"),
+        "a=512/1 b=512/1 c=1024/1 d=2048/1 -a/1 -b/1 -c/1 512/1@b -d/1 512/1@a 1024/1@!c")
 
-static void the_end_waits_for_live_blocks(void **state)
+TEST(the_end_waits_for_live_blocks)
 {
-    (void)state;
     struct rig *r = open_streams("");
     tp_addr a = get(r, 512, 1);
     use(r, a, 2);
     close_streams(r);
 }
 
-static void one_stream_records_nothing(void **state)
+TEST(one_stream_records_nothing)
 {
-    (void)state;
     struct rig *r = open_faulty("capacity_blocks=1", 1, 0);
     for (int i = 0; i < 100; i++) {
         tp_addr a = get(r, 512, 0), b = get(r, 1024, 0);
@@ -387,9 +274,8 @@ static void one_stream_records_nothing(void **state)
 }
 
 /* Bookkeeping memory fails wherever it can: alloc, retain, use, but no free. */
-static void a_free_needs_no_memory(void **state)
+TEST(a_free_needs_no_memory)
 {
-    (void)state;
     uint64_t calls = UINT64_MAX;
     for (uint64_t n = 1; n <= calls; n++) {
         struct rig *r = open_faulty("", STREAMS, n);
@@ -430,7 +316,7 @@ struct thing {
     int refs;
 };
 
-static void step(struct rig *r, struct thing *o)
+static void random_step(struct rig *r, struct thing *o)
 {
     uint16_t stream = (uint16_t)(tp_rig_random(r) % STREAMS);
     uint64_t choice = tp_rig_random(r) % 100;
@@ -455,9 +341,8 @@ static void step(struct rig *r, struct thing *o)
 
 /* `get` asks the guard whether the block is idle for the stream, and `put` does when it goes back.
  */
-static void no_block_is_used_on_two_streams_at_once(void **state)
+TEST(no_block_is_used_on_two_streams_at_once)
 {
-    (void)state;
     static const char *const options[] = {"", "round=pow2,capacity_blocks=20",
                                           "capacity_layouts=2,capacity_bytes=6KB"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
@@ -468,48 +353,10 @@ static void no_block_is_used_on_two_streams_at_once(void **state)
             r->random = seed;
             for (int n = 0; n < STEPS; n++) {
                 r->now_ns += tp_rig_random(r) % 4000;
-                step(r, &things[tp_rig_random(r) % OBJECTS]);
+                random_step(r, &things[tp_rig_random(r) % OBJECTS]);
             }
             assert_true(i == 2 || r->account.gets < STEPS / 5); /* there was reuse */
             assert_true(i == 0 || r->account.waits > 0);
             close_streams(r);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_stream_reuses_at_once),
-        cmocka_unit_test(the_stream_of_the_free_is_remembered),
-        cmocka_unit_test(another_stream_needs_the_fence),
-        cmocka_unit_test(a_sync_lets_the_fence_pass),
-        cmocka_unit_test(a_pending_block_is_passed_over),
-        cmocka_unit_test(a_use_keeps_the_block_from_other_streams),
-        cmocka_unit_test(a_use_does_not_keep_it_from_its_own_stream),
-        cmocka_unit_test(every_reference_leaves_its_stream),
-        cmocka_unit_test(release_and_reset_free_on_the_stream_of_the_allocation),
-        cmocka_unit_test(giving_back_waits_for_the_fences),
-        cmocka_unit_test(giving_back_waits_for_the_other_streams),
-        cmocka_unit_test(a_hit_makes_its_key_recent),
-        cmocka_unit_test(the_end_waits_for_live_blocks),
-        cmocka_unit_test(one_stream_records_nothing),
-        cmocka_unit_test(a_free_needs_no_memory),
-        cmocka_unit_test(no_block_is_used_on_two_streams_at_once),
-    };
-    guard_ops = tp_source_virtual;
-    guard_ops.name = "guard";
-    guard_ops.state_size = sizeof(struct guard);
-    guard_ops.init = guard_init;
-    guard_ops.fini = guard_fini;
-    guard_ops.page = guard_page;
-    guard_ops.get = guard_get;
-    guard_ops.put = guard_put;
-    guard_ops.granule = NULL; /* ranges take what they have */
-    guard_ops.taken = NULL;
-    guard_ops.cost = NULL;
-    guard_ops.record = guard_record;
-    guard_ops.done = guard_done;
-    guard_ops.wait = guard_wait;
-    guard_ops.synced = guard_synced;
-    return cmocka_run_group_tests_name("lru, streams", tests, NULL, NULL);
 }

@@ -64,10 +64,9 @@ static int release(void **state)
     return 0;
 }
 
-static void what_is_freed_was_asked_for_by_the_event_before(void **state)
+TEST_WITH(what_is_freed_was_asked_for_by_the_event_before, setup, release)
 {
     uint64_t events[INSNS / EACH], found[INSNS / EACH], frees = 0;
-    (void)state;
     for (size_t i = 0; i < INSNS / EACH; i++)
         events[i] = EACH * (i + 1);
     assert_int_equal(tp_freed_events(trace.program, events, INSNS / EACH, found, &err), TP_OK);
@@ -79,7 +78,7 @@ static void what_is_freed_was_asked_for_by_the_event_before(void **state)
 }
 
 /* Some events free what another one asks for, and ask for some themselves. */
-static void an_event_that_asks_frees_nothing(void **state)
+TEST_WITH(an_event_that_asks_frees_nothing, setup, release)
 {
     const struct tp_insn insns[] = {
         {.op = TP_ALLOC, .align_log2 = 4, .slot = 0, .size = 1},
@@ -91,7 +90,6 @@ static void an_event_that_asks_frees_nothing(void **state)
     const uint64_t events[] = {1, 3, 4, 5, 6};
     uint64_t found[5];
     struct tp_program *p = test_program(insns, 5, false);
-    (void)state;
     assert_int_equal(tp_freed_events(p, events, 5, found, &err), TP_OK);
     assert_true(!found[0] && !found[1] && found[2] == 2 && found[3] == 3 && !found[4]);
     tp_program_release(p);
@@ -133,14 +131,13 @@ static size_t check_table(const cJSON *root, uint64_t *last)
     return count;
 }
 
-static void points_have_who_asked_for_what_they_free(void **state)
+TEST_WITH(points_have_who_asked_for_what_they_free, setup, release)
 {
     struct tp_json j = {false};
     struct tp_asked a = {0};
     cJSON *root = tp_json_object(&j, NULL, NULL);
     size_t expected = 0;
     uint64_t last = 0;
-    (void)state;
     for (uint64_t event = INSNS; event > 0; event -= 2) {
         assert_int_equal(tp_asked_point(&a, event, &err), TP_OK);
         assert_int_equal(tp_asked_point(&a, event, &err), TP_OK);
@@ -153,12 +150,11 @@ static void points_have_who_asked_for_what_they_free(void **state)
     tp_asked_drop(&a);
 }
 
-static void without_places_there_is_no_table(void **state)
+TEST_WITH(without_places_there_is_no_table, setup, release)
 {
     struct tp_json j = {false};
     struct tp_asked a = {0};
     cJSON *root = tp_json_object(&j, NULL, NULL);
-    (void)state;
     trace.places.find = NULL;
     assert_int_equal(tp_asked_point(&a, 1, &err), TP_OK);
     assert_int_equal(tp_json_asked(&j, root, &trace, &a, go_on, &err), TP_OK);
@@ -186,12 +182,11 @@ static size_t write_ranked(const struct tp_place_table *table, const struct tp_p
 }
 
 /* The last ones are left out first, those of frames never. */
-static void what_does_not_fit_is_left_out(void **state)
+TEST_WITH(what_does_not_fit_is_left_out, setup, release)
 {
     struct tp_place_table *table = NULL;
     struct tp_placed_list l = {0};
     size_t least = 0, before = 0, bytes = 0, grew = 0;
-    (void)state;
     assert_int_equal(tp_place_table_new(&table, &err), TP_OK);
     for (uint64_t event = 1; event < INSNS; event++) {
         struct tp_placed p = {.event = event, .rank = event % 2 ? 0 : event};
@@ -214,18 +209,4 @@ static void what_does_not_fit_is_left_out(void **state)
     assert_int_equal(before, l.count);
     tp_placed_drop(&l);
     tp_place_table_free(table);
-}
-
-#define WITH(test) cmocka_unit_test_setup_teardown(test, setup, release)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH(what_is_freed_was_asked_for_by_the_event_before),
-        WITH(an_event_that_asks_frees_nothing),
-        WITH(points_have_who_asked_for_what_they_free),
-        WITH(without_places_there_is_no_table),
-        WITH(what_does_not_fit_is_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

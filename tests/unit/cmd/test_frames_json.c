@@ -217,6 +217,10 @@ static void everything_is_written_where_there_is_room(void **state)
     assert_int_equal(write_and_read(10 << 20), tp_frames_count(shown.result.frames, 0));
 }
 
+TESTS(cmocka_unit_test_setup_teardown(everything_is_written_where_there_is_room, setup, release),
+      cmocka_unit_test_setup_teardown(everything_is_written_where_there_is_room, setup_direct,
+                                      release))
+
 static void what_does_not_fit_is_left_out(void **state)
 {
     uint32_t before = 0, grew = 0;
@@ -232,12 +236,14 @@ static void what_does_not_fit_is_left_out(void **state)
     assert_int_equal(before, tp_frames_count(shown.result.frames, 0));
 }
 
+TESTS(cmocka_unit_test_setup_teardown(what_does_not_fit_is_left_out, setup, release),
+      cmocka_unit_test_setup_teardown(what_does_not_fit_is_left_out, setup_direct, release))
+
 /* Those that are always kept are the last to be left out. */
-static void the_extremes_are_left_out_last(void **state)
+TEST_WITH(the_extremes_are_left_out_last, setup, release)
 {
     uint16_t ranks[TP_FRAMES_MOST];
     uint32_t kept = 0, count = tp_frames_count(shown.result.frames, 0);
-    (void)state;
     tp_frame_ranks(shown.result.frames, 0, ranks);
     for (uint32_t i = 0; i < count; i++)
         kept += (tp_frames_at(shown.result.frames, 0, i)->reasons & (TP_FRAME_MARK - 1)) != 0;
@@ -249,13 +255,12 @@ static void the_extremes_are_left_out_last(void **state)
     }
 }
 
-static void nothing_is_taken_unasked(void **state)
+TEST_WITH(nothing_is_taken_unasked, setup, release)
 {
     struct tp_json j = {false};
     cJSON *root = tp_json_object(&j, NULL, NULL);
     struct tp_frames *none;
     const struct tp_strategy foreign = {.caps = TP_CAP_FOREIGN, .walk = tp_strategy_torch.walk};
-    (void)state;
     assert_int_equal(tp_replay_frames_open(&tp_strategy_torch, shown.result.facts, 0, &none, &err),
                      TP_OK);
     assert_null(none);
@@ -272,25 +277,8 @@ static void nothing_is_taken_unasked(void **state)
 }
 
 /* What something wrote over is not read, whatever it says of its size. */
-static void frames_that_were_written_over_are_none(void **state)
+TEST_WITH(frames_that_were_written_over_are_none, setup, release)
 {
-    (void)state;
     memset(shown.frames, 0xa5, sizeof *shown.frames);
     assert_null(tp_replay_frames_of(shown.frames, shown.result.facts, MOST));
-}
-
-#define WITH(test, begin) cmocka_unit_test_setup_teardown(test, begin, release)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH(everything_is_written_where_there_is_room, setup),
-        WITH(everything_is_written_where_there_is_room, setup_direct),
-        WITH(what_does_not_fit_is_left_out, setup),
-        WITH(what_does_not_fit_is_left_out, setup_direct),
-        WITH(the_extremes_are_left_out_last, setup),
-        WITH(nothing_is_taken_unasked, setup),
-        WITH(frames_that_were_written_over_are_none, setup),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

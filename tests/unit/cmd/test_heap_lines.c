@@ -2,12 +2,8 @@
  * length of each kind, and however many rows there are, they have room. */
 #include "cmd/charts/heap_lines.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/test.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,12 +17,12 @@ static struct {
     struct tp_frames *frames;
 } heap;
 
-static uint64_t state;
+static uint64_t generator;
 
 static uint64_t any(uint64_t below)
 {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (state >> 33) % below;
+    generator = generator * 6364136223846793005u + 1442695040888963407u;
+    return (generator >> 33) % below;
 }
 
 static void add_piece(bool new_range, uint64_t size, uint32_t kind)
@@ -65,7 +61,7 @@ static void end_heap(void)
 /* A heap of so many ranges, with pieces of a few bytes to 1 << most. */
 static void random_heap(uint64_t seed, size_t ranges, unsigned most)
 {
-    state = seed;
+    generator = seed;
     begin_heap();
     for (size_t i = 0; i < ranges; i++)
         for (size_t k = 0, count = 1 + any(heap.layout.piece_count < PIECES / 2 ? 40 : 1);
@@ -117,9 +113,8 @@ static struct told drawn(size_t most)
     return t;
 }
 
-static void heaps_have_room(void **unused)
+TEST(heaps_have_room)
 {
-    (void)unused;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         random_heap(seed, 1 + seed * seed % 1500, 1 + (unsigned)seed % 40);
         print_message("seed %u\n", (unsigned)seed);
@@ -129,9 +124,8 @@ static void heaps_have_room(void **unused)
     }
 }
 
-static void a_known_heap_lies_where_it_should(void **unused)
+TEST(a_known_heap_lies_where_it_should)
 {
-    (void)unused;
     begin_heap();
     add_piece(true, 4096, TP_WALK_LIVE);
     add_piece(false, 4096, TP_WALK_SPAN);
@@ -144,13 +138,4 @@ static void a_known_heap_lies_where_it_should(void **unused)
     assert_int_equal(t.lengths[TP_WALK_COUNT], TP_HEAP_WIDTH + TP_HEAP_WIDTH / 4);
     assert_int_equal(t.line, 1);
     free(heap.frames);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_known_heap_lies_where_it_should),
-        cmocka_unit_test(heaps_have_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

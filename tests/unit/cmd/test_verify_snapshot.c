@@ -134,11 +134,23 @@ TEST(a_broken_rule_is_seen)
 
 /* ---- made recordings ---- */
 
-/* The text of a pickle (pickle_text.h). Addresses are counted in MiB. */
+/* A recording as words; addresses and sizes are in MiB, with a few bytes more or less:
+ *
+ *     +100:20   segment_alloc     -100:20    segment_free      a100:4      alloc
+ *     map100:20 segment_map       unmap100:4 segment_unmap     f100:4-512  free_completed
+ *     oom0:17   snapshot0:0       r100:4     free_requested
+ *     a100:4/2  in the private pool 2
+ *     =100:20:4,2      a segment at the end that begins with live blocks of 4 and 2 MiB
+ *     =100:20:4x/7     one that grows, of the pool 7 */
 struct made {
     char segments[4096], events[4096];
     struct pickle_bytes bytes;
 };
+
+static const char *const actions[][2] = {
+    {"+", "segment_alloc"}, {"-", "segment_free"},      {"map", "segment_map"},
+    {"a", "alloc"},         {"unmap", "segment_unmap"}, {"f", "free_completed"},
+    {"oom", "oom"},         {"r", "free_requested"},    {"snapshot", "snapshot"}};
 
 static void add(char *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void add(char *to, const char *format, ...)
@@ -151,580 +163,335 @@ static void add(char *to, const char *format, ...)
     assert_true(wrote > 0 && used + (size_t)wrote < 4096);
 }
 
-static void event(struct made *m, const char *action, uint64_t at, uint64_t size)
+/* Is the next sign this one? It is read then. */
+static bool next_is(const char **at, char sign)
 {
-    add(m->events, "} ( 'action' '%s' 'addr' %llu 'size' %llu 'stream' 0 'time_us' 5 u ", action,
-        (unsigned long long)(at * MIB), (unsigned long long)size);
+    bool is = **at == sign;
+    *at += is;
+    return is;
 }
 
-/* Blocks of a segment, bytes each; live if `live`. */
-static void blocks(struct made *m, uint64_t addr, uint64_t size, bool live)
+static unsigned long long next_bytes(const char **at)
 {
-    if (live)
-        add(m->segments,
-            "} ( 'address' %llu 'size' %llu 'requested_size' %llu 'state' 'active_allocated' u ",
-            (unsigned long long)addr, (unsigned long long)size, (unsigned long long)size);
-    else if (size)
-        add(m->segments, "} ( 'address' %llu 'size' %llu 'state' 'inactive' u ",
-            (unsigned long long)addr, (unsigned long long)size);
+    char *end;
+    unsigned long long bytes = strtoull(*at, &end, 10) * MIB;
+    if (end == *at)
+        fail_msg("no number at: %s", *at);
+    if (*end == '+' || *end == '-')
+        bytes += (unsigned long long)strtoll(end, &end, 10);
+    *at = end;
+    return bytes;
 }
 
-/* A segment at the end with two live blocks, or one where `second` is 0, at its beginning; the rest
- * is free. */
-static void segment_of_two(struct made *m, uint64_t at, uint64_t size, uint64_t first,
-                           uint64_t second, const char *more)
+static void add_pool(char *to, const char **at, const char *key)
 {
+    if (next_is(at, '/'))
+        add(to, "'%s' 0 %llu %%2 ", key, next_bytes(at) / MIB);
+}
+
+static void add_event(struct made *m, const char **at)
+{
+    size_t length = strcspn(*at, "0123456789"), i = 0;
+    while (i < sizeof actions / sizeof *actions &&
+           (strlen(actions[i][0]) != length || strncmp(actions[i][0], *at, length) != 0))
+        i++;
+    if (i == sizeof actions / sizeof *actions)
+        fail_msg("no action: %s", *at);
+    *at += length;
+    add(m->events, "} ( 'action' '%s' 'addr' %llu ", actions[i][1], next_bytes(at));
+    assert_true(next_is(at, ':'));
+    add(m->events, "'size' %llu 'stream' 0 'time_us' 5 ", next_bytes(at));
+    add_pool(m->events, at, "pool_id");
+    add(m->events, "u ");
+}
+
+static void add_segment(struct made *m, const char **at)
+{
+    char blocks[1000] = "";
+    unsigned long long addr = next_bytes(at);
+    assert_true(next_is(at, ':'));
+    unsigned long long size = next_bytes(at), used = 0;
     add(m->segments,
-        "} ( 'address' %llu 'total_size' %llu 'device' 0 'stream' 0 'segment_type' 'large' %s "
-        "'blocks' ] ( ",
-        (unsigned long long)(at * MIB), (unsigned long long)size, more);
-    if (first)
-        blocks(m, at * MIB, first, true);
-    if (second)
-        blocks(m, at * MIB + first, second, true);
-    blocks(m, at * MIB + first + second, size - first - second, false);
-    add(m->segments, "e u ");
+        "} ( 'address' %llu 'total_size' %llu 'device' 0 'stream' 0 'segment_type' 'large' ", addr,
+        size);
+    for (bool more = next_is(at, ':'); more; more = next_is(at, ',')) {
+        unsigned long long live = next_bytes(at);
+        add(blocks,
+            "} ( 'address' %llu 'size' %llu 'requested_size' %llu 'state' 'active_allocated' u ",
+            addr + used, live, live);
+        used += live;
+    }
+    if (used < size)
+        add(blocks, "} ( 'address' %llu 'size' %llu 'state' 'inactive' u ", addr + used,
+            size - used);
+    if (next_is(at, 'x'))
+        add(m->segments, "'is_expandable' T ");
+    add_pool(m->segments, at, "segment_pool_id");
+    add(m->segments, "'blocks' ] ( %se u ", blocks);
 }
 
-static void segment(struct made *m, uint64_t at, uint64_t size, uint64_t live, const char *more)
-{
-    segment_of_two(m, at, size, live, 0, more);
-}
-
-static int verify_made(struct made *m, struct tp_verified *v, struct tp_err *err)
+/* `more` follows in the file, after its events. */
+static void open_made(const char *words, const char *more, struct made *m, struct opened *o)
 {
     char text[9000];
-    struct opened o = {.err = {.status = TP_OK}};
-    snprintf(text, sizeof text, "} ( 'segments' ] %s%s%s 'device_traces' ] ( ] ( %s e e u .",
-             *m->segments ? "( " : "", m->segments, *m->segments ? "e" : "", m->events);
+    *m = (struct made){.segments = ""};
+    *o = (struct opened){.err = {.status = TP_OK}};
+    for (const char *at = words; *(at += strspn(at, " "));) {
+        if (next_is(&at, '='))
+            add_segment(m, &at);
+        else
+            add_event(m, &at);
+        assert_true(!*at || *at == ' ');
+    }
+    snprintf(text, sizeof text, "} ( 'segments' ] %s%s%s 'device_traces' ] ( ] ( %s e e %su .",
+             *m->segments ? "( " : "", m->segments, *m->segments ? "e" : "", m->events, more);
     make_pickle(&m->bytes, text);
     assert_int_equal(
-        tp_input_memory("made", m->bytes.data, m->bytes.size, 0, &o.reading.in, &o.err), TP_OK);
-    read_opened(&o);
-    int rc = tp_verify(o.snapshot, 0, &o.rules, NULL, v, err);
-    close_opened(&o);
-    return rc;
+        tp_input_memory("made", m->bytes.data, m->bytes.size, 0, &o->reading.in, &o->err), TP_OK);
+    read_opened(o);
 }
 
-static struct tp_verified made_verified(struct made *m)
+/* All that was found and is not 0: good/all, and of the first difference its kind, event and, in
+ * MiB, where the file has it, where the rules do, and what was free. */
+static const char *figures_of(const struct tp_verified *v)
 {
-    struct tp_verified v;
-    struct tp_err err;
-    if (verify_made(m, &v, &err) != TP_OK)
-        fail_msg("%s", err.text);
-    free(m);
-    return v;
+    static const char *const kinds[TP_DIFFERENCE_KINDS] = {
+        "",           "other-address",  "not-served",    "needs-segment",  "needs-mapping",
+        "needs-none", "not-its-units",  "mapped-in-use", "segment-in-use", "has-room",
+        "not-live",   "start-unplaced", "other-layout"};
+    const struct {
+        const char *name;
+        struct tp_agreement of;
+    } pairs[] = {{"addresses", v->addresses}, {"segments", v->segments}, {"taken", v->taken},
+                 {"returned", v->returned},   {"mapped", v->mapped},     {"unmapped", v->unmapped},
+                 {"failed", v->failed}};
+    const struct {
+        const char *name;
+        uint64_t value;
+    } numbers[] = {{"idle", v->failed_idle},
+                   {"blocks", v->blocks},
+                   {"base", v->with_base},
+                   {"start", v->start_segments},
+                   {"start-blocks", v->start_blocks},
+                   {"rounded", v->start_rounded},
+                   {"shown", v->start_shown},
+                   {"stretches", v->start_stretches},
+                   {"inferred", v->start_inferred},
+                   {"switches", v->switches},
+                   {"unpooled", v->unpooled},
+                   {"not-live", v->not_live},
+                   {"unknown", v->unknown}};
+    static char text[4096];
+    const struct tp_verify_difference *d = &v->first;
+    *text = '\0';
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].of.all)
+            add(text, "%s=%d/%d ", pairs[i].name, (int)pairs[i].of.good, (int)pairs[i].of.all);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].value)
+            add(text, "%s=%d ", numbers[i].name, (int)numbers[i].value);
+    if (!tp_agrees(v))
+        add(text, "%s@%d:%d!%d ", kinds[d->kind], (int)d->event, (int)(d->expected / MIB),
+            (int)(d->got / MIB));
+    for (size_t i = 0; i < d->choice_count; i++)
+        add(text, "%d:%d ", (int)(d->choices[i].addr / MIB), (int)(d->choices[i].size / MIB));
+    text[strlen(text) ? strlen(text) - 1 : 0] = '\0';
+    return text;
 }
 
-static struct made *make(void)
+static void verifies(const char *words, const char *figures)
 {
     struct made *m = calloc(1, sizeof *m);
+    struct opened o;
     assert_non_null(m);
-    return m;
+    open_made(words, "", m, &o);
+    struct tp_verified v = verified(&o, NULL);
+    close_opened(&o);
+    free(m);
+    if (strcmp(figures_of(&v), figures) != 0)
+        fail_msg("%s\nis      %s\nand not %s", words, figures_of(&v), figures);
 }
 
-TEST(a_first_difference_names_the_free_blocks)
-{
-    struct made *m = make();
-    event(m, "segment_alloc", 100, 20 * MIB);
-    event(m, "alloc", 100, 4 * MIB);
-    event(m, "segment_alloc", 200, 20 * MIB);
-    event(m, "alloc", 200, 18 * MIB);
-    event(m, "free_completed", 200, 18 * MIB);
-    event(m, "alloc", 200, 5 * MIB); /* the rest of the first segment is smaller */
-    struct tp_verified v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_NEEDS_SEGMENT); /* 18 MiB get a segment of 18 MiB */
-    assert_int_equal(v.first.event, 4);
+#define VERIFIES(name, words, figures)                                                             \
+    TEST(name)                                                                                     \
+    {                                                                                              \
+        verifies(words, figures);                                                                  \
+    }
 
-    m = make();
-    event(m, "segment_alloc", 100, 20 * MIB);
-    event(m, "alloc", 100, 4 * MIB);
-    event(m, "segment_alloc", 200, 18 * MIB);
-    event(m, "alloc", 200, 18 * MIB);
-    event(m, "free_completed", 200, 18 * MIB);
-    event(m, "alloc", 200, 5 * MIB);
-    event(m, "alloc", 205, 2 * MIB); /* agrees once the one before is where the file has it */
-    v = made_verified(m);
-    assert_int_equal(v.addresses.all, 4);
-    assert_int_equal(v.addresses.good, 3);
-    assert_int_equal(v.first.kind, TP_OTHER_ADDRESS);
-    assert_int_equal(v.first.event, 6);
-    assert_int_equal(v.first.expected, 200 * MIB);
-    assert_int_equal(v.first.got, 104 * MIB);
-    assert_int_equal(v.first.choice_count, 2);
-    assert_int_equal(v.first.choices[0].addr, 104 * MIB);
-    assert_int_equal(v.first.choices[0].size, 16 * MIB);
-    assert_int_equal(v.first.choices[1].addr, 200 * MIB);
-}
+VERIFIES(a_segment_that_the_file_lacks_is_seen, /* the rest of the first segment is smaller */
+         "+100:20 a100:4 +200:20 a200:18 f200:18 a200:5",
+         "addresses=1/3 taken=1/2 base=1 needs-segment@4:200!0")
 
-TEST(segments_that_are_not_needed_are_seen)
-{
-    struct made *m = make();
-    event(m, "segment_alloc", 100, 20 * MIB);
-    event(m, "alloc", 100, 4 * MIB);
-    event(m, "segment_alloc", 200, 20 * MIB);
-    event(m, "alloc", 200, 4 * MIB);
-    struct tp_verified v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_NEEDS_NONE);
-    assert_int_equal(v.first.event, 4);
-    assert_int_equal(v.taken.good, 1);
-    assert_int_equal(v.taken.all, 2);
-}
+VERIFIES(a_first_difference_names_the_free_blocks,
+         "+100:20 a100:4 +200:18 a200:18 f200:18 a200:5 "
+         "a205:2" /* agrees once the one before is where the file has it */,
+         "addresses=3/4 taken=2/2 base=2 other-address@6:200!104 104:16 200:18")
+
+VERIFIES(segments_that_are_not_needed_are_seen, "+100:20 a100:4 +200:20 a200:4",
+         "addresses=1/2 taken=1/2 base=1 needs-none@4:200!104 104:16")
 
 TEST(segments_go_back_only_when_they_are_free)
 {
-    struct made *m = make();
-    event(m, "segment_alloc", 100, 20 * MIB);
-    event(m, "alloc", 100, 4 * MIB);
-    event(m, "free_completed", 100, 4 * MIB);
-    event(m, "segment_free", 100, 20 * MIB);
-    struct tp_verified v = made_verified(m);
-    assert_true(tp_agrees(&v));
-    assert_int_equal(v.returned.good, 1);
-
-    m = make();
-    event(m, "segment_alloc", 100, 20 * MIB);
-    event(m, "alloc", 100, 4 * MIB);
-    event(m, "segment_free", 100, 20 * MIB);
-    v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_SEGMENT_IN_USE);
-    assert_int_equal(v.returned.good, 0);
+    verifies("+100:20 a100:4 f100:4 -100:20", "addresses=1/1 taken=1/1 returned=1/1 base=1");
+    verifies("+100:20 a100:4 -100:20",
+             "addresses=1/1 taken=1/1 returned=0/1 base=1 segment-in-use@3:100!0");
 }
 
-TEST(frees_of_what_is_not_live_are_seen)
-{
-    struct made *m = make();
-    event(m, "segment_alloc", 100, 20 * MIB);
-    event(m, "alloc", 100, 4 * MIB);
-    event(m, "free_completed", 100, 4 * MIB);
-    event(m, "free_completed", 100, 4 * MIB);
-    struct tp_verified v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_NOT_LIVE);
-    assert_int_equal(v.first.event, 4);
-    assert_int_equal(v.not_live, 1);
-}
+VERIFIES(frees_of_what_is_not_live_are_seen, "+100:20 a100:4 f100:4 f100:4",
+         "addresses=1/1 taken=1/1 base=1 not-live=1 not-live@4:100!0")
 
 /* The segment was there at the start, because the first event about it frees it. */
-TEST(the_start_follows_from_the_events)
-{
-    struct made *m = make();
-    event(m, "free_completed", 100, 4 * MIB);
-    event(m, "segment_free", 100, 20 * MIB);
-    event(m, "segment_alloc", 300, 20 * MIB);
-    event(m, "alloc", 300, 4 * MIB);
-    segment(m, 300, 20 * MIB, 4 * MIB, "");
-    segment(m, 400, 30 * MIB, 30 * MIB, "");
-    struct tp_verified v = made_verified(m);
-    assert_true(tp_agrees(&v));
-    assert_int_equal(v.start_segments, 2);
-    assert_int_equal(v.start_blocks, 2);
-    assert_int_equal(v.start_rounded, 1);
-    assert_int_equal(v.segments.good, 2);
-    assert_int_equal(v.blocks, 3);
-}
+VERIFIES(the_start_follows_from_the_events, "f100:4 -100:20 +300:20 a300:4 =300:20:4 =400:30:30",
+         "addresses=1/1 segments=2/2 taken=1/1 returned=1/1 blocks=3 base=1 start=2 start-blocks=2 "
+         "rounded=1")
 
-/* 4 MiB of 5: the rest of 1 MiB was not split off, because something lay behind it then. */
+/* 4 MiB of 5: the rest of 1 MiB was not split off, because something lay behind it then. More than
+ * that cannot be a rest. */
 TEST(what_was_not_split_off_shows_in_the_first_address_behind)
 {
-    struct made *m = make();
-    event(m, "alloc", 105, 8 * MIB);
-    event(m, "free_completed", 100, 4 * MIB);
-    event(m, "alloc", 100, 5 * MIB);
-    event(m, "free_completed", 100, 5 * MIB);
-    event(m, "free_completed", 105, 8 * MIB);
-    event(m, "segment_free", 100, 20 * MIB);
-    struct tp_verified v = made_verified(m);
-    assert_true(tp_agrees(&v));
-    assert_int_equal(v.start_rounded, 1);
-    assert_int_equal(v.start_shown, 1);
-
-    m = make(); /* more than that cannot be a rest */
-    event(m, "alloc", 106, 8 * MIB);
-    event(m, "free_completed", 100, 4 * MIB);
-    event(m, "free_completed", 106, 8 * MIB);
-    event(m, "segment_free", 100, 20 * MIB);
-    v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_OTHER_ADDRESS);
-    assert_int_equal(v.first.got, 104 * MIB);
-    assert_int_equal(v.start_shown, 0);
+    verifies("a105:8 f100:4 a100:5 f100:5 f105:8 -100:20",
+             "addresses=2/2 returned=1/1 start=1 start-blocks=1 rounded=1 shown=1");
+    verifies("a106:8 f100:4 f106:8 -100:20", "addresses=0/1 returned=1/1 start=1 start-blocks=1 "
+                                             "rounded=1 other-address@1:106!104 104:16");
 }
 
-TEST(segments_that_overlap_are_seen)
-{
-    struct made *m = make();
-    event(m, "segment_alloc", 100, 20 * MIB);
-    event(m, "segment_alloc", 110, 20 * MIB);
-    event(m, "alloc", 100, 4 * MIB);
-    event(m, "segment_alloc", 100, 20 * MIB);
-    event(m, "segment_alloc", UINT64_C(1) << 42, 20 * MIB); /* no device has that address */
-    struct tp_verified v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_START_UNPLACED);
-    assert_int_equal(v.first.event, 2);
-    assert_int_equal(v.taken.good, 1);
-    assert_int_equal(v.taken.all, 4);
-    assert_int_equal(v.addresses.good, 1);
-}
+/* No device has the last address. */
+VERIFIES(segments_that_overlap_are_seen, "+100:20 +110:20 a100:4 +100:20 +4398046511104:20",
+         "addresses=1/1 taken=1/4 base=1 start-unplaced@2:110!0")
 
+/* A block in no segment, and two segments that share 10 MiB. */
 TEST(a_start_that_overlaps_is_seen)
 {
-    struct made *m = make();
-    event(m, "free_completed", 500, 4 * MIB); /* in no segment */
-    segment(m, 400, 30 * MIB, 30 * MIB, "");
-    struct tp_verified v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_START_UNPLACED);
-    assert_int_equal(v.first.expected, 500 * MIB);
-
-    m = make();
-    event(m, "snapshot", 0, 0);
-    event(m, "oom", 0, 4 * MIB);
-    segment(m, 400, 30 * MIB, 30 * MIB, "");
-    segment(m, 420, 30 * MIB, 30 * MIB, "");
-    v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_START_UNPLACED);
-    assert_int_equal(v.first.expected, 400 * MIB); /* the blocks of both lie in it */
-    assert_int_equal(v.failed.all, 1);
+    verifies("f500:4 =400:30:30",
+             "segments=1/1 blocks=1 start=1 start-blocks=1 not-live=1 start-unplaced@0:500!0");
+    verifies("snapshot0:0 oom0:4 =400:30:30 =420:30:30",
+             "segments=0/2 failed=0/1 start=1 start-unplaced@0:400!0");
 }
 
 /* 16 MiB are free behind the 4, and a whole segment of 30 MiB while it is there. */
 TEST(a_failed_request_finds_no_room)
 {
-    static const struct {
-        uint64_t mib;
-        bool released;
-        uint64_t good, idle;
-        enum tp_verify_kind kind;
-    } cases[] = {{17, true, 1, 0, TP_NO_DIFFERENCE},
-                 {16, true, 0, 0, TP_HAS_ROOM},
-                 {17, false, 0, 0, TP_HAS_ROOM},
-                 {31, false, 1, 1, TP_NO_DIFFERENCE}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct made *m = make();
-        event(m, "segment_alloc", 100, 20 * MIB);
-        event(m, "alloc", 100, 4 * MIB);
-        event(m, "segment_alloc", 200, 30 * MIB);
-        event(m, "alloc", 200, 30 * MIB);
-        event(m, "free_completed", 200, 30 * MIB);
-        if (cases[i].released)
-            event(m, "segment_free", 200, 30 * MIB);
-        event(m, "oom", 0, cases[i].mib * MIB);
-        struct tp_verified v = made_verified(m);
-        assert_int_equal(v.first.kind, cases[i].kind);
-        assert_int_equal(v.failed.all, 1);
-        assert_int_equal(v.failed.good, cases[i].good);
-        assert_int_equal(v.failed_idle, cases[i].idle);
-    }
+#define FULL "+100:20 a100:4 +200:30 a200:30 f200:30 "
+    verifies(FULL "-200:30 oom0:17", "addresses=2/2 taken=2/2 returned=1/1 failed=1/1 base=2");
+    verifies(FULL "-200:30 oom0:16",
+             "addresses=2/2 taken=2/2 returned=1/1 failed=0/1 base=2 has-room@7:0!104");
+    verifies(FULL "oom0:17", "addresses=2/2 taken=2/2 failed=0/1 base=2 has-room@6:0!200");
+    verifies(FULL "oom0:31", "addresses=2/2 taken=2/2 failed=1/1 idle=1 base=2");
 }
 
-TEST(another_layout_at_the_end_is_seen)
-{
-    struct made *m = make();
-    event(m, "segment_alloc", 100, 20 * MIB);
-    event(m, "alloc", 100, 4 * MIB);
-    segment(m, 100, 20 * MIB, 5 * MIB, "");
-    struct tp_verified v = made_verified(m);
-    assert_int_equal(v.addresses.good, 1);
-    assert_int_equal(v.first.kind, TP_OTHER_LAYOUT);
-    assert_int_equal(v.segments.good, 0);
-    assert_int_equal(v.segments.all, 1);
-}
+VERIFIES(another_layout_at_the_end_is_seen, "+100:20 a100:4 =100:20:5",
+         "addresses=1/1 segments=0/1 taken=1/1 base=1 other-layout@0:100!0")
 
-TEST(without_completed_frees_the_requested_ones_count)
-{
-    struct made *m = make();
-    event(m, "segment_alloc", 100, 20 * MIB);
-    event(m, "alloc", 100, 4 * MIB);
-    event(m, "free_requested", 100, 4 * MIB);
-    event(m, "alloc", 100, 6 * MIB);
-    segment(m, 100, 20 * MIB, 6 * MIB, "");
-    struct tp_verified v = made_verified(m);
-    assert_true(tp_agrees(&v));
-    assert_int_equal(v.addresses.good, 2);
-}
+VERIFIES(without_completed_frees_the_requested_ones_count, "+100:20 a100:4 r100:4 a100:6 =100:20:6",
+         "addresses=2/2 segments=1/1 taken=1/1 blocks=2 base=1")
 
 /* ---- private pools ---- */
 
-static void pooled(struct made *m, const char *action, uint64_t at, uint64_t size, unsigned pool)
-{
-    add(m->events,
-        "} ( 'action' '%s' 'addr' %llu 'size' %llu 'stream' 0 'time_us' 5 'pool_id' 0 %u %%2 u ",
-        action, (unsigned long long)(at * MIB), (unsigned long long)size, pool);
-}
-
-/* Two pools and the one of all others: what is free in one serves none of the others. */
+/* Two pools and the one of all others: what is free in one serves none of the others. In one pool
+ * the second segment is not needed. */
 TEST(private_pools_share_nothing)
 {
-    struct made *m = make();
-    for (unsigned pool = 0; pool < 3; pool++) {
-        pooled(m, "segment_alloc", 100 * (pool + 1), 20 * MIB, pool);
-        pooled(m, "alloc", 100 * (pool + 1), 4 * MIB, pool);
-    }
-    pooled(m, "alloc", 304, 8 * MIB, 2);
-    pooled(m, "alloc", 104, 8 * MIB, 0);
-    pooled(m, "alloc", 204, 8 * MIB, 1);
-    pooled(m, "free_completed", 204, 8 * MIB, 1);
-    pooled(m, "free_completed", 200, 4 * MIB, 1);
-    pooled(m, "segment_free", 200, 20 * MIB, 1);
-    struct tp_verified v = made_verified(m);
-    assert_true(tp_agrees(&v));
-    assert_int_equal(v.addresses.good, 6);
-    assert_int_equal(v.taken.good, 3);
-    assert_int_equal(v.returned.good, 1);
-    assert_int_equal(v.unpooled, 0);
-
-    m = make(); /* in one pool the second segment is not needed */
-    pooled(m, "segment_alloc", 100, 20 * MIB, 1);
-    pooled(m, "alloc", 100, 4 * MIB, 1);
-    pooled(m, "segment_alloc", 200, 20 * MIB, 1);
-    pooled(m, "alloc", 200, 4 * MIB, 1);
-    v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_NEEDS_NONE);
+    verifies("+100:20/0 a100:4/0 +200:20/1 a200:4/1 +300:20/2 a300:4/2 a304:8/2 a104:8/0 a204:8/1 "
+             "f204:8/1 f200:4/1 -200:20/1",
+             "addresses=6/6 taken=3/3 returned=1/1 base=3");
+    verifies("+100:20/1 a100:4/1 +200:20/1 a200:4/1",
+             "addresses=1/2 taken=1/2 base=1 needs-none@4:200!104 104:16");
 }
 
-TEST(segments_of_private_pools_are_placed_there)
-{
-    struct made *m = make();
-    pooled(m, "alloc", 104, 4 * MIB, 7);
-    pooled(m, "alloc", 204, 4 * MIB, 0);
-    segment_of_two(m, 100, 20 * MIB, 4 * MIB, 4 * MIB, "'segment_pool_id' 0 7 %2");
-    segment_of_two(m, 200, 20 * MIB, 4 * MIB, 4 * MIB, "'segment_pool_id' 0 0 %2");
-    struct tp_verified v = made_verified(m);
-    assert_true(tp_agrees(&v));
-    assert_int_equal(v.addresses.good, 2);
-    assert_int_equal(v.segments.good, 2);
-    assert_int_equal(v.start_segments, 2);
-}
+VERIFIES(segments_of_private_pools_are_placed_there,
+         "a104:4/7 a204:4/0 =100:20:4,4/7 =200:20:4,4/0",
+         "addresses=2/2 segments=2/2 blocks=6 start=2 start-blocks=2")
 
 /* The segment says that it is of a private pool, the events do not: they are done as in the file,
- * and are in no figure. */
-TEST(events_that_do_not_name_their_pool_are_not_compared)
-{
-    struct made *m = make();
-    event(m, "segment_alloc", 100, 20 * MIB);
-    event(m, "alloc", 100, 4 * MIB);
-    event(m, "segment_alloc", 200, 20 * MIB);
-    event(m, "alloc", 200, 4 * MIB); /* the rules would serve it behind the other */
-    event(m, "alloc", 104, 2 * MIB);
-    segment_of_two(m, 100, 20 * MIB, 4 * MIB, 2 * MIB, "");
-    segment(m, 200, 20 * MIB, 4 * MIB, "'segment_pool_id' 0 3 %2");
-    struct tp_verified v = made_verified(m);
-    assert_true(tp_agrees(&v));
-    assert_int_equal(v.unpooled, 1);
-    assert_int_equal(v.addresses.good, 2);
-    assert_int_equal(v.addresses.all, 2);
-    assert_int_equal(v.segments.good, 2);
-}
+ * and are in no figure. The rules would serve the second request behind the first. */
+VERIFIES(events_that_do_not_name_their_pool_are_not_compared,
+         "+100:20 a100:4 +200:20 a200:4 a104:2 =100:20:4,2 =200:20:4/3",
+         "addresses=2/2 segments=2/2 taken=1/1 blocks=5 base=1 unpooled=1")
 
 /* ---- segments that grow ---- */
 
-/* The stretch of memory at the end of a segment that grows; see `segment`. */
-static void stretch(struct made *m, uint64_t at, uint64_t size, uint64_t live)
-{
-    segment(m, at, size, live, "'is_expandable' T");
-}
+/* 5 MiB of the first unit; 16 MiB are the 15 that are left and one unit more. Freed, the second
+ * unit is not whole: a part of it is live. */
+VERIFIES(memory_is_mapped_as_in_the_file,
+         "map100:20 a100:5 map120:20 a105:16 a121:2 f100:5 f105:16 unmap100:20 "
+         "map100:20 " /* the lowest unmapped, with the free MiB behind it */
+         "a100:21 =100:40:21,2x",
+         "addresses=4/4 segments=1/1 mapped=3/3 unmapped=1/1 blocks=3 base=1")
 
-/* 5 MiB of the first unit; 16 MiB are the 15 that are left and one unit more; the second stream has
- * a segment of its own. Freed, the second unit is not whole: one byte of it is live. */
-TEST(memory_is_mapped_as_in_the_file)
-{
-    struct made *m = make();
-    event(m, "segment_map", 100, 20 * MIB);
-    event(m, "alloc", 100, 5 * MIB);
-    event(m, "segment_map", 120, 20 * MIB);
-    event(m, "alloc", 105, 16 * MIB);
-    event(m, "alloc", 121, 2 * MIB);
-    event(m, "free_completed", 100, 5 * MIB);
-    event(m, "free_completed", 105, 16 * MIB);
-    event(m, "segment_unmap", 100, 20 * MIB);
-    event(m, "segment_map", 100, 20 * MIB); /* the lowest unmapped, with the free MiB behind it */
-    event(m, "alloc", 100, 21 * MIB);
-    segment_of_two(m, 100, 40 * MIB, 21 * MIB, 2 * MIB, "'is_expandable' T");
-    struct tp_verified v = made_verified(m);
-    assert_true(tp_agrees(&v));
-    assert_int_equal(v.addresses.good, 4);
-    assert_int_equal(v.addresses.all, 4);
-    assert_int_equal(v.with_base, 1);
-    assert_int_equal(v.mapped.good, 3);
-    assert_int_equal(v.mapped.all, 3);
-    assert_int_equal(v.unmapped.good, 1);
-    assert_int_equal(v.unmapped.all, 1);
-    assert_int_equal(v.segments.good, 1);
-}
-
+/* 30 MiB need two units, not three: the last one is still there. */
 TEST(what_is_mapped_at_the_end_is_compared)
 {
-    struct made *m = make();
-    event(m, "segment_map", 100, 60 * MIB);
-    event(m, "alloc", 100, 60 * MIB);
-    event(m, "free_completed", 100, 60 * MIB);
-    event(m, "alloc", 100, 30 * MIB);
-    event(m, "segment_unmap", 140, 20 * MIB);
-    stretch(m, 100, 40 * MIB, 30 * MIB);
-    struct tp_verified v = made_verified(m);
-    assert_true(tp_agrees(&v));
-    assert_int_equal(v.segments.good, 1);
-    assert_int_equal(v.blocks, 2);
-    assert_int_equal(v.unmapped.good, 1);
-
-    m = make(); /* the last unit is still there */
-    event(m, "segment_map", 100, 60 * MIB);
-    event(m, "alloc", 100, 30 * MIB);
-    stretch(m, 100, 40 * MIB, 30 * MIB);
-    v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_NEEDS_MAPPING); /* 30 MiB need two units, not three */
-    assert_int_equal(v.first.event, 2);
-    assert_int_equal(v.mapped.good, 0);
-    assert_int_equal(v.segments.good, 0);
+    verifies("map100:60 a100:60 f100:60 a100:30 unmap140:20 =100:40:30x",
+             "addresses=2/2 segments=1/1 mapped=1/1 unmapped=1/1 blocks=2 base=1");
+    verifies("map100:60 a100:30 =100:40:30x",
+             "addresses=0/1 segments=0/1 mapped=0/1 needs-mapping@2:100!0");
 }
 
-/* The rules would serve it from what is free. */
-TEST(memory_that_is_not_needed_is_seen)
-{
-    struct made *m = make();
-    event(m, "segment_map", 100, 20 * MIB);
-    event(m, "alloc", 100, 4 * MIB);
-    event(m, "segment_map", 120, 20 * MIB);
-    event(m, "alloc", 120, 4 * MIB);
-    event(m, "alloc", 104, 16 * MIB); /* agrees once the one before is where the file has it */
-    struct tp_verified v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_NEEDS_NONE);
-    assert_int_equal(v.first.event, 4);
-    assert_int_equal(v.first.got, 104 * MIB);
-    assert_int_equal(v.addresses.good, 2);
-    assert_int_equal(v.mapped.good, 1);
-    assert_int_equal(v.mapped.all, 2);
-}
+/* The rules would serve it from what is free; the last request agrees once the one before is where
+ * the file has it. */
+VERIFIES(memory_that_is_not_needed_is_seen, "map100:20 a100:4 map120:20 a120:4 a104:16",
+         "addresses=2/3 mapped=1/2 base=1 needs-none@4:120!104 104:16")
 
 /* Only what is free is unmapped, and all whole units of it. */
 TEST(what_is_unmapped_is_compared)
 {
-    static const struct {
-        uint64_t at, mib;
-        enum tp_verify_kind kind;
-    } cases[] = {{120, 40, TP_NO_DIFFERENCE},
-                 {120, 20, TP_NOT_ITS_UNITS},
-                 {100, 60, TP_MAPPED_IN_USE},
-                 {130, 20, TP_MAPPED_IN_USE}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct made *m = make();
-        event(m, "segment_map", 100, 60 * MIB);
-        event(m, "alloc", 100, 60 * MIB);
-        event(m, "free_completed", 100, 60 * MIB);
-        event(m, "alloc", 100, 10 * MIB);
-        event(m, "segment_unmap", cases[i].at, cases[i].mib * MIB);
-        struct tp_verified v = made_verified(m);
-        assert_int_equal(v.first.kind, cases[i].kind);
-        assert_int_equal(v.unmapped.good, cases[i].kind == TP_NO_DIFFERENCE);
-        assert_int_equal(v.unmapped.all, 1);
-    }
+#define MAPPED "map100:60 a100:60 f100:60 a100:10 "
+    verifies(MAPPED "unmap120:40", "addresses=2/2 mapped=1/1 unmapped=1/1 base=1");
+    verifies(MAPPED "unmap120:20",
+             "addresses=2/2 mapped=1/1 unmapped=0/1 base=1 not-its-units@5:120!0");
+    verifies(MAPPED "unmap100:60",
+             "addresses=2/2 mapped=1/1 unmapped=0/1 base=1 mapped-in-use@5:100!0");
+    verifies(MAPPED "unmap130:20",
+             "addresses=2/2 mapped=1/1 unmapped=0/1 base=1 mapped-in-use@5:130!0");
 }
 
 /* Two stretches are there at the end and one was unmapped at once: all were there at the start.
- * What is mapped later below them shows where the segment begins. */
-TEST(what_grew_before_the_start_is_placed)
-{
-    struct made *m = make();
-    event(m, "segment_unmap", 140, 20 * MIB);
-    event(m, "alloc", 130, 10 * MIB);
-    event(m, "segment_map", 100, 20 * MIB);
-    event(m, "alloc", 100, 12 * MIB);
-    stretch(m, 100, 20 * MIB, 12 * MIB);
-    stretch(m, 180, 20 * MIB, 20 * MIB);
-    segment_of_two(m, 120, 20 * MIB, 10 * MIB, 10 * MIB, "'is_expandable' T");
-    struct tp_verified v = made_verified(m);
-    assert_int_equal(v.start_segments, 2); /* 120 to 160, and 180 */
-    assert_int_equal(v.start_stretches, 2);
-    assert_int_equal(v.start_inferred, 0);
-    assert_int_equal(v.addresses.good, 2);
-    assert_int_equal(v.unmapped.good, 1);
-    assert_int_equal(v.first.kind, TP_OTHER_LAYOUT); /* 100 to 140 are one stretch */
-    assert_int_equal(v.segments.good, 1);
-}
+ * What is mapped later below them shows where the segment begins. The start has 120 to 160, and
+ * 180; at the end 100 to 140 are one stretch. */
+VERIFIES(what_grew_before_the_start_is_placed,
+         "unmap140:20 a130:10 map100:20 a100:12 =100:20:12x =180:20:20x =120:20:10,10x",
+         "addresses=2/2 segments=1/3 mapped=1/1 unmapped=1/1 blocks=1 start=2 start-blocks=2 "
+         "stretches=2 other-layout@0:100!0")
 
-/* Nothing tells of which pool a stretch was that went at once. */
+/* Nothing tells of which pool a stretch was that went at once, but no page of the large pool is as
+ * small as 4 MiB. */
 TEST(a_pool_that_is_not_in_the_file_is_counted)
 {
-    struct made *m = make();
-    event(m, "segment_unmap", 200, 40 * MIB);
-    event(m, "segment_map", 300, 2 * MIB);
-    event(m, "alloc", 300, MIB);
-    struct tp_verified v = made_verified(m);
-    assert_true(tp_agrees(&v));
-    assert_int_equal(v.start_inferred, 1);
-    assert_int_equal(v.unmapped.good, 1);
-    assert_int_equal(v.mapped.good, 1);
-
-    m = make(); /* no page of the large pool is that small */
-    event(m, "segment_unmap", 200, 4 * MIB);
-    v = made_verified(m);
-    assert_true(tp_agrees(&v));
-    assert_int_equal(v.start_stretches, 1);
-    assert_int_equal(v.start_inferred, 0);
+    verifies("unmap200:40 map300:2 a300:1",
+             "addresses=1/1 mapped=1/1 unmapped=1/1 base=1 start=1 stretches=1 inferred=1");
+    verifies("unmap200:4", "unmapped=1/1 start=1 stretches=1");
 }
 
-/* A segment of its own shows that new ones do not grow any more, a mapping that they do again. */
-TEST(a_setting_that_changes_shows_in_the_events)
-{
-    struct made *m = make();
-    event(m, "segment_map", 100, 20 * MIB);
-    event(m, "alloc", 100, 20 * MIB);
-    event(m, "free_completed", 100, 20 * MIB);
-    event(m, "segment_alloc", 900, 20 * MIB);
-    event(m, "alloc", 900, 5 * MIB); /* what grew serves nobody */
-    event(m, "segment_map", 120, 40 * MIB);
-    event(m, "alloc", 100, 50 * MIB);
-    struct tp_verified v = made_verified(m);
-    assert_true(tp_agrees(&v));
-    assert_int_equal(v.switches, 2);
-    assert_int_equal(v.taken.good, 1);
-    assert_int_equal(v.mapped.good, 2);
-}
+/* A segment of its own shows that new ones do not grow any more, and what grew serves nobody; a
+ * mapping shows that they do again. */
+VERIFIES(a_setting_that_changes_shows_in_the_events,
+         "map100:20 a100:20 f100:20 +900:20 a900:5 map120:40 a100:50",
+         "addresses=3/3 taken=1/1 mapped=2/2 base=2 switches=2")
 
 /* Large blocks are split to 512 bytes then, which shows that the setting counts. */
 TEST(the_recorded_setting_counts)
 {
     for (int grows = 0; grows < 2; grows++) {
-        struct made *m = make();
-        event(m, "snapshot", 0, 0);
-        event(m, "alloc", 100, 20 * MIB - 512);
-        segment(m, 100, 20 * MIB, grows ? 20 * MIB - 512 : 20 * MIB,
-                grows ? "'is_expandable' T" : "");
-        struct opened o = {.err = {.status = TP_OK}};
-        char text[9000];
-        snprintf(text, sizeof text,
-                 "} ( 'segments' ] ( %se 'device_traces' ] ( ] ( %s e e 'allocator_settings' } ( "
-                 "'PYTORCH_CUDA_ALLOC_CONF' '%s' u u .",
-                 m->segments, m->events, grows ? "expandable_segments:True" : "");
-        make_pickle(&m->bytes, text);
-        assert_int_equal(
-            tp_input_memory("made", m->bytes.data, m->bytes.size, 0, &o.reading.in, &o.err), TP_OK);
-        read_opened(&o);
+        static struct made m;
+        struct opened o;
+        open_made(
+            grows ? "snapshot0:0 a100:20-512 =100:20:20-512x"
+                  : "snapshot0:0 a100:20-512 =100:20:20",
+            grows
+                ? "'allocator_settings' } ( 'PYTORCH_CUDA_ALLOC_CONF' 'expandable_segments:True' u "
+                : "'allocator_settings' } ( 'PYTORCH_CUDA_ALLOC_CONF' '' u ",
+            &m, &o);
         assert_int_equal(o.rules.expandable, grows);
         struct tp_verified v = verified(&o, NULL);
         assert_int_equal(v.addresses.good, 1);
         assert_int_equal(v.segments.good, grows); /* requested 512 less than the whole */
         close_opened(&o);
-        free(m);
     }
 }
 
-/* What overlaps, or is mapped at odd places, is a difference and nothing else. */
-TEST(mappings_that_contradict_themselves_are_seen)
-{
-    struct made *m = make();
-    event(m, "segment_map", 100, 20 * MIB);
-    event(m, "segment_map", 110, 20 * MIB); /* before the first one serves */
-    event(m, "alloc", 100, 20 * MIB);
-    event(m, "segment_map", 100, 20 * MIB);
-    event(m, "segment_alloc", 105, 20 * MIB);
-    event(m, "segment_map", 130, 20 * MIB); /* half a unit off */
-    event(m, "segment_unmap", 100, 0);
-    event(m, "segment_map", 120, 7);
-    event(m, "alloc", 120, 20 * MIB);
-    event(m, "free_completed", 100, 20 * MIB);
-    struct tp_verified v = made_verified(m);
-    assert_int_equal(v.first.kind, TP_START_UNPLACED);
-    assert_int_equal(v.first.event, 2);
-    assert_int_equal(v.addresses.all, 2);
-    assert_int_equal(v.addresses.good, 1);
-    assert_int_equal(v.not_live, 0);
-}
+/* What overlaps, or is mapped at odd places, is a difference and nothing else: before the first one
+ * serves, and half a unit off. */
+VERIFIES(
+    mappings_that_contradict_themselves_are_seen,
+    "map100:20 map110:20 a100:20 map100:20 +105:20 map130:20 unmap100:0 map120:0+7 a120:20 f100:20",
+    "addresses=1/2 taken=0/1 mapped=1/5 unmapped=0/1 base=1 switches=2 start-unplaced@2:110!0")

@@ -2,6 +2,7 @@
 #ifndef TP_TEST_RANDOM_PROGRAM_H
 #define TP_TEST_RANDOM_PROGRAM_H
 
+#include "alloc/base/random.h"
 #include "tests/unit/one_run.h"
 
 enum { EVENTS_PER_INSN = 10 };
@@ -30,10 +31,7 @@ static uint64_t seed;
 
 static inline uint64_t random_below(uint64_t n)
 {
-    uint64_t z = seed += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ (z >> 31)) % n;
+    return tp_random_split(&seed) % n;
 }
 
 struct object {

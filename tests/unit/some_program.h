@@ -2,6 +2,7 @@
 #ifndef TP_TEST_SOME_PROGRAM_H
 #define TP_TEST_SOME_PROGRAM_H
 
+#include "alloc/base/random.h"
 #include "tests/unit/programs.h"
 
 enum { INSNS = 4000, SLOTS = 200 };
@@ -10,10 +11,7 @@ static uint64_t seed = 1;
 
 static inline uint64_t random_below(uint64_t n)
 {
-    uint64_t z = seed += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ (z >> 31)) % n;
+    return tp_random_split(&seed) % n;
 }
 
 static inline struct tp_program *some_program(void)

@@ -3,6 +3,7 @@
 #ifndef TP_TEST_TPT_RIG_H
 #define TP_TEST_TPT_RIG_H
 
+#include "alloc/base/random.h"
 #include "tests/unit/test.h"
 #include "traces/format.h"
 #include "traces/formats/tpt/tpt_block.h"
@@ -29,10 +30,7 @@ struct tpt_mix {
 
 static inline uint64_t tpt_random(uint64_t *state)
 {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    return tp_random_split(state);
 }
 
 struct tpt_object {

@@ -1,5 +1,6 @@
 /* Several threads drive one instance of `arena` at once: nothing is lost, nothing is given twice,
  * and a thread's contents stay its own. To be run under a thread sanitizer as well. */
+#include "alloc/base/random.h"
 #include "tests/unit/arena_rig.h"
 
 #include <pthread.h>
@@ -75,10 +76,7 @@ struct worker {
 
 static uint64_t next(struct worker *w)
 {
-    uint64_t z = w->random += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
+    return tp_random_split(&w->random);
 }
 
 static void fill(const struct object *o)

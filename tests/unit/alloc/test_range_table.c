@@ -1,6 +1,7 @@
 /* Ranges of addresses, against a list that is searched from end to end. test_mapping_many.c counts
  * the steps of a table, test_tree.c looks at the tree in it. */
 #include "alloc/base/err.h"
+#include "alloc/base/random.h"
 #include "alloc/base/range_table.h"
 #include "tests/unit/test.h"
 
@@ -45,10 +46,7 @@ static uint64_t seed;
 
 static uint64_t next_random(void)
 {
-    uint64_t z = seed += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
+    return tp_random_split(&seed);
 }
 
 /* ---- the list ---- */

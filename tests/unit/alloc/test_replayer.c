@@ -3,6 +3,7 @@
  *
  * The strategy here writes down what it is called with; the program is then gone through once more,
  * and what was written down must be what the program says, call by call. */
+#include "alloc/base/random.h"
 #include "alloc/engine/passes.h"
 #include "tests/unit/programs.h"
 #include "tests/unit/test.h"
@@ -280,10 +281,7 @@ static uint64_t seed;
 
 static uint64_t random_below(uint64_t n)
 {
-    uint64_t z = seed += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ (z >> 31)) % n;
+    return tp_random_split(&seed) % n;
 }
 
 /* What a program is made of. */

@@ -1,6 +1,7 @@
 /* What the usage pass keeps of a replay: peaks, the curve and phases, beside a model of a few
  * lines.
  */
+#include "alloc/base/random.h"
 #include "tests/unit/programs.h"
 #include "tests/unit/ranges.h"
 
@@ -162,10 +163,7 @@ static uint64_t seed;
 
 static uint64_t random_below(uint64_t n)
 {
-    uint64_t z = seed += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ (z >> 31)) % n;
+    return tp_random_split(&seed) % n;
 }
 
 /* Slots of a few devices and sizes, now and then a mark, a reset, the end of a thread. */

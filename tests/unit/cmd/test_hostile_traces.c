@@ -8,6 +8,7 @@
  *
  * TAPOOL_SEED=N changes the random ones. TAPOOL_KEEP=FILE writes every input there before it is
  * read, so that after a crash the one that did it is left. */
+#include "alloc/base/random.h"
 #include "cmd/jobs/catalog.h"
 #include "tests/unit/trace_fixture.h"
 #include "traces/trace.h"
@@ -398,10 +399,7 @@ static uint64_t seed(void)
 /* splitmix64 */
 static uint64_t next(struct random *r)
 {
-    uint64_t x = r->state += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
+    return tp_random_split(&r->state);
 }
 
 static size_t below(struct random *r, size_t limit)

@@ -1,5 +1,6 @@
 /* What `tapool info` counts: against a slow count of random programs, and at its edges: a
  * initial_heap, recycled threads, resets, more sizes than are told apart, sums beyond 64 bits. */
+#include "alloc/base/random.h"
 #include "cmd/info/info.h"
 
 #include "tests/unit/programs.h"
@@ -70,11 +71,7 @@ struct random {
 
 static uint64_t draw(struct random *r, uint64_t below)
 {
-    r->state += UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t z = r->state;
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ (z >> 31)) % below;
+    return tp_random_split(&r->state) % below;
 }
 
 static uint64_t draw_size(struct random *r)

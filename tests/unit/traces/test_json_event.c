@@ -1,5 +1,6 @@
 /* Events of JSON: those that are read are to the byte what cJSON makes of them, with random,
  * mutated, cut and split texts. */
+#include "alloc/base/random.h"
 #include "tests/fuzz/json_event_rig.h"
 #include "tests/unit/trace_fixture.h"
 
@@ -173,11 +174,7 @@ struct chance {
 
 static uint32_t below(struct chance *c, uint32_t limit)
 {
-    c->x += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
-    uint64_t z = c->x;
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (uint32_t)((z ^ (z >> 31)) % limit);
+    return (uint32_t)(tp_random_split(&c->x) % limit);
 }
 
 struct text {

@@ -416,52 +416,12 @@ END
     [ -z "$(ls -A)" ]
 }
 
-# ---- output that cannot be written ----
+# ---- output; that it cannot be written is in errors.bats ----
 
-@test "a file that exists, a folder that cannot be written, a full disk" {
-    echo kept >x.tpt
-    refused 2 "^tapool: 'x\.tpt' exists$" convert sample:jq -o x.tpt
-    matches "$err" '^hint: -f overwrites it$'
-    [ "$(cat x.tpt)" = kept ]
-    ok convert sample:jq -o x.tpt -f
+@test "onto itself" {
+    ok convert sample:jq -o x.tpt
+    ok convert x.tpt -o x.tpt -f
     alike sample:jq x.tpt
-    ok convert x.tpt -o x.tpt -f # onto itself
-    alike sample:jq x.tpt
-    rm x.tpt
-    mkdir folder.tpt
-    refused 2 "^tapool: 'folder\.tpt' is a directory$" convert sample:jq -o folder.tpt -f
-    refused 4 "^tapool: 'none/x\.tpt' cannot be written: No such file or directory$" convert sample:jq -o none/x.tpt
-    refused 4 "^tapool: '/proc/x\.tpt' cannot be written: " convert sample:jq -o /proc/x.tpt
-    if [ "$(id -u)" -ne 0 ]; then
-        chmod 555 folder.tpt
-        refused 4 "^tapool: 'folder\.tpt/x\.tpt' cannot be written: Permission denied$" \
-            convert sample:jq -o folder.tpt/x.tpt
-    fi
-    full() { "$@" >/dev/full; }
-    for form in tpt json jsonl; do
-        refused 4 "^tapool: /dev/full could not be written: No space left on device$" \
-            convert sample:jq -o /dev/full --output-format $form
-        refused 4 "^tapool: standard output could not be written: No space left on device$" \
-            full "$TAPOOL" convert sample:jq -o - --output-format $form
-    done
-    [ "$(ls -A . folder.tpt)" = ".:
-folder.tpt
-
-folder.tpt:" ]
-}
-
-small_files() { (ulimit -f 4; "$@"); }
-
-@test "a disk that fills up: exit 4, nothing left behind, an old file unharmed" {
-    for form in tpt json jsonl; do
-        refused 4 "^tapool: x\.$form could not be written: File too large$" \
-            small_files "$TAPOOL" convert sample:sqlite -o x.$form
-        [ -z "$(ls -A)" ]
-    done
-    echo kept >x.tpt
-    refused 4 "^tapool: x\.tpt could not be written: " small_files "$TAPOOL" convert sample:sqlite -o x.tpt -f
-    [ "$(cat x.tpt)" = kept ]
-    [ "$(ls -A)" = x.tpt ]
 }
 
 # bats test_tags=nightly
@@ -486,62 +446,34 @@ small_files() { (ulimit -f 4; "$@"); }
 
 # ---- .tpt files that are cut or damaged ----
 
-# bats test_tags=nightly
+# Every cut and every bit are in tests/unit/traces/test_tpt_damage.c.
 @test "a .tpt that is cut is read up to its last whole block, and says what was lost" {
     long_trace whole.tpt
-    python3 - whole.tpt >blocks <<'END'
-import struct, sys
-d, at = open(sys.argv[1], "rb").read(), 32
-while at < len(d):
-    stored, = struct.unpack("<I", d[at + 32:at + 36])
-    print(at, d[at:at + 4].decode())
-    at += 48 + stored
-END
-    size=$(wc -c <whole.tpt)
-    mapfile -t data < <(sed -n 's/^\([0-9]*\) DATA$/\1/p' blocks)
-    [ "${#data[@]}" -eq 4 ]
-    fact=$(sed -n 's/^\([0-9]*\) FACT$/\1/p' blocks)
-    grouped() { echo "$1" | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta'; }
-    # byte where it is cut, events that are left
-    for cut in "${data[1]} 65536" "$((data[1] + 1)) 65536" "$((data[1] + 60)) 65536" "$((data[2] - 1)) 65536" \
-        "${data[2]} 131072" "${data[3]} 196608" "$((fact - 1)) 196608" "$fact 200000" \
-        "$((size - 40)) 200000" "$((size - 1)) 200000"; do
-        read -r bytes events <<<"$cut"
-        head -c "$bytes" whole.tpt >cut.tpt
-        ok info cut.tpt --json
-        matches "$out" "\"events\":[^0-9]*$events,"
-        what="the last $(grouped $((200000 - events))) of 200,000 events are missing"
-        [ "$events" -lt 200000 ] || what='no events are missing'
-        what="cut at byte $(grouped "$bytes"): $what"
-        matches "$out" "\"$what\""
-        refused 3 "^tapool: cut\.tpt: $what$" info cut.tpt --strict
-        matches "$err" '^hint: leave out --strict to replay the part that is there$'
-    done
+    head -c $(($(wc -c <whole.tpt) / 2)) whole.tpt >cut.tpt
+    ok info cut.tpt --json
+    events=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["trace"]["events"])' "$out")
+    [ $((events % 65536)) -eq 0 ]
+    matches "$out" '"cut at byte [0-9,]+: the last [0-9]{2,3},[0-9]{3} of 200,000 events are missing"'
+    refused 3 "^tapool: cut\.tpt: cut at byte [0-9,]+: the last [0-9,]+ of 200,000 events are missing$" info cut.tpt --strict
+    matches "$err" '^hint: leave out --strict to replay the part that is there$'
     # it is the same program as so many events of the whole
-    head -c "${data[1]}" whole.tpt >cut.tpt
-    ok convert whole.tpt -o first.tpt --from :65536
+    ok convert whole.tpt -o first.tpt --from ":$events"
     [ "$(hash_of first.tpt)" = "$(hash_of cut.tpt)" ]
     ok replay_once cut.tpt -s arena -s system
     matches "$out" '^note  *cut at byte '
     ok convert cut.tpt -o saved.tpt
     ok info saved.tpt --strict
     matches "$out" 'cut at byte' # what was lost stays lost
-    for cut in 1 7; do
-        head -c "$cut" whole.tpt >cut.tpt
-        refused 3 "^tapool: cut\.tpt: not a trace format that tapool knows$" info cut.tpt
-    done
-    for cut in 8 31 32 40 $((data[0] + 10)) $((data[1] - 1)); do
-        head -c "$cut" whole.tpt >cut.tpt
-        refused 3 "^tapool: cut\.tpt: cut at byte $cut, (within its header|before its first event)$" info cut.tpt
-        refused 3 "^tapool: stdin: cut at byte $cut, (within its header|before its first event)$" info - <cut.tpt
-    done
+    head -c 40 whole.tpt >cut.tpt
+    refused 3 "^tapool: cut\.tpt: cut at byte 40, before its first event$" info cut.tpt
+    refused 3 "^tapool: stdin: cut at byte 40, before its first event$" info - <cut.tpt
+    head -c 7 whole.tpt >cut.tpt
+    refused 3 "^tapool: cut\.tpt: not a trace format that tapool knows$" info cut.tpt
 }
 
-# bats test_tags=nightly
-@test "a flipped bit anywhere is seen; the sentence names file, block and byte" {
+@test "a .tpt that is damaged is refused by every command, with file, block and byte" {
     ok convert sample:sqlite -o whole.tpt
-    size=$(wc -c <whole.tpt)
-    for at in 8 12 20 31 36 60 150 500 10000 $((size - 300)) $((size - 60)) $((size - 20)) $((size - 1)); do
+    for at in 20 10000; do
         python3 - "$at" <<'END'
 import sys
 d = bytearray(open("whole.tpt", "rb").read())
@@ -549,14 +481,14 @@ d[int(sys.argv[1])] ^= 4
 open("bad.tpt", "wb").write(d)
 END
         refused 3 "^tapool: bad\.tpt: (block [0-9]+ \(byte [0-9,]+\)|the header \(byte 0\)) is damaged" info bad.tpt
-        refused 3 "^tapool: bad\.tpt: " replay_once bad.tpt -s arena
-        refused 3 "^tapool: bad\.tpt: " replay_once bad.tpt -s system
-        refused 3 "^tapool: stdin: " info - <bad.tpt
-        refused 3 "^tapool: bad\.tpt: " convert bad.tpt -o x.json
+        refused 3 "^tapool: bad\.tpt: .* is damaged" replay_once bad.tpt -s arena
+        refused 3 "^tapool: bad\.tpt: .* is damaged" replay_once bad.tpt -s system
+        refused 3 "^tapool: stdin: .* is damaged" info - <bad.tpt
+        refused 3 "^tapool: bad\.tpt: .* is damaged" convert bad.tpt -o x.json
     done
     [ ! -e x.json ]
     { cat whole.tpt; echo more; } >more.tpt
-    refused 3 "^tapool: more\.tpt: something follows the end of the trace \(byte $size\)$" info more.tpt
+    refused 3 "^tapool: more\.tpt: something follows the end of the trace \(byte $(wc -c <whole.tpt)\)$" info more.tpt
     tr '\r' '\n' <whole.tpt >text.tpt # what a transfer as text does
     refused 3 "^tapool: text\.tpt: not a trace format that tapool knows$" info text.tpt
     refused 3 "^tapool: text\.tpt: this is not a \.tpt file$" info text.tpt --input-format tpt

@@ -453,6 +453,36 @@ small_files() { (ulimit -f 1; "$@"); }
     [ "$(ls -A)" = r.json ]
 }
 
+@test "what gen and convert write: as an export is written" {
+    # shellcheck disable=SC2086 # words
+    write() { "$TAPOOL" $words -o "$@"; }
+    full() { write - >/dev/full; }
+    for words in 'gen pair' 'convert sample:sqlite'; do
+        refused 4 "^tapool: standard output could not be written: No space left on device$" full
+        for name in x.tpt x.json x.jsonl; do
+            echo "$before" >$name
+            refused 2 "^tapool: '$name' exists$" write $name
+            matches "$err" "^hint: -f overwrites it$"
+            refused 4 "^tapool: $name could not be written: File too large$" small_files write $name -f
+            [ "$(cat $name)" = "$before" ]
+            ok write $name -f
+            [ "$(ls -A)" = $name ]
+            rm $name
+            refused 4 "^tapool: $name could not be written: File too large$" small_files write $name
+            refused 4 "^tapool: 'none/$name' cannot be written: No such file or directory$" write none/$name
+            refused 4 "^tapool: '/proc/$name' cannot be written: " write /proc/$name
+            mkdir $name
+            refused 2 "^tapool: '$name' is a directory$" write $name -f
+            rmdir $name
+            [ -z "$(ls -A)" ]
+            ln -s /dev/full $name
+            refused 4 "^tapool: $name could not be written: No space left on device$" write $name -f
+            [ -L $name ]
+            rm $name
+        done
+    done
+}
+
 @test "ended by a signal: nothing left behind" {
     for signal in INT TERM; do
         capture timeout --preserve-status -s "$signal" 0.3 "$TAPOOL" replay sample:sqlite -s arena -s system \

@@ -54,8 +54,6 @@ a1='{"op":"alloc","id":1,"size":64}'
     printf 'PK\003\004 and what a zip file goes on with' >model.pt
     bad_trace "" " is a zip file, which tapool does not unpack$" model.pt
     matches "$err" '^hint: unpack it: unzip -p FILE [|] tapool replay -$'
-    printf '\177ELF\002\001\001' >program
-    bad_trace "" " is a program or a library, not what it recorded$" program
     printf '\211PNG\r\n' >picture
     bad_trace "" ": not a trace format that tapool knows$" picture
     matches "$err" "^hint: known are: json, .*; 'tapool help formats' says what they are$"

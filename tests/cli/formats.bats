@@ -210,48 +210,31 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
     done
 }
 
-# bats test_tags=nightly
 @test "what is no trace: the sentence names the file, the hint what is known" {
     echo 'to whom it may concern' >letter.txt
     refused 3 "^tapool: letter\.txt: not a trace format that tapool knows$" info letter.txt
     for format in $(formats); do
         matches "$err" "[ ,]${format}[,;]"
     done
-    for command in replay_once info; do
-        refused 3 "^tapool: stdin: not a trace format that tapool knows$" $command - <letter.txt
-    done
+    refused 3 "^tapool: stdin: not a trace format that tapool knows$" replay_once - <letter.txt
     refused 3 "^tapool: letter\.txt: not a trace format" convert letter.txt -o x.tpt
-    printf 'a,b,c\n1,2,3\n' >other.csv
-    refused 3 "^tapool: other\.csv: not a trace format that tapool knows$" info other.csv
-    echo '{"traces": [1, 2]}' >other.json
-    refused 3 "^tapool: other\.json: not a trace format that tapool knows$" info other.json
     printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n' >web.tpt
-    refused 3 "^tapool: web\.tpt is a Git LFS pointer \([0-9]+ bytes\), not the trace$" info web.tpt
-    matches "$err" '^hint: git lfs pull$'
+    : >empty
     for format in $(formats); do
         refused 3 "^tapool: web\.tpt is a Git LFS pointer" info web.tpt --input-format "$format"
-        : >empty
         refused 3 "^tapool: empty: empty" info empty --input-format "$format"
     done
 }
 
-@test "profiles of other tools: why they cannot be replayed, and what to record instead" {
-    profile() { # WORDS TEXT
-        # shellcheck disable=SC2059 # the text is a format
-        printf "$2" >profile
-        refused 3 "^tapool: profile is a[n]? $1, (which|whose) [a-z ]+$" info profile
-        matches "$err" '^hint: record each call instead: tapool record -o out\.tpt -- PROGRAM$'
-        gzip -q -c profile >packed.gz
-        refused 3 "^tapool: packed\.gz is a[n]? $1, " replay_once packed.gz
-        refused 3 "^tapool: stdin is a[n]? $1, " convert - -o x.tpt <profile
-        [ ! -e x.tpt ]
-    }
-    profile 'massif profile' 'desc: (none)\ncmd: ./a\ntime_unit: i\n#-----------\nsnapshot=0\n'
-    profile 'DHAT profile' '{"dhatFileVersion":2\n,"mode":"heap"\n}\n'
-    profile 'heap profile of jemalloc' 'heap_v2/524288\n  t*: 1: 64 [0: 0]\n'
-    profile 'heap profile of gperftools' 'heap profile:     10:     20 [    10:     20] @ heapprofile\n'
-    profile 'memray capture' 'memray\0\013\0\0\0'
-    profile 'pprof profile' '\n\004\010\001\020\002\n\004\010\003\020\004'
+# What tapool knows and does not read is in tests/unit/cmd/test_trace_open.c.
+@test "a profile of another tool: why it cannot be replayed, and what to record instead" {
+    printf 'desc: (none)\ncmd: ./a\ntime_unit: i\n#-----------\nsnapshot=0\n' >profile
+    refused 3 "^tapool: profile is a massif profile, which [a-z ]+$" info profile
+    matches "$err" '^hint: record each call instead: tapool record -o out\.tpt -- PROGRAM$'
+    gzip -q -c profile >packed.gz
+    refused 3 "^tapool: packed\.gz is a massif profile, " replay_once packed.gz
+    refused 3 "^tapool: stdin is a massif profile, " convert - -o x.tpt <profile
+    [ ! -e x.tpt ]
 }
 
 @test "what could be two formats: both are named, --input-format decides" {
@@ -460,17 +443,10 @@ for protocol in (2, 4):
         refused 3 "^tapool: evil$protocol\.pickle: byte [0-9]+: .* would run code; refused$" info evil$protocol.pickle
     done
     [ ! -e pwned ]
-    snapshot other >weights.pickle
-    refused 3 "^tapool: weights\.pickle is a pickle, but not of a memory snapshot$" info weights.pickle
-    matches "$err" '^hint: torch\.cuda\.memory\._dump_snapshot\(\) writes a snapshot: tapool help snapshots$'
     snapshot p4 >whole.pickle
-    size=$(wc -c <whole.pickle)
-    for cut in 30 200 $((size / 2)) $((size - 1)); do
-        head -c $cut whole.pickle >cut.pickle
-        refused 3 "^tapool: cut\.pickle: byte [0-9]+: " info cut.pickle
-    done
+    head -c 200 whole.pickle >cut.pickle
+    refused 3 "^tapool: cut\.pickle: byte [0-9]+: " info cut.pickle
     refused 3 "^tapool: whole\.pickle: device 3 has no events$" info whole.pickle --device 3
-    matches "$err" '^hint: events are of device 0$'
 }
 
 @test "logs of tools that were told to record no memory: refused with advice" {
@@ -552,7 +528,7 @@ umpire_log() {
     ok info most.log --space all
     refused 3 "^tapool: too-many.log:514: more than 256 devices$" info too-many.log --space all
     ok replay_once two.log -s arena
-    matches "$out" '1 event in .*, 1 GPU, streams not recorded: '
+    matches "$out" '1 event spanning .*, 1 GPU, streams not recorded: '
     ok replay_once two.log -s arena --space all
     matches "$out" ', 2 memory spaces, streams not recorded: '
     lacks "$out" 'GPUs'

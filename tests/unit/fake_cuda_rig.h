@@ -58,10 +58,29 @@ static inline int open_driver(void **state)
 #define ok(call)         assert_int_equal(call, CUDA_SUCCESS)
 #define says(code, call) assert_int_equal(call, code)
 
+/* What the functions below made, and `end` gives back. */
+static struct {
+    enum { MADE_RANGE, MADE_STREAM, MADE_EVENT, MADE_POOL } kind;
+    union {
+        CUdeviceptr range;
+        CUstream stream;
+        CUevent event;
+        CUmemoryPool pool;
+    } of;
+} made[64];
+static size_t made_count;
+
+#define MADE(kind_, member, handle)                                                                \
+    if (made_count < sizeof made / sizeof *made) {                                                 \
+        made[made_count].kind = (kind_);                                                           \
+        made[made_count++].of.member = (handle);                                                   \
+    }
+
 /* A script in force, and the context of device 0 current. */
 static inline void begin(const char *script)
 {
     CUcontext context;
+    made_count = 0;
     cu.fake_cuda_script(script);
     ok(cu.cuInit(0));
     ok(cu.cuDevicePrimaryCtxRetain(&context, 0));
@@ -106,11 +125,23 @@ static inline void balanced(void)
     assert_int_equal(b.works_pending, 0);
 }
 
-/* So many violations, and everything given back. */
+/* So many violations; then everything goes back that the test has not given back itself, the
+ * newest first, and nothing is left. */
 static inline void end(uint64_t expected)
 {
-    ok(cu.cuDevicePrimaryCtxRelease(0));
     violations(expected);
+    cu.cuCtxSynchronize();
+    while (made_count-- > 0) {
+        if (made[made_count].kind == MADE_RANGE)
+            cu.cuMemFree(made[made_count].of.range);
+        else if (made[made_count].kind == MADE_STREAM)
+            cu.cuStreamDestroy(made[made_count].of.stream);
+        else if (made[made_count].kind == MADE_EVENT)
+            cu.cuEventDestroy(made[made_count].of.event);
+        else
+            cu.cuMemPoolDestroy(made[made_count].of.pool);
+    }
+    cu.cuDevicePrimaryCtxRelease(0);
     balanced();
 }
 
@@ -118,6 +149,7 @@ static inline CUstream stream(unsigned flags)
 {
     CUstream s;
     ok(cu.cuStreamCreate(&s, flags));
+    MADE(MADE_STREAM, stream, s)
     return s;
 }
 
@@ -136,6 +168,7 @@ static inline CUevent event(void)
 {
     CUevent e;
     ok(cu.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+    MADE(MADE_EVENT, event, e)
     return e;
 }
 
@@ -153,6 +186,7 @@ static inline CUdeviceptr range(size_t size)
 {
     CUdeviceptr p;
     ok(cu.cuMemAlloc(&p, size));
+    MADE(MADE_RANGE, range, p)
     return p;
 }
 
@@ -167,6 +201,7 @@ static inline CUdeviceptr block(size_t size, CUstream s)
 {
     CUdeviceptr p;
     ok(cu.cuMemAllocAsync(&p, size, s));
+    MADE(MADE_RANGE, range, p)
     return p;
 }
 

@@ -38,18 +38,16 @@ TEST(test_ranges_run_out)
 {
     CUdeviceptr p = 1;
     begin("memory=8MiB");
-    CUdeviceptr a = range(6 * MIB), b = range(1000);
+    CUdeviceptr a = range(6 * MIB);
+    range(1000);
     says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc(&p, 2 * MIB));
     says(CUDA_ERROR_INVALID_VALUE, cu.cuMemAlloc(&p, 8 * MIB + 1));
     says(CUDA_ERROR_INVALID_VALUE, cu.cuMemAlloc(&p, SIZE_MAX));
     says(CUDA_ERROR_INVALID_VALUE, cu.cuMemAlloc(&p, 0));
-    CUdeviceptr c = range(1000); /* there is room in the granule */
+    range(1000); /* there is room in the granule */
     fill(a, 6 * MIB, NULL);
     drop_range(a);
     a = range(6 * MIB);
-    ok(cu.cuMemFree(a));
-    ok(cu.cuMemFree(b));
-    ok(cu.cuMemFree(c));
     end(0);
 }
 
@@ -101,7 +99,6 @@ TEST(test_free_of_a_range_waits_for_nothing)
     violations(0);
     ok(cu.cuMemFree(a));
     violated(1, "not ordered after the work");
-    drop_stream(s);
     end(1);
 }
 
@@ -163,9 +160,6 @@ TEST(test_races)
             violated(1, "races");
         drop_stream(b);
         assert_int_equal(books().works_pending, how == NOT_AT_ALL); /* b waited for a */
-        drop_stream(a);
-        ok(cu.cuEventDestroy(e));
-        drop_range(p);
         end(how == NOT_AT_ALL);
     }
 }
@@ -188,9 +182,6 @@ TEST(test_races_are_of_bytes)
     }
     order(a, b);
     fill(p, 8192, b);
-    drop_stream(a);
-    drop_stream(b);
-    drop_range(p);
     end(5);
 }
 
@@ -209,9 +200,6 @@ TEST(test_many_uses)
     for (unsigned i = 0; i < N; i++)
         fill(p + i * 16, 16, b);
     violations(N - N / 2 - 1);
-    drop_stream(a);
-    drop_stream(b);
-    drop_range(p);
     end(N - N / 2 - 1);
 }
 
@@ -225,9 +213,6 @@ TEST(test_luck_is_no_order)
     cu.fake_cuda_advance(1000000);
     fill(p, 4096, b);
     violated(1, "races");
-    drop_stream(a);
-    drop_stream(b);
-    drop_range(p);
     end(1);
 }
 
@@ -278,11 +263,6 @@ TEST(test_an_event_recorded_again)
     ok(cu.cuStreamWaitEvent(c, e, 0));
     fill(p, 4096, c);
     violated(1, "races");
-    drop_stream(a);
-    drop_stream(b);
-    drop_stream(c);
-    ok(cu.cuEventDestroy(e));
-    drop_range(p);
     end(1);
 }
 
@@ -305,8 +285,6 @@ TEST(test_blocks_after_their_allocation)
     p = block(4096, a);
     ok(cu.cuMemFreeAsync(p, b));
     violated(2, "after its allocation");
-    drop_stream(a);
-    drop_stream(b);
     end(2);
 }
 
@@ -325,8 +303,6 @@ TEST(test_blocks_before_their_free)
     violations(1);
     fill(q, 4096, a);
     violated(2, "no live range");
-    drop_stream(a);
-    drop_stream(b);
     end(2);
 }
 
@@ -339,8 +315,6 @@ TEST(test_plain_free_of_a_block)
     ok(cu.cuMemFree(p));
     violations(2); /* neither its allocation nor the work is known to be complete */
     fill(q, 4096, NULL);
-    ok(cu.cuStreamSynchronize(NULL));
-    ok(cu.cuMemFree(q));
     end(2);
 }
 
@@ -363,9 +337,6 @@ TEST(test_legacy_stream)
     violated(1, "races");
     fill(p, 4096, NULL);
     violations(2);
-    drop_stream(blocking);
-    drop_stream(apart);
-    drop_range(p);
     end(2);
 }
 
@@ -394,8 +365,6 @@ TEST(test_stream_per_thread)
     violated(2, "races"); /* after the missing context */
     ok(cu.cuEventRecord_ptsz(e, NULL));
     ok(cu.cuEventSynchronize(e));
-    ok(cu.cuEventDestroy(e));
-    drop_range(p);
     end(2);
 }
 
@@ -438,7 +407,6 @@ TEST(test_destroying_what_is_pending)
         says(CUDA_ERROR_INVALID_HANDLE, cu.cuEventQuery(e));
         says(CUDA_ERROR_INVALID_HANDLE, cu.cuModuleUnload(module));
         says(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamDestroy(NULL));
-        drop_range(p);
         end(synced ? 4 : 7);
     }
 }
@@ -459,9 +427,6 @@ TEST(test_after_a_destroyed_stream)
     violated(2, "races");
     order(b, c);
     fill(p, 4096, c);
-    drop_stream(b);
-    drop_stream(c);
-    drop_range(p);
     end(2);
 }
 
@@ -492,7 +457,6 @@ TEST(test_kernels)
     says(CUDA_ERROR_INVALID_HANDLE, spin(NULL, p, 8, 1, s));
     drop_stream(s);
     ok(cu.cuModuleUnload(module));
-    drop_range(p);
     end(2);
 }
 
@@ -523,7 +487,6 @@ TEST(test_contexts)
     ok(cu.cuDevicePrimaryCtxRetain(&again, 0)); /* another one, which is not current */
     says(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu.cuMemAlloc(&p, 1));
     ok(cu.cuCtxSetCurrent(again));
-    ok(cu.cuCtxSynchronize());
     end(6);
 }
 

@@ -16,6 +16,7 @@ static CUmemoryPool own_pool(uint64_t max_size)
                             .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
                             .maxSize = max_size};
     ok(cu.cuMemPoolCreate(&pool, &props));
+    MADE(MADE_POOL, pool, pool)
     return pool;
 }
 
@@ -66,6 +67,7 @@ static CUdeviceptr from_pool(CUmemoryPool pool, size_t size, CUstream s)
 {
     CUdeviceptr p;
     ok(cu.cuMemAllocFromPoolAsync(&p, size, pool, s));
+    MADE(MADE_RANGE, range, p)
     return p;
 }
 
@@ -100,7 +102,6 @@ TEST(test_marks)
     ok(cu.cuStreamSynchronize(NULL));
     assert_int_equal(mark(pool, RESERVED), 0);
     assert_int_equal(free_memory(), 256 * MIB);
-    ok(cu.cuMemPoolDestroy(pool));
     end(0);
 }
 
@@ -109,17 +110,13 @@ TEST(test_chunks_fragment)
 {
     begin("memory=96MiB;step=0");
     CUmemoryPool pool = own_pool(0);
-    CUdeviceptr p[3], q;
+    CUdeviceptr q;
     for (int i = 0; i < 3; i++)
-        p[i] = from_pool(pool, 24 * MIB, NULL);
+        from_pool(pool, 24 * MIB, NULL);
     says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAllocFromPoolAsync(&q, 9 * MIB, pool, NULL));
     assert_int_equal(mark(pool, RESERVED) - mark(pool, USED), 24 * MIB);
     assert_int_equal(free_memory(), 0);
     drop(from_pool(pool, 8 * MIB, NULL), NULL);
-    for (int i = 0; i < 3; i++)
-        drop(p[i], NULL);
-    ok(cu.cuStreamSynchronize(NULL));
-    ok(cu.cuMemPoolDestroy(pool));
     end(0);
 }
 
@@ -167,7 +164,6 @@ TEST(test_release_threshold)
     set_number(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 0);
     ok(cu.cuEventSynchronize(e));
     assert_int_equal(mark(pool, RESERVED), 0);
-    ok(cu.cuEventDestroy(e));
     end(0);
 }
 
@@ -177,7 +173,8 @@ TEST(test_trim)
     begin("step=0");
     CUmemoryPool pool = own_pool(0);
     set_number(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, UINT64_MAX);
-    CUdeviceptr small = from_pool(pool, 512, NULL), large = from_pool(pool, 64 * MIB, NULL);
+    from_pool(pool, 512, NULL);
+    CUdeviceptr large = from_pool(pool, 64 * MIB, NULL);
     drop(large, NULL);
     ok(cu.cuMemPoolTrimTo(pool, 0));
     assert_int_equal(mark(pool, RESERVED), 96 * MIB);
@@ -186,9 +183,6 @@ TEST(test_trim)
     assert_int_equal(mark(pool, RESERVED), 96 * MIB);
     ok(cu.cuMemPoolTrimTo(pool, 0));
     assert_int_equal(mark(pool, RESERVED), 32 * MIB);
-    drop(small, NULL);
-    ok(cu.cuStreamSynchronize(NULL));
-    ok(cu.cuMemPoolDestroy(pool));
     end(0);
 }
 
@@ -206,8 +200,6 @@ TEST(test_same_stream_at_once)
     CUdeviceptr q = block(8 * MIB, a);
     assert_int_equal(q, p);
     fill(q, 8 * MIB, a);
-    drop(q, a);
-    drop_stream(a);
     end(0);
 }
 
@@ -237,8 +229,6 @@ TEST(test_neighbours_are_joined)
     ok(cu.cuMemFree(p[3]));
     assert_int_equal(books().blocks, 1);
     ok(cu.cuMemFree(p[3] + 8 * MIB)); /* that of 24 MiB, in a chunk of its own */
-    drop_stream(a);
-    drop_stream(b);
     end(0);
 }
 
@@ -264,13 +254,6 @@ TEST(test_joined_neighbours_count_from_the_last)
     ok(cu.cuStreamWaitEvent(b, e, 0));
     q = from_pool(pool, 14 * MIB, b);
     assert_int_equal(q, p[0] + 10 * MIB);
-    drop(q, b);
-    drop(p[0], a);
-    drop(p[3], a);
-    drop_stream(a);
-    drop_stream(b);
-    ok(cu.cuEventDestroy(e));
-    ok(cu.cuMemPoolDestroy(pool));
     end(0);
 }
 
@@ -298,12 +281,6 @@ static bool reused(int follow, int opportunistic, int between)
     }
     CUdeviceptr q = from_pool(pool, 20 * MIB, b);
     assert_int_equal(mark(pool, RESERVED), p == q ? 32 * MIB : 64 * MIB);
-    drop(q, b);
-    ok(cu.cuCtxSynchronize());
-    ok(cu.cuEventDestroy(e));
-    drop_stream(a);
-    drop_stream(b);
-    ok(cu.cuMemPoolDestroy(pool));
     end(0);
     return p == q;
 }
@@ -337,10 +314,6 @@ TEST(test_internal_dependencies)
     fill(q, 1, b); /* no race: the pool ordered it */
     ok(cu.cuStreamSynchronize(b));
     assert_int_equal(books().works_pending, 0); /* b waited for a */
-    drop(q, b);
-    drop_stream(a);
-    drop_stream(b);
-    ok(cu.cuMemPoolDestroy(pool));
     end(0);
 }
 
@@ -356,10 +329,6 @@ TEST(test_reuse_is_no_order_for_others)
     assert_int_equal(block(20 * MIB, b), p);
     fill(r, 4096, b);
     violated(1, "races");
-    drop(p, b);
-    drop_stream(a);
-    drop_stream(b);
-    drop_range(r);
     end(1);
 }
 
@@ -371,10 +340,11 @@ TEST(test_pools_run_out)
     begin("memory=64MiB");
     CUmemoryPool pool = own_pool(40 * MIB);
     says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAllocFromPoolAsync(&p, 41 * MIB, pool, NULL));
-    CUdeviceptr a = from_pool(pool, 30 * MIB, NULL), b = from_pool(pool, 8 * MIB, NULL);
+    CUdeviceptr a = from_pool(pool, 30 * MIB, NULL);
+    from_pool(pool, 8 * MIB, NULL);
     assert_int_equal(mark(pool, RESERVED), 40 * MIB); /* no room for a whole chunk */
     says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAllocFromPoolAsync(&p, 8 * MIB, pool, NULL));
-    CUdeviceptr c = block(20 * MIB, NULL); /* of the default pool */
+    block(20 * MIB, NULL); /* of the default pool */
     says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAllocAsync(&p, 8 * MIB, NULL));
     says(CUDA_ERROR_INVALID_VALUE, cu.cuMemAllocAsync(&p, SIZE_MAX, NULL));
     says(CUDA_ERROR_INVALID_VALUE, cu.cuMemAllocAsync(&p, 0, NULL));
@@ -382,11 +352,6 @@ TEST(test_pools_run_out)
     drop(a, NULL);
     ok(cu.cuStreamSynchronize(NULL));
     p = range(30 * MIB);
-    drop_range(p);
-    drop(b, NULL);
-    drop(c, NULL);
-    ok(cu.cuCtxSynchronize());
-    ok(cu.cuMemPoolDestroy(pool));
     end(0);
 }
 
@@ -398,9 +363,8 @@ TEST(test_idle_chunks_make_room)
     set_number(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, UINT64_MAX);
     drop(block(32 * MIB, NULL), NULL);
     ok(cu.cuStreamSynchronize(NULL));
-    CUdeviceptr p = block(48 * MIB, NULL);
+    block(48 * MIB, NULL);
     assert_int_equal(mark(pool, RESERVED), 48 * MIB);
-    drop(p, NULL);
     end(0);
 }
 

@@ -242,14 +242,12 @@ TEST(test_the_nth_call_fails)
     begin("fail=cuMemAlloc:2:2;fail=cuEventCreate:*:999;fail=cuMemFree:1:1");
     CUdeviceptr a = range(512);
     says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc(&p, 512));
-    CUdeviceptr b = range(512);
+    range(512);
     CUevent e;
     for (int i = 0; i < 3; i++)
         says(CUDA_ERROR_UNKNOWN, cu.cuEventCreate(&e, 0));
     says(CUDA_ERROR_INVALID_VALUE, cu.cuMemFree(a)); /* and did nothing */
     assert_int_equal(books().ranges, 2);
-    ok(cu.cuMemFree(a));
-    ok(cu.cuMemFree(b));
     end(0);
 }
 
@@ -335,8 +333,6 @@ TEST(test_time)
     for (int i = 0; i < 9; i++)
         says(CUDA_ERROR_NOT_READY, cu.cuEventQuery(e));
     ok(cu.cuEventQuery(e));
-    ok(cu.cuEventDestroy(e));
-    ok(cu.cuMemFree(p));
     end(0);
 }
 

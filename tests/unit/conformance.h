@@ -135,4 +135,15 @@ static inline void rig_end(struct rig *r)
     free(r);
 }
 
+/* A test on an instance `r`, which is closed behind it. */
+#define TEST_OPENED(name, opened)                                                                  \
+    static void name##_opened(struct rig *r);                                                      \
+    TEST(name)                                                                                     \
+    {                                                                                              \
+        struct rig *r = opened;                                                                    \
+        name##_opened(r);                                                                          \
+        rig_end(r);                                                                                \
+    }                                                                                              \
+    static void name##_opened(struct rig *r)
+
 #endif

@@ -3,24 +3,21 @@
 #include "tests/unit/arena_rig.h"
 #include "tests/unit/scenario.h"
 
-TEST(the_same_block_comes_back)
+TEST_OPENED(the_same_block_comes_back, open_arena("", &tp_source_host))
 {
-    struct rig *r = open_arena("", &tp_source_host);
     static const uint64_t sizes[] = {1, 16, 17, 64, 200, 1000, 4096, 32768, 32769, 1 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         tp_addr a = rig_alloc(r, 0, sizes[i]);
         assert_int_equal(rig_free(r, 0, a, sizes[i]), TP_OK);
         assert_int_equal(rig_alloc(r, 0, sizes[i]), a);
     }
-    rig_end(r);
 }
 
 REPLAYS(newest_comes_back_first, open_arena("", &tp_source_host), "a=48 b=48 -a -b 48@b 48@a")
 
 /* While a block beside it is live; idle pages may serve another class. */
-TEST(a_block_serves_its_class_only)
+TEST_OPENED(a_block_serves_its_class_only, open_arena("", &tp_source_host))
 {
-    struct rig *r = open_arena("", &tp_source_host);
     tp_addr a = rig_alloc(r, 0, 64), beside = rig_alloc(r, 0, 64);
     assert_int_equal(a / ARENA_PAGE, beside / ARENA_PAGE);
     rig_free(r, 0, a, 64);
@@ -28,12 +25,10 @@ TEST(a_block_serves_its_class_only)
         for (int i = 0; size != 64 && i < 40; i++)
             assert_int_not_equal(rig_alloc(r, 0, size), a);
     assert_int_equal(rig_alloc(r, 0, 64), a);
-    rig_end(r);
 }
 
-TEST(waste_is_bounded)
+TEST_OPENED(waste_is_bounded, open_arena("", &tp_source_virtual))
 {
-    struct rig *r = open_arena("", &tp_source_virtual);
     for (uint64_t size = 1; size <= 32768; size++) {
         struct tp_block b;
         assert_int_equal(rig_try(r, 0, size, 16, &b), TP_OK);
@@ -41,13 +36,11 @@ TEST(waste_is_bounded)
         assert_true(b.allocated >= size && b.allocated - size <= most);
         assert_int_equal(rig_free(r, 0, b.addr, size), TP_OK);
     }
-    rig_end(r);
 }
 
 /* One block, two, four, and at last `refill`: 32 KiB / 64 = 512. */
-TEST(a_refill_moves_twice_the_last_up_to_refill)
+TEST_OPENED(a_refill_moves_twice_the_last_up_to_refill, open_arena("", &tp_source_host))
 {
-    struct rig *r = open_arena("", &tp_source_host);
     fill_pool(r, 64, 3000);
     uint64_t gets = r->account.gets, expected = 1;
     for (int refill = 0; refill < 12; refill++) {
@@ -63,14 +56,12 @@ TEST(a_refill_moves_twice_the_last_up_to_refill)
     }
     assert_int_equal(expected, 512);
     assert_int_equal(r->account.gets, gets);
-    rig_end(r);
 }
 
 /* They come back in the order of their places, whatever the order of the frees. */
-TEST(a_refill_hands_out_neighbours)
+TEST_OPENED(a_refill_hands_out_neighbours, open_arena("", &tp_source_host))
 {
     enum { COUNT = 128, ODD = 37 }; /* a page of 16 bytes each */
-    struct rig *r = open_arena("", &tp_source_host);
     tp_addr blocks[COUNT];
     for (int i = 0; i < COUNT; i++)
         blocks[i] = rig_alloc(r, 0, 16);
@@ -79,12 +70,11 @@ TEST(a_refill_hands_out_neighbours)
     end_thread(r, 0);
     for (int i = 1; i < COUNT; i++)
         assert_int_equal(rig_alloc(r, 0, 16), blocks[0] + (uint64_t)i * 16);
-    rig_end(r);
 }
 
-TEST(nothing_is_carved_while_the_pool_has_blocks)
+TEST_OPENED(nothing_is_carved_while_the_pool_has_blocks,
+            open_arena("first_range=1MiB", &tp_source_host))
 {
-    struct rig *r = open_arena("first_range=1MiB", &tp_source_host);
     fill_pool(r, 64, 200);
     const struct arena *st = r->st;
     const struct arena_central *pool = &st->central[class_of(r, 64)];
@@ -96,13 +86,11 @@ TEST(nothing_is_carved_while_the_pool_has_blocks)
     assert_int_equal(pool->pages, pages);
     rig_alloc(r, 1, 64);
     assert_true(pool->pages > pages);
-    rig_end(r);
 }
 
 /* A page for the first block, a share of the class for the next ones, `refill_target` at most. */
-TEST(a_class_gets_pages_by_what_it_holds)
+TEST_OPENED(a_class_gets_pages_by_what_it_holds, open_arena("first_range=1MiB", &tp_source_virtual))
 {
-    struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
     const struct arena *st = r->st;
     const struct arena_central *pool = &st->central[class_of(r, 64)];
     uint64_t most = 0;
@@ -118,7 +106,6 @@ TEST(a_class_gets_pages_by_what_it_holds)
         most = got > most ? got : most;
     }
     assert_int_equal(most, 16);
-    rig_end(r);
 }
 
 /* Blocks of which no page is wholly free once they are freed; the caller frees them. */
@@ -134,9 +121,8 @@ static tp_addr *inner_blocks(struct rig *r, uint64_t size, uint32_t count)
     return blocks;
 }
 
-TEST(drain_begins_above_the_limit)
+TEST_OPENED(drain_begins_above_the_limit, open_arena("", &tp_source_host))
 {
-    struct rig *r = open_arena("", &tp_source_host);
     enum { LIMIT = 1024, DRAIN = 256 }; /* 64 KiB / 64, half of 512 */
     tp_addr *blocks = inner_blocks(r, 64, LIMIT + 1);
     uint64_t run = cached(r, 0, 64), before = pooled(r, 64);
@@ -148,13 +134,11 @@ TEST(drain_begins_above_the_limit)
     assert_int_equal(pooled(r, 64), before + DRAIN);
     assert_int_equal(cached(r, 0, 64), LIMIT + 1 - DRAIN);
     free(blocks);
-    rig_end(r);
 }
 
 /* Every small class, whatever its counts. */
-TEST(drain_moves_exactly_drain_in_every_class)
+TEST_OPENED(drain_moves_exactly_drain_in_every_class, open_arena("", &tp_source_virtual))
 {
-    struct rig *r = open_arena("", &tp_source_virtual);
     const struct arena *st = r->st;
     for (uint32_t c = 0; c < st->classes.count; c++) {
         uint64_t size = st->classes.size[c], before = 0;
@@ -171,14 +155,12 @@ TEST(drain_moves_exactly_drain_in_every_class)
         assert_int_equal(cached(r, 0, size), before + 1 - st->classes.drain[c]);
         free(blocks);
     }
-    rig_end(r);
 }
 
 /* The oldest ones are handed over. */
-TEST(drained_blocks_refill_another_thread)
+TEST_OPENED(drained_blocks_refill_another_thread, open_arena("", &tp_source_host))
 {
     enum { LIMIT = 64, DRAIN = 16 }; /* of 1024 bytes */
-    struct rig *r = open_arena("", &tp_source_host);
     tp_addr *blocks = inner_blocks(r, 1024, LIMIT + 1);
     uint32_t found = 0;
     while (cached(r, 0, 1024) || pooled(r, 1024))
@@ -193,12 +175,10 @@ TEST(drained_blocks_refill_another_thread)
     }
     assert_int_equal(found, DRAIN);
     free(blocks);
-    rig_end(r);
 }
 
-TEST(a_thread_that_ends_leaves_nothing)
+TEST_OPENED(a_thread_that_ends_leaves_nothing, open_arena("first_range=4MiB", &tp_source_virtual))
 {
-    struct rig *r = open_arena("first_range=4MiB", &tp_source_virtual);
     const struct arena *st = r->st;
     for (uint32_t c = 0; c < st->classes.count; c++)
         rig_free(r, 2, rig_alloc(r, 2, st->classes.size[c]), st->classes.size[c]);
@@ -212,14 +192,13 @@ TEST(a_thread_that_ends_leaves_nothing)
     for (uint32_t c = 0; c < st->classes.count; c++)
         rig_alloc(r, 1, st->classes.size[c]);
     assert_int_equal(r->account.gets, gets);
-    rig_end(r);
 }
 
 /* A class keeps one span whose blocks are all pooled; the others become free pages at once. */
-TEST(idle_spans_become_free_pages)
+TEST_OPENED(idle_spans_become_free_pages,
+            open_arena("first_range=4MiB,local_cache_target=0", &tp_source_virtual))
 {
     enum { COUNT = 200 };
-    struct rig *r = open_arena("first_range=4MiB,local_cache_target=0", &tp_source_virtual);
     const struct arena *st = r->st;
     const struct arena_central *pool = &st->central[class_of(r, 8192)];
     tp_addr blocks[COUNT];
@@ -232,13 +211,11 @@ TEST(idle_spans_become_free_pages)
     assert_true(pool->pages * ARENA_PAGE <= 3 * (32 << 10)); /* two blocks are cached */
     assert_int_equal(r->s->trim(r->st, 4 << 20), TP_OK);
     assert_int_equal(pool->pages, 0);
-    rig_end(r);
 }
 
 /* Each leaves an array in the pool, and the next one empties it. */
-TEST(threads_that_come_and_go_pile_nothing_up)
+TEST_OPENED(threads_that_come_and_go_pile_nothing_up, open_arena("", &tp_source_virtual))
 {
-    struct rig *r = open_arena("", &tp_source_virtual);
     uint64_t after_first = 0;
     for (int i = 0; i < 1000; i++) {
         rig_free(r, i % 3, rig_alloc(r, i % 3, 64), 64);
@@ -246,7 +223,6 @@ TEST(threads_that_come_and_go_pile_nothing_up)
         after_first = i < 3 ? r->account.metadata : after_first;
     }
     assert_int_equal(r->account.metadata, after_first);
-    rig_end(r);
 }
 
 REPLAYS(two_blocks_and_no_third,
@@ -266,9 +242,9 @@ REPLAYS(the_best_fit_is_taken, open_arena("first_range=64MiB", &tp_source_virtua
 
 /* 34 KiB at 64 KiB: of twenty holes of just this size, 68 KiB apart, only one lies right. It is not
  * looked for while a longer span must have such a place, and it is found when there is none. */
-TEST(a_long_span_saves_the_search_for_an_alignment)
+TEST_OPENED(a_long_span_saves_the_search_for_an_alignment,
+            open_arena("first_range=4MiB,max_arenas=1", &tp_source_virtual))
 {
-    struct rig *r = open_arena("first_range=4MiB,max_arenas=1", &tp_source_virtual);
     const uint64_t hole = 34 << 10;
     tp_addr holes[20];
     struct tp_block tail, b;
@@ -286,7 +262,6 @@ TEST(a_long_span_saves_the_search_for_an_alignment)
     assert_int_equal(rig_try(r, 0, hole, 64 << 10, &b), TP_OK);
     assert_int_equal(b.addr, holes[16]);
     assert_int_equal(rig_try(r, 0, hole, 64 << 10, &b), TP_EOOM);
-    rig_end(r);
 }
 
 /* What the next range is to have when so much is held. */
@@ -298,9 +273,9 @@ static uint64_t next_range(uint64_t held, uint64_t least, uint64_t most)
     return (share + (16 << 10) - 1) & ~((UINT64_C(16) << 10) - 1);
 }
 
-TEST(ranges_grow_by_a_share_of_what_is_held)
+TEST_OPENED(ranges_grow_by_a_share_of_what_is_held,
+            open_arena("arena_size=512KiB", &tp_source_virtual))
 {
-    struct rig *r = open_arena("arena_size=512KiB", &tp_source_virtual);
     uint64_t least = UINT64_MAX, most = 0;
     while (r->account.reserved < 32 << 20) {
         uint64_t before = r->account.reserved;
@@ -316,13 +291,11 @@ TEST(ranges_grow_by_a_share_of_what_is_held)
     uint64_t before = r->account.reserved;
     rig_alloc(r, 0, 5 << 20); /* gets its own */
     assert_int_equal(r->account.reserved, before + (5 << 20));
-    rig_end(r);
 }
 
 /* Shares would use up a limited number of ranges before there is much in them. */
-TEST(counted_ranges_double)
+TEST_OPENED(counted_ranges_double, open_arena("arena_size=512KiB,max_arenas=5", &tp_source_virtual))
 {
-    struct rig *r = open_arena("arena_size=512KiB,max_arenas=5", &tp_source_virtual);
     uint64_t expected = 0, steps[] = {64, 128, 256, 512, 512};
     for (int i = 0; i < 5; i++) {
         for (uint64_t before = r->account.reserved; r->account.reserved == before;)
@@ -330,14 +303,12 @@ TEST(counted_ranges_double)
         expected += steps[i] << 10;
         assert_int_equal(r->account.reserved, expected);
     }
-    rig_end(r);
 }
 
 /* A request above the next range's size is no reason to stay small. */
-TEST(ranges_grow_under_large_objects_too)
+TEST_OPENED(ranges_grow_under_large_objects_too, open_arena("", &tp_source_virtual))
 {
     const uint64_t mib = 1 << 20;
-    struct rig *r = open_arena("", &tp_source_virtual);
     uint64_t held = 0, fit = 0, gets = 0;
     for (; fit < 3000; gets++) {
         uint64_t range = next_range(held, mib, 64 * mib);
@@ -348,7 +319,6 @@ TEST(ranges_grow_under_large_objects_too)
         rig_alloc(r, 0, mib);
     assert_int_equal(r->account.gets, gets);
     assert_true(gets < 300);
-    rig_end(r);
 }
 
 REPLAYS(large_objects_resize_in_place, open_arena("first_range=1MiB", &tp_source_virtual),
@@ -357,9 +327,8 @@ REPLAYS(large_objects_resize_in_place, open_arena("first_range=1MiB", &tp_source
 REPLAYS(small_objects_resize_within_their_class, open_arena("", &tp_source_virtual),
         "a=1000 a>1024 a>1025? a>896?" /* class 1024 */)
 
-TEST(trim_gives_idle_memory_back)
+TEST_OPENED(trim_gives_idle_memory_back, open_arena("", &tp_source_virtual))
 {
-    struct rig *r = open_arena("", &tp_source_virtual);
     tp_addr blocks[3000], keep = rig_alloc(r, 0, 100);
     for (int i = 0; i < 3000; i++)
         blocks[i] = rig_alloc(r, i % 3, 1000);
@@ -373,7 +342,6 @@ TEST(trim_gives_idle_memory_back)
     assert_int_equal(r->account.reserved, 64 << 10);
     assert_int_equal(r->s->trim(r->st, 0), TP_OK);
     assert_int_equal(r->account.reserved, 0);
-    rig_end(r);
 }
 
 TEST(idle_ranges_go_back_before_out_of_memory)
@@ -398,10 +366,10 @@ TEST(idle_ranges_go_back_before_out_of_memory)
 
 /* More requests fail in a full arena. What the first one looked at in vain cannot have changed, so
  * the next must not look again: it would begin the refills anew. */
-TEST(a_vain_reclaim_is_not_repeated)
+TEST_OPENED(a_vain_reclaim_is_not_repeated,
+            open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host))
 {
     enum { BLOCKS = 1024, STALE = 7 };
-    struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
     struct arena_thread *thr = r->threads[1], *other = r->threads[2];
     tp_addr blocks[BLOCKS];
     struct tp_block none;
@@ -422,14 +390,13 @@ TEST(a_vain_reclaim_is_not_repeated)
     for (int i = 3; i < BLOCKS; i += 2)
         rig_free(r, 2, blocks[i], 64);
     rig_alloc(r, 0, 256);
-    rig_end(r);
 }
 
 /* Only spans whose blocks are all idle move; their neighbours' blocks stay in the pool. */
-TEST(a_reclaim_takes_whole_spans_only)
+TEST_OPENED(a_reclaim_takes_whole_spans_only,
+            open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host))
 {
     enum { BLOCKS = 1024, KEPT = 519 };
-    struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
     const struct arena *st = r->st;
     tp_addr blocks[BLOCKS];
     struct tp_block b;
@@ -449,28 +416,24 @@ TEST(a_reclaim_takes_whole_spans_only)
     for (uint32_t i = 1; i < s->blocks; i++)
         rig_alloc(r, 1, 64);
     assert_int_equal(pooled(r, 64), 0);
-    rig_end(r);
 }
 
 /* Blocks that lie idle in caches serve another class before more is reserved. */
-TEST(idle_blocks_are_collected_before_a_range_is_got)
+TEST_OPENED(idle_blocks_are_collected_before_a_range_is_got, open_arena("", &tp_source_virtual))
 {
-    struct rig *r = open_arena("", &tp_source_virtual);
     for (uint64_t size = 1024; size <= 32768; size += size / 8) {
         tp_addr a = rig_alloc(r, 0, size), b = rig_alloc(r, 0, size);
         rig_free(r, 0, a, size);
         rig_free(r, 0, b, size);
     }
     assert_true(r->account.reserved <= 256 << 10); /* two of each size: 670 KiB */
-    rig_end(r);
 }
 
 /* A program that repeats itself comes to a state in which nothing is collected and nothing is got.
  */
-TEST(collecting_comes_to_an_end)
+TEST_OPENED(collecting_comes_to_an_end, open_arena("", &tp_source_virtual))
 {
     enum { ROUNDS = 400, COUNT = 40 };
-    struct rig *r = open_arena("", &tp_source_virtual);
     const struct arena *st = r->st;
     uint64_t collected = 0, reserved = 0;
     for (int round = 0; round < 2 * ROUNDS; round++) {
@@ -489,13 +452,12 @@ TEST(collecting_comes_to_an_end)
     assert_true(collected > 0);
     assert_int_equal(st->collected.taken, collected);
     assert_int_equal(r->account.reserved, reserved);
-    rig_end(r);
 }
 
 /* The next request of the same length gets it; one of another length finds it merged. */
-TEST(a_freed_large_object_waits_for_its_length)
+TEST_OPENED(a_freed_large_object_waits_for_its_length,
+            open_arena("first_range=1MiB", &tp_source_virtual))
 {
-    struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
     const struct arena *st = r->st;
     tp_addr a = rig_alloc(r, 0, 65536), b = rig_alloc(r, 0, 65536), c;
     rig_alloc(r, 0, 65536);
@@ -514,13 +476,11 @@ TEST(a_freed_large_object_waits_for_its_length)
     rig_free(r, 0, c, 131072);
     for (int i = 0; i < 3 * KEPT_SPANS; i++)
         rig_alloc(r, 0, 33000);
-    rig_end(r);
 }
 
-TEST(few_large_objects_wait)
+TEST_OPENED(few_large_objects_wait, open_arena("", &tp_source_virtual))
 {
     enum { COUNT = 3 * KEPT_SPANS };
-    struct rig *r = open_arena("", &tp_source_virtual);
     const struct arena *st = r->st;
     tp_addr blocks[COUNT], huge = rig_alloc(r, 0, 300 << 10);
     for (int i = 0; i < COUNT; i++)
@@ -533,7 +493,6 @@ TEST(few_large_objects_wait)
         assert_int_equal(rig_alloc(r, 0, 40000), blocks[COUNT - 1 - i]);
     assert_int_equal(r->s->trim(r->st, 0), TP_OK);
     assert_int_equal(st->kept.count, 0);
-    rig_end(r);
 }
 
 /* What lies behind an object that grows is no longer kept. */
@@ -541,10 +500,9 @@ REPLAYS(a_large_object_grows_into_a_kept_one, open_arena("first_range=1MiB", &tp
         "a=64K b=64K -b a>128K")
 
 /* A range that has been idle goes back, after as many spans as are counted and not before. */
-TEST(idle_ranges_decay)
+TEST_OPENED(idle_ranges_decay, open_arena("first_range=2MiB", &tp_source_virtual))
 {
     const uint64_t mib = 1 << 20;
-    struct rig *r = open_arena("first_range=2MiB", &tp_source_virtual);
     const struct arena *st = r->st;
     rig_alloc(r, 0, mib);
     tp_addr a = rig_alloc(r, 0, 8 * mib);
@@ -559,7 +517,6 @@ TEST(idle_ranges_decay)
         rig_free(r, 0, two, mib / 3);
     }
     assert_true(st->pages.given - idle >= ARENA_DECAY);
-    rig_end(r);
 }
 
 /* Spans that a resize gives back count too, wherever the looks for idle ranges fall. */

@@ -13,22 +13,20 @@ static void warm_up(struct rig *r)
         }
 }
 
-TEST(a_double_free_makes_no_alias)
+TEST_OPENED(a_double_free_makes_no_alias, open_arena("", &tp_source_host))
 {
-    struct rig *r = open_arena("", &tp_source_host);
     tp_addr a = rig_alloc(r, 0, 64);
     assert_int_equal(rig_free(r, 0, a, 64), TP_OK);
     for (int thread = 0; thread < RIG_THREADS; thread++)
         assert_int_equal(rig_free(r, thread, a, 64), TP_EINVAL);
     tp_addr b = rig_alloc(r, 0, 64), c = rig_alloc(r, 0, 64);
     assert_int_not_equal(b, c);
-    rig_end(r);
 }
 
 /* A block that was given twice would come back twice: all that a class has is handed out. */
-TEST(a_double_free_on_another_thread_makes_no_alias)
+TEST_OPENED(a_double_free_on_another_thread_makes_no_alias,
+            open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host))
 {
-    struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
     tp_addr blocks[16], again[16];
     struct tp_block none;
     for (int i = 0; i < 16; i++)
@@ -44,12 +42,10 @@ TEST(a_double_free_on_another_thread_makes_no_alias)
             assert_int_not_equal(again[k], again[i]);
     }
     assert_int_equal(rig_try(r, 0, 4096, 16, &none), TP_EOOM);
-    rig_end(r);
 }
 
-TEST(beyond_4_gib_nothing_is_lost)
+TEST_OPENED(beyond_4_gib_nothing_is_lost, open_arena("", &tp_source_virtual))
 {
-    struct rig *r = open_arena("", &tp_source_virtual);
     const uint64_t gib = UINT64_C(1) << 30;
     static const uint64_t sizes[] = {4, 5, 80, UINT64_C(1) << 18};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -64,25 +60,21 @@ TEST(beyond_4_gib_nothing_is_lost)
     struct tp_block b;
     assert_int_equal(rig_try(r, 0, UINT64_MAX, 16, &b), TP_EOOM);
     assert_int_equal(rig_try(r, 0, UINT64_MAX - 4096, 4096, &b), TP_EOOM);
-    rig_end(r);
 }
 
-TEST(foreign_pointers_are_refused)
+TEST_OPENED(foreign_pointers_are_refused, open_arena("", &tp_source_host))
 {
-    struct rig *r = open_arena("", &tp_source_host);
     int on_the_stack = 0;
     void *from_malloc = malloc(64);
     rig_alloc(r, 0, 64);
     assert_int_equal(rig_free(r, 0, (uintptr_t)&on_the_stack, 64), TP_EINVAL);
     assert_int_equal(rig_free(r, 0, (uintptr_t)from_malloc, 64), TP_EINVAL);
     free(from_malloc);
-    rig_end(r);
 }
 
 /* The origin believed a header that a program could forge inside a block. */
-TEST(forged_interior_pointers_are_refused)
+TEST_OPENED(forged_interior_pointers_are_refused, open_arena("", &tp_source_host))
 {
-    struct rig *r = open_arena("", &tp_source_host);
     warm_up(r);
     tp_addr a = rig_alloc(r, 0, 4096);
     memset((void *)(uintptr_t)a, 0xff, 4096);
@@ -92,23 +84,20 @@ TEST(forged_interior_pointers_are_refused)
     }
     rig_walk(r);
     assert_int_equal(rig_free(r, 0, a, 4096), TP_OK);
-    rig_end(r);
 }
 
-TEST(a_16_byte_object_holds_17_bytes)
+TEST_OPENED(a_16_byte_object_holds_17_bytes, open_arena("", &tp_source_host))
 {
-    struct rig *r = open_arena("", &tp_source_host);
     const uint64_t count = 200000;
     for (uint64_t i = 0; i < count; i++)
         rig_alloc(r, 0, 16);
     struct tp_stats stats = tp_rig_stats(r);
     assert_true(stats.carved_bytes + r->account.metadata <= 17 * count);
-    rig_end(r);
 }
 
-TEST(memory_moves_between_classes)
+TEST_OPENED(memory_moves_between_classes,
+            open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host))
 {
-    struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
     tp_addr blocks[1024];
     for (int i = 0; i < 1024; i++)
         blocks[i] = rig_alloc(r, 0, 64);
@@ -117,14 +106,13 @@ TEST(memory_moves_between_classes)
     for (int i = 0; i < 1024; i++)
         rig_free(r, 0, blocks[i], 64);
     rig_alloc(r, 0, 256);
-    rig_end(r);
 }
 
 /* One block stays live, so that no span is idle: the blocks that another thread freed must still be
  * found. */
-TEST(remote_frees_are_not_stranded)
+TEST_OPENED(remote_frees_are_not_stranded,
+            open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host))
 {
-    struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
     tp_addr blocks[1024];
     for (int i = 0; i < 1024; i++)
         blocks[i] = rig_alloc(r, 0, 64);
@@ -135,14 +123,13 @@ TEST(remote_frees_are_not_stranded)
         rig_alloc(r, 0, 64);
     struct tp_block none;
     assert_int_equal(rig_try(r, 0, 64, 16, &none), TP_EOOM);
-    rig_end(r);
 }
 
 /* The origin's thread caches were lost with their threads. */
-TEST(threads_that_end_leak_no_blocks)
+TEST_OPENED(threads_that_end_leak_no_blocks,
+            open_arena("arena_size=1MiB,first_range=1MiB,max_arenas=1,classes=coarse6",
+                       &tp_source_host))
 {
-    struct rig *r = open_arena("arena_size=1MiB,first_range=1MiB,max_arenas=1,classes=coarse6",
-                               &tp_source_host);
     static const uint64_t sizes[] = {64, 256, 4096};
     tp_addr blocks[20];
     for (int round = 0; round < 300; round++) {
@@ -158,7 +145,6 @@ TEST(threads_that_end_leak_no_blocks)
     struct rig_walk w = rig_walk(r);
     assert_int_equal(w.sums[TP_WALK_CACHED] + w.sums[TP_WALK_SPAN], 1 << 20);
     rig_alloc(r, 0, 1 << 20); /* all of it, in one piece */
-    rig_end(r);
 }
 
 /* Nothing has changed: the walk, the account, and the free that is right still succeeds. */
@@ -174,9 +160,8 @@ static void refused(struct rig *r, tp_addr addr, uint64_t size, uint64_t align)
     assert_memory_equal(&account, &r->account, sizeof account);
 }
 
-TEST(a_size_of_another_class_is_refused)
+TEST_OPENED(a_size_of_another_class_is_refused, open_arena("", &tp_source_host))
 {
-    struct rig *r = open_arena("", &tp_source_host);
     static const uint64_t sizes[] = {16, 100, 128, 1000, 5000, 32768};
     warm_up(r);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -192,12 +177,10 @@ TEST(a_size_of_another_class_is_refused)
         refused(r, b.addr, sizes[i], 65536); /* would be large */
         assert_int_equal(rig_free(r, 0, b.addr, b.allocated), TP_OK);
     }
-    rig_end(r);
 }
 
-TEST(an_alignment_of_another_class_is_refused)
+TEST_OPENED(an_alignment_of_another_class_is_refused, open_arena("", &tp_source_host))
 {
-    struct rig *r = open_arena("", &tp_source_host);
     struct tp_block b;
     warm_up(r);
     assert_int_equal(rig_try(r, 0, 100, 256, &b), TP_OK);
@@ -205,12 +188,10 @@ TEST(an_alignment_of_another_class_is_refused)
     refused(r, b.addr, 100, 16);
     struct tp_req rq = {.size = 100, .align = 256};
     assert_int_equal(r->s->free(r->st, r->threads[1], b.addr, &rq), TP_OK);
-    rig_end(r);
 }
 
-TEST(a_large_free_names_its_pages)
+TEST_OPENED(a_large_free_names_its_pages, open_arena("", &tp_source_host))
 {
-    struct rig *r = open_arena("", &tp_source_host);
     warm_up(r);
     tp_addr a = rig_alloc(r, 0, 40000); /* 20 pages of 2 KiB */
     refused(r, a, 38912, 16);
@@ -219,13 +200,12 @@ TEST(a_large_free_names_its_pages)
     refused(r, a + 2048, 38912, 16);
     assert_int_equal(rig_free(r, 0, a, 40960), TP_OK);
     refused(r, a, 40960, 16);
-    rig_end(r);
 }
 
 /* The size that counts is the one after the last resize. */
-TEST(a_free_after_a_resize_names_the_new_size)
+TEST_OPENED(a_free_after_a_resize_names_the_new_size,
+            open_arena("first_range=1MiB", &tp_source_virtual))
 {
-    struct rig *r = open_arena("first_range=1MiB", &tp_source_virtual);
     tp_addr a = rig_alloc(r, 0, 100000), small = rig_alloc(r, 0, 961);
     struct tp_req rq = {.size = 50000, .align = 16};
     struct tp_block b;
@@ -235,13 +215,12 @@ TEST(a_free_after_a_resize_names_the_new_size)
     rq.size = 1024;
     assert_int_equal(r->s->resize(r->st, r->threads[0], small, &rq, &b), TP_OK);
     assert_int_equal(rig_free(r, 0, small, 1024), TP_OK);
-    rig_end(r);
 }
 
 /* Addresses of memory that moved to another class, became large or went back to the source. */
-TEST(frees_of_memory_that_moved_are_refused)
+TEST_OPENED(frees_of_memory_that_moved_are_refused,
+            open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host))
 {
-    struct rig *r = open_arena("arena_size=64KiB,max_arenas=1,classes=coarse6", &tp_source_host);
     tp_addr blocks[1024];
     for (int i = 0; i < 1024; i++)
         blocks[i] = rig_alloc(r, 0, 64);
@@ -255,5 +234,4 @@ TEST(frees_of_memory_that_moved_are_refused)
     assert_int_equal(r->account.reserved, 0);
     for (int i = 0; i < 1024; i++)
         assert_int_equal(rig_free(r, 0, blocks[i], 64), TP_EINVAL);
-    rig_end(r);
 }

@@ -3,25 +3,23 @@
 #include "tests/unit/arena_rig.h"
 #include "tests/unit/scenario.h"
 
-TEST(the_origins_fixed_arena)
+TEST_OPENED(the_origins_fixed_arena, open_arena(ORIGIN, &tp_source_virtual))
 {
-    struct rig *r = open_arena(ORIGIN, &tp_source_virtual);
     struct tp_block b;
     for (int i = 0; i < 64; i++)
         assert_int_equal(rig_try(r, 0, 16 << 20, 64, &b), TP_OK);
     assert_int_equal(rig_try(r, 0, 1, 64, &b), TP_EOOM);
     assert_int_equal(r->account.reserved, 1 << 30);
-    rig_end(r);
 }
 
 /* A source that has less than the arena is to have: its only one is not spent on the first block.
  */
-TEST(a_counted_arena_is_as_large_as_it_can_be)
+TEST_OPENED(a_counted_arena_is_as_large_as_it_can_be,
+            rig_new((struct rig_cfg){.strategy = &tp_strategy_arena,
+                                     .options = ORIGIN,
+                                     .base = &tp_source_virtual,
+                                     .limit = "capacity=900MiB"}))
 {
-    struct rig *r = rig_new((struct rig_cfg){.strategy = &tp_strategy_arena,
-                                             .options = ORIGIN,
-                                             .base = &tp_source_virtual,
-                                             .limit = "capacity=900MiB"});
     struct tp_block b;
     rig_alloc(r, 0, 1);
     assert_int_equal(r->account.reserved, 512 << 20);
@@ -29,7 +27,6 @@ TEST(a_counted_arena_is_as_large_as_it_can_be)
         assert_int_equal(rig_try(r, 0, 16 << 20, 64, &b), TP_OK);
     assert_int_equal(rig_try(r, 0, 16 << 20, 64, &b), TP_EOOM);
     assert_int_equal(r->account.reserved, 512 << 20);
-    rig_end(r);
 }
 
 /* A usage error with this in its sentence. */
@@ -55,9 +52,8 @@ TEST(contradictions_are_usage_errors)
                     "strategy 'arena': 'refill_target' (2MiB) is larger than 'arena_size' (1MiB)");
 }
 
-TEST(defaults_are_those_of_the_strategy)
+TEST_OPENED(defaults_are_those_of_the_strategy, open_arena("", &tp_source_virtual))
 {
-    struct rig *r = open_arena("", &tp_source_virtual);
     const struct arena *st = r->st;
     assert_int_equal(st->pages.next_range, 64 << 10);
     assert_int_equal(st->pages.range_cap, 64 << 20);
@@ -71,7 +67,6 @@ TEST(defaults_are_those_of_the_strategy)
         expected += expected < 128 ? 16 : (UINT64_C(1) << (63 - __builtin_clzll(expected))) / 8;
         assert_int_equal(st->classes.size[c], expected);
     }
-    rig_end(r);
 }
 
 TEST(classes_are_those_of_the_tables)
@@ -120,10 +115,9 @@ TEST(counts_follow_the_formulas)
 
 /* What a thread had to get back after it gave it away, it may keep from then on; up to 16 times
  * what it may keep at first, and not when idle memory has been collected. */
-TEST(a_cache_that_was_too_small_holds_more)
+TEST_OPENED(a_cache_that_was_too_small_holds_more, open_arena("", &tp_source_virtual))
 {
     enum { LIMIT = 1024, BLOCKS = 20 * LIMIT };
-    struct rig *r = open_arena("", &tp_source_virtual);
     const struct arena_thread *thr = r->threads[0];
     uint32_t size_class = class_of(r, 64), most[] = {1, 2, 4, 8, 16, 16, 16, 1};
     tp_addr *blocks = calloc(BLOCKS, sizeof *blocks);
@@ -140,7 +134,6 @@ TEST(a_cache_that_was_too_small_holds_more)
         assert_true(cached(r, 0, 64) > most[i] * LIMIT - LIMIT / 4);
     }
     free(blocks);
-    rig_end(r);
 }
 
 /* The growth is bounded in bytes: a class of large blocks, of which a thread keeps two at first,
@@ -208,10 +201,9 @@ TEST(arena_size_bounds_every_range)
 enum { OBJECTS = 400 };
 
 /* However little a drain hands over, a free moves about one item of the cache, and not all. */
-TEST(a_small_drain_moves_no_cache)
+TEST_OPENED(a_small_drain_moves_no_cache, open_arena("refill_target=1", &tp_source_virtual))
 {
     enum { SIZE = 16, LIMIT = 4096, BLOCKS = 4 * LIMIT };
-    struct rig *r = open_arena("refill_target=1", &tp_source_virtual);
     const struct arena_thread *thr = r->threads[0];
     const struct arena_cache *cache = &thr->caches[class_of(r, SIZE)];
     tp_addr *blocks = calloc(BLOCKS, sizeof *blocks);
@@ -228,17 +220,16 @@ TEST(a_small_drain_moves_no_cache)
     if (moved > UINT64_C(3) * BLOCKS)
         fail_msg("%d frees moved %llu items", BLOCKS, (unsigned long long)moved);
     free(blocks);
-    rig_end(r);
 }
 
 /* A device gives up 2 MiB at a time and has large blocks, which no two ranges share. */
-TEST(ranges_grow_by_a_quarter_on_a_device)
+TEST_OPENED(ranges_grow_by_a_quarter_on_a_device,
+            rig_new((struct rig_cfg){.strategy = &tp_strategy_arena,
+                                     .options = "first_range=2MiB",
+                                     .base = &tp_source_virtual,
+                                     .base_options = "page=device"}))
 {
     const uint64_t mib = 1 << 20;
-    struct rig *r = rig_new((struct rig_cfg){.strategy = &tp_strategy_arena,
-                                             .options = "first_range=2MiB",
-                                             .base = &tp_source_virtual,
-                                             .base_options = "page=device"});
     for (uint64_t held = 0, next = 2 * mib; held < 1400 * mib; held += next) {
         next = held / 4 < 32 * mib ? held / 4 : 32 * mib;
         next = next < held / 32 ? held / 32 : next;
@@ -247,13 +238,12 @@ TEST(ranges_grow_by_a_quarter_on_a_device)
             rig_alloc(r, 0, mib);
         assert_int_equal(r->account.reserved, held + next);
     }
-    rig_end(r);
 }
 
 /* A program that frees rightly, beside a model of what is live; nothing is looked up. */
-TEST(without_checks_a_correct_program_is_served)
+TEST_OPENED(without_checks_a_correct_program_is_served,
+            open_arena("checks=no,max_arenas=6", &tp_source_host))
 {
-    struct rig *r = open_arena("checks=no,max_arenas=6", &tp_source_host);
     struct object *objects = calloc(OBJECTS, sizeof *objects);
     assert_non_null(objects);
     r->random = 77;
@@ -290,7 +280,6 @@ TEST(without_checks_a_correct_program_is_served)
         assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], allocated);
     }
     free(objects);
-    rig_end(r);
 }
 
 REPLAYS(without_checks_large_frees_are_still_looked_up, open_arena("checks=no", &tp_source_host),

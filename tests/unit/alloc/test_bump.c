@@ -19,9 +19,8 @@ static struct rig *open_bump(const char *options)
 REPLAYS(blocks_follow_each_other_from_the_base, open_bump(""),
         "a=16 16@a+16 1@a+32 17@a+48 100@a+80 4000@a+192 carved=4192")
 
-TEST(a_refusal_changes_nothing)
+TEST_OPENED(a_refusal_changes_nothing, open_bump("size=64KiB,on_full=fail"))
 {
-    struct rig *r = open_bump("size=64KiB,on_full=fail");
     struct tp_block b;
     tp_addr base = rig_alloc(r, 0, 60000);
     struct tp_account before = r->account;
@@ -32,19 +31,16 @@ TEST(a_refusal_changes_nothing)
     assert_int_equal(rig_alloc(r, 0, 5536 - 16), base + 60000);
     assert_int_equal(rig_alloc(r, 0, 16), base + 65520);
     assert_int_equal(rig_try(r, 0, 1, 1, &b), TP_EOOM);
-    rig_end(r);
 }
 
-TEST(never_misaligned)
+TEST_OPENED(never_misaligned, open_bump("auto_reset=no"))
 {
-    struct rig *r = open_bump("auto_reset=no");
     for (unsigned i = 0; i < 5000; i++) {
         struct tp_block b;
         uint64_t align = UINT64_C(1) << tp_rig_random(r) % 18;
         assert_int_equal(rig_try(r, 0, 1 + tp_rig_random(r) % 500, align, &b), TP_OK);
         assert_int_equal(b.addr % align, 0);
     }
-    rig_end(r);
 }
 
 REPLAYS(the_alignment_option_is_a_least, open_bump("alignment=256"),
@@ -102,9 +98,8 @@ REPLAYS(a_full_range_grows, open_bump("size=100KB,on_full=grow"),
         "90000 reserved=100K " /* whole pages */
         "90000 reserved=200K 300000 reserved=496K dead=24800")
 
-TEST(automatic_ranges_double)
+TEST_OPENED(automatic_ranges_double, open_bump(""))
 {
-    struct rig *r = open_bump("");
     uint64_t expected = 0;
     for (uint64_t size = 64 << 10; size <= 1 << 20; size *= 2) {
         for (uint64_t before = r->account.reserved; r->account.reserved == before;)
@@ -114,14 +109,12 @@ TEST(automatic_ranges_double)
     }
     rig_alloc(r, 0, 50 << 20);
     assert_int_equal(r->account.reserved, expected + (50 << 20));
-    rig_end(r);
 }
 
 REPLAYS(freed_bytes_are_dead, open_bump(""), "a=64 b=64 64 -b -a dead=128 live=64 64@a+192")
 
-TEST(a_reset_repeats_the_addresses)
+TEST_OPENED(a_reset_repeats_the_addresses, open_bump(""))
 {
-    struct rig *r = open_bump("");
     tp_addr first[200];
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 200; i++) {
@@ -136,7 +129,6 @@ TEST(a_reset_repeats_the_addresses)
         assert_int_equal(rig_walk(r).sums[TP_WALK_SPAN], r->account.reserved);
         assert_int_equal(rig_free(r, 0, first[7], 3000), TP_EINVAL);
     }
-    rig_end(r);
 }
 
 TEST(the_last_free_resets)
@@ -145,9 +137,8 @@ TEST(the_last_free_resets)
     replay(open_bump("auto_reset=no"), "a=64 -a 64@a+64");
 }
 
-TEST(wrong_frees_are_refused)
+TEST_OPENED(wrong_frees_are_refused, open_bump(""))
 {
-    struct rig *r = open_bump("");
     struct tp_block b;
     tp_addr a = rig_alloc(r, 0, 16);
     assert_int_equal(rig_try(r, 0, 256, 4096, &b), TP_OK); /* leaves a gap behind a */
@@ -155,7 +146,6 @@ TEST(wrong_frees_are_refused)
         if (at != b.addr)
             assert_int_equal(rig_free(r, 0, at, 16), TP_EINVAL);
     assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], 16 + 256);
-    rig_end(r);
 }
 
 /* As far as it is known: for the newest block, and where the next one begins in the same word. */
@@ -216,9 +206,8 @@ REPLAYS(the_newest_block_grows_in_place, open_bump(""),
 
 /* The base happens to be aligned to far more than was asked of the source: no decision may see
  * that. */
-TEST(alignment_by_luck_does_not_count)
+TEST_OPENED(alignment_by_luck_does_not_count, open_bump(""))
 {
-    struct rig *r = open_bump("");
     struct tp_block b;
     tp_addr a = rig_alloc(r, 0, 64);
     assert_int_equal(a % (1 << 20), 0);
@@ -226,17 +215,14 @@ TEST(alignment_by_luck_does_not_count)
     assert_int_equal(rig_try(r, 0, 64, 1 << 20, &b), TP_OK);
     assert_int_equal(r->account.gets, 2);
     assert_int_not_equal(b.addr, a);
-    rig_end(r);
 }
 
-TEST(a_huge_block_costs_little_bookkeeping)
+TEST_OPENED(a_huge_block_costs_little_bookkeeping, open_bump(""))
 {
-    struct rig *r = open_bump("");
     tp_addr a = rig_alloc(r, 0, UINT64_C(80) << 30);
     assert_true(r->account.metadata < 8192);
     assert_int_equal(r->s->usable(r->st, a), UINT64_C(80) << 30);
     assert_int_equal(rig_free(r, 0, a, UINT64_C(80) << 30), TP_OK);
-    rig_end(r);
 }
 
 /* The range itself is idle memory when the source is asked for what does not fit into it. */
@@ -245,9 +231,9 @@ REPLAYS(an_empty_range_makes_room_for_a_fallback,
         "a=80K b=4K reserved=84K -a -b 16 reserved=64K")
 
 /* What was looked at in vain is not looked at again before a range was emptied. */
-TEST(idle_ranges_make_room_after_each_reset)
+TEST_OPENED(idle_ranges_make_room_after_each_reset,
+            open_limited("size=16KiB,on_full=grow,auto_reset=no", "capacity=64KiB", NULL))
 {
-    struct rig *r = open_limited("size=16KiB,on_full=grow,auto_reset=no", "capacity=64KiB", NULL);
     struct tp_block b;
     for (int round = 0; round < 3; round++) {
         while (!rig_try(r, 0, 16 << 10, 1, &b))
@@ -260,19 +246,16 @@ TEST(idle_ranges_make_room_after_each_reset)
         assert_int_equal(r->s->trim(r->st, 0), TP_OK);
         assert_int_equal(r->account.reserved, 0);
     }
-    rig_end(r);
 }
 
 /* Its end is 2^32 units and more behind its leaf. */
-TEST(the_check_knows_huge_blocks)
+TEST_OPENED(the_check_knows_huge_blocks, open_bump(""))
 {
-    struct rig *r = open_bump("");
     for (unsigned log2 = 35; log2 <= 48; log2++) {
         tp_addr a = rig_alloc(r, 0, UINT64_C(1) << log2);
         rig_check(r);
         assert_int_equal(rig_free(r, 0, a, UINT64_C(1) << log2), TP_OK);
     }
-    rig_end(r);
 }
 
 /* The same where the last free starts over: one range, one block. And the range that went is not

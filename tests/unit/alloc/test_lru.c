@@ -55,30 +55,26 @@ REPLAYS(a_key_is_size_and_alignment, open_lru(""),
         "a=4096^16 -a 4096^32@!a 4095^16@!a 4097^16@!a gets=4 4096^16@a gets=4")
 
 /* The origin's users met this: shapes that vary by a byte never hit. */
-TEST(one_byte_apart_never_hits)
+TEST_OPENED(one_byte_apart_never_hits, open_lru("capacity_layouts=0"))
 {
-    struct rig *r = open_lru("capacity_layouts=0");
     for (uint64_t size = 1000; size < 1200; size++)
         cache(r, size);
     assert_int_equal(r->account.gets, 200);
     assert_int_equal(rig_walk(r).pieces[TP_WALK_CACHED], 200);
-    rig_end(r);
 }
 
 REPLAYS(
     the_newest_block_comes_back_first, open_lru(""),
     "a0=700 a1=700 a2=700 -a1 -a0 -a2 700@a2 700@a0 700@a1 -a2 -a1 -a0 700@a0 700@a1 700@a2 gets=3")
 
-TEST(a_hit_needs_no_bookkeeping_memory)
+TEST_OPENED(a_hit_needs_no_bookkeeping_memory, open_lru(""))
 {
-    struct rig *r = open_lru("");
     cache(r, 64);
     uint64_t calls = r->meta.calls;
     for (int i = 0; i < 1000; i++)
         cache(r, 64);
     assert_int_equal(r->meta.calls, calls);
     assert_int_equal(r->account.gets, 1);
-    rig_end(r);
 }
 
 REPLAYS(a_hit_makes_its_key_recent, open_lru("capacity_layouts=2"),
@@ -93,9 +89,9 @@ REPLAYS(a_refusal_evicts_one_by_one, open_with(&(struct rig_cfg){.limit = "capac
         "2000! refused_gets=4 1024")
 
 /* The key that asks may itself be emptied on the way. */
-TEST(a_refusal_may_evict_the_same_key)
+TEST_OPENED(a_refusal_may_evict_the_same_key,
+            open_with(&(struct rig_cfg){.options = "round=pow2", .limit = "capacity=1KiB"}))
 {
-    struct rig *r = open_with(&(struct rig_cfg){.options = "round=pow2", .limit = "capacity=1KiB"});
     struct tp_req rq = {.size = 512, .align = 1};
     struct tp_block b;
     tp_addr addr = 0;
@@ -105,7 +101,6 @@ TEST(a_refusal_may_evict_the_same_key)
     assert_int_equal(rig_try(r, 0, 2000, 1, &b), TP_EOOM);
     assert_int_equal(r->account.reserved, 0);
     assert_int_equal(r->account.gets, r->account.puts);
-    rig_end(r);
 }
 
 TEST(absurd_requests)
@@ -136,9 +131,8 @@ REPLAYS(references_are_counted, open_lru(""),
         "usable:a=0 -a! release:a! retain:a!")
 
 /* A REALLOC that finds no room in place: who holds the object holds the new block. */
-TEST(references_move_with_the_object)
+TEST_OPENED(references_move_with_the_object, open_lru(""))
 {
-    struct rig *r = open_lru("");
     struct tp_req rq = {.size = 5000, .align = 1};
     struct tp_block b;
     tp_addr a = get(r, 900, 1);
@@ -153,7 +147,6 @@ TEST(references_move_with_the_object)
     assert_int_not_equal(get(r, 5000, 1), b.addr);
     put(r, b.addr, 5000);
     assert_int_equal(rig_free(r, 0, b.addr, 5000), TP_EINVAL);
-    rig_end(r);
 }
 
 TEST(contents_move_with_the_object)
@@ -202,9 +195,8 @@ REPLAYS(a_free_makes_its_key_recent, open_lru("capacity_layouts=2"),
         "a=100 b=100 -a c=200 -c -b d=300 -d 100@b 300@d gets=4 200 gets=5")
 
 /* The origin lost 200 buffers here. */
-TEST(a_full_cache_loses_nothing)
+TEST_OPENED(a_full_cache_loses_nothing, open_lru(""))
 {
-    struct rig *r = open_lru("");
     tp_addr a[300];
     for (uint64_t i = 0; i < 300; i++)
         a[i] = get(r, 1000 + i * 1000, 1);
@@ -217,12 +209,10 @@ TEST(a_full_cache_loses_nothing)
     for (uint64_t i = 299; i >= 200; i--) /* the most recent ones stayed */
         assert_int_equal(get(r, 1000 + i * 1000, 1), a[i]);
     assert_int_equal(r->account.gets, 300);
-    rig_end(r);
 }
 
-TEST(wrong_frees_are_refused)
+TEST_OPENED(wrong_frees_are_refused, open_lru(""))
 {
-    struct rig *r = open_lru("");
     struct tp_req rq = {.size = 5000, .align = 64};
     tp_addr a = get(r, 5000, 64), cached = cache(r, 5000);
     struct tp_account before = r->account;
@@ -241,7 +231,6 @@ TEST(wrong_frees_are_refused)
     assert_memory_equal(&before, &r->account, sizeof before);
     assert_memory_equal(&walk, &after, sizeof walk);
     assert_int_equal(r->s->free(r->st, NULL, a, &rq), TP_OK);
-    rig_end(r);
 }
 
 REPLAYS(an_evicted_block_is_unknown, open_lru("capacity_blocks=1"),
@@ -258,9 +247,8 @@ static int adopt(struct rig *r, tp_addr addr, uint64_t size, uint64_t align, str
     return r->s->adopt(r->st, r->threads[0], addr, &rq, b);
 }
 
-TEST(an_adopted_block_is_like_any_other)
+TEST_OPENED(an_adopted_block_is_like_any_other, open_lru(""))
 {
-    struct rig *r = open_lru("");
     struct tp_block b;
     tp_addr addr = 0;
     assert_int_equal(tp_src_get(r->env.source, 1536, 512, &addr), TP_OK);
@@ -273,12 +261,10 @@ TEST(an_adopted_block_is_like_any_other)
     assert_int_equal(r->s->free(r->st, NULL, addr, &rq), TP_OK);
     assert_int_equal(get(r, 1500, 512), addr);
     assert_int_equal(r->account.gets, 1);
-    rig_end(r);
 }
 
-TEST(what_cannot_be_adopted)
+TEST_OPENED(what_cannot_be_adopted, open_lru(""))
 {
-    struct rig *r = open_lru("");
     struct tp_block b;
     tp_addr live = get(r, 512, 1), cached = cache(r, 1024);
     struct rig_walk before = rig_walk(r);
@@ -292,7 +278,6 @@ TEST(what_cannot_be_adopted)
     assert_int_equal(adopt(r, 1 << 20, UINT64_MAX, 1, &b), TP_EINVAL);
     struct rig_walk after = rig_walk(r);
     assert_memory_equal(&before, &after, sizeof before);
-    rig_end(r);
 }
 
 /* 9,216 bytes cannot serve the key 16,384 that a request of 9,000 has. */
@@ -326,9 +311,8 @@ REPLAYS(trim_keeps_the_most_recent, open_lru(""),
 REPLAYS(trim_begins_with_the_oldest_block_of_a_key, open_lru(""),
         "a=512 b=512 c=512 -b -c -a trim:1024 512@a 512@c gets=3")
 
-TEST(reset_frees_what_is_live)
+TEST_OPENED(reset_frees_what_is_live, open_lru("capacity_blocks=40"))
 {
-    struct rig *r = open_lru("capacity_blocks=40");
     tp_addr a[60];
     for (int i = 0; i < 60; i++)
         a[i] = get(r, 700, 1);
@@ -339,7 +323,6 @@ TEST(reset_frees_what_is_live)
     assert_int_equal(r->account.puts, 20);
     assert_int_equal(rig_free(r, 0, a[59], 700), TP_EINVAL);
     assert_int_equal(get(r, 700, 1), a[59]);
-    rig_end(r);
 }
 
 TEST(the_end_gives_everything_back)
@@ -370,14 +353,12 @@ REPLAYS(capacity_bytes_counts_whole_pages, open_lru("capacity_bytes=2KiB"),
         "a=1 -a b=2 -b c=3 -c d=4 -d puts=0 e=5 -e puts=1 f=2048 -f cached=2048 2048@f -f "
         "g=2049 -g reserved=0" /* fits no cache of this size */)
 
-TEST(zero_is_no_limit)
+TEST_OPENED(zero_is_no_limit, open_lru("capacity_layouts=0"))
 {
-    struct rig *r = open_lru("capacity_layouts=0");
     for (uint64_t i = 1; i <= 1000; i++)
         cache(r, i * 512);
     assert_int_equal(r->account.puts, 0);
     assert_int_equal(rig_walk(r).pieces[TP_WALK_CACHED], 1000);
-    rig_end(r);
 }
 
 TEST(round_merges_near_sizes)
@@ -431,9 +412,8 @@ TEST(the_refused_is_tried_at_the_end)
     }
 }
 
-TEST(a_failed_get_changes_nothing)
+TEST_OPENED(a_failed_get_changes_nothing, open_with(&(struct rig_cfg){.fault = "get_at=2"}))
 {
-    struct rig *r = open_with(&(struct rig_cfg){.fault = "get_at=2"});
     struct tp_block b;
     tp_addr a = get(r, 512, 1);
     struct rig_walk before = rig_walk(r);
@@ -443,7 +423,6 @@ TEST(a_failed_get_changes_nothing)
     assert_memory_equal(&before, &after, sizeof before);
     put(r, a, 512);
     assert_int_equal(get(r, 512, 1), a);
-    rig_end(r);
 }
 
 /* Bookkeeping memory fails wherever it can: never in a free. */

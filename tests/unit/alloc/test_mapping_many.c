@@ -67,22 +67,19 @@ static void takes_little(const struct rig *r)
 }
 
 /* A trace of 235 bytes: four blocks of 4 TiB, of two million units each. */
-TEST(a_few_blocks_of_terabytes)
+TEST_OPENED(a_few_blocks_of_terabytes, open_torch(GROWING))
 {
-    struct rig *r = open_torch(GROWING);
     steps = 0;
     for (unsigned i = 0; i < TERABYTES; i++)
         assert_true(take(r, 0, TERABYTES * TIB) != 0);
     assert_in_range(steps, 1, TERABYTES * TREE);
     takes_little(r);
     rig_check(r);
-    rig_end(r);
 }
 
 /* A trace of 460 kB: terabytes are mapped and given back, again and again. */
-TEST(terabytes_that_come_and_go)
+TEST_OPENED(terabytes_that_come_and_go, open_torch(GROWING))
 {
-    struct rig *r = open_torch(GROWING);
     steps = 0;
     for (unsigned i = 0; i < REQUESTS; i++) {
         give(r, 0, take(r, 0, TERABYTES * TIB), TERABYTES * TIB);
@@ -91,17 +88,14 @@ TEST(terabytes_that_come_and_go)
     assert_in_range(steps, 1, REQUESTS * TREE);
     takes_little(r);
     rig_check(r);
-    rig_end(r);
 }
 
 /* The same bytes in many blocks: as many steps for each. */
-TEST(terabytes_in_many_blocks)
+TEST_OPENED(terabytes_in_many_blocks, open_torch(GROWING))
 {
-    struct rig *r = open_torch(GROWING);
     steps = 0;
     for (unsigned i = 0; i < REQUESTS; i++)
         take(r, 0, TIB);
     assert_in_range(steps, 1, REQUESTS * TREE);
     rig_check(r);
-    rig_end(r);
 }

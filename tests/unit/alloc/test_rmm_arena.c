@@ -98,7 +98,7 @@ TEST(sizes_that_rmm_refuses_are_refused)
     refuses_to_open("arena_size=1023KiB");
 }
 
-TEST(classes_are_those_of_rmm)
+TEST_OPENED(classes_are_those_of_rmm, open_rmm("arena_size=4MiB,size_classes"))
 {
     static const uint64_t sizes[][2] = {{1, 256},
                                         {2048, 2048},
@@ -112,10 +112,8 @@ TEST(classes_are_those_of_rmm)
                                         {256 * KIB * MIB + 1, UINT64_MAX}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         assert_int_equal(class_of(sizes[i][0]), sizes[i][1]);
-    struct rig *r = open_rmm("arena_size=4MiB,size_classes");
     assert_int_equal(get_block(r, 0, 2049).allocated, 2560);
     refuse(r, 0, 256 * KIB * MIB + 1);
-    rig_end(r);
 }
 
 REPLAYS(without_memory_to_begin_with_every_request_fails,
@@ -124,9 +122,8 @@ REPLAYS(without_memory_to_begin_with_every_request_fails,
 
 /* ---- bounded work ---- */
 
-TEST(the_last_of_many_superblocks_is_found_at_once)
+TEST_OPENED(the_last_of_many_superblocks_is_found_at_once, open_rmm("arena_size=16GiB"))
 {
-    struct rig *r = open_rmm("arena_size=16GiB");
     tp_addr last = 0;
     struct tp_block none;
     for (unsigned i = 0; i < MANY; i++)
@@ -142,5 +139,4 @@ TEST(the_last_of_many_superblocks_is_found_at_once)
         assert_int_equal(r->s->alloc(r->st, r->threads[0], &rq, &none), TP_EOOM);
     }
     is_linear("requests in vain");
-    rig_end(r);
 }

@@ -106,9 +106,9 @@ REPLAYS(without_memory_to_begin_with_every_request_fails,
 /* ---- bounded work ---- */
 
 /* Requests that fit nowhere merge all lists, once for one stream and once for the other. */
-TEST(merging_in_vain_costs_little)
+TEST_OPENED(merging_in_vain_costs_little,
+            open_rmm("initial_pool_size=64MiB,maximum_pool_size=64MiB"))
 {
-    struct rig *r = open_rmm("initial_pool_size=64MiB,maximum_pool_size=64MiB");
     tp_addr *blocks = calloc(MANY, sizeof *blocks);
     struct tp_block none;
     for (unsigned i = 0; i < MANY; i++)
@@ -122,7 +122,6 @@ TEST(merging_in_vain_costs_little)
     }
     is_linear("requests that merge in vain");
     free(blocks);
-    rig_end(r);
 }
 
 /* A stream that has nothing finds the only one that fits behind all others. */

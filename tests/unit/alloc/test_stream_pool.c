@@ -58,9 +58,8 @@ TEST(threshold_0_makes_every_free_a_call)
 REPLAYS(without_a_threshold_pairs_need_one_call, open_pool(""),
         "a=4K/1 -a/1 a=4K/1 -a/1 a=4K/1 -a/1 gets=1 puts=0")
 
-TEST(over_the_threshold_the_oldest_go)
+TEST_OPENED(over_the_threshold_the_oldest_go, open_pool("threshold=10KiB"))
 {
-    struct rig *r = open_pool("threshold=10KiB");
     tp_addr a[12];
     for (uint16_t i = 0; i < 12; i++)
         a[i] = get(r, i % 3, KIB * (1 + i % 2)); /* two bins, three streams */
@@ -77,12 +76,10 @@ TEST(over_the_threshold_the_oldest_go)
         const struct cache_block *b = cache_find(&pool_of(r)->cache, a[i]);
         assert_int_equal(b != NULL, i < 7);
     }
-    rig_end(r);
 }
 
-TEST(a_free_never_blocks)
+TEST_OPENED(a_free_never_blocks, open_pool("threshold=4KiB"))
 {
-    struct rig *r = open_pool("threshold=4KiB");
     tp_addr a[20];
     for (int i = 0; i < 20; i++)
         a[i] = get(r, (uint16_t)(i % 2), KIB);
@@ -96,7 +93,6 @@ TEST(a_free_never_blocks)
     put(r, 3, get(r, 3, 512), 512);
     assert_int_equal(cached_bytes(r), 3 * KIB + 512);
     assert_int_equal(r->account.waits, 0);
-    rig_end(r);
 }
 
 /* As a driver of CUDA 13 does: only what was freed on the stream goes back. */
@@ -122,9 +118,8 @@ REPLAYS(max_cached_counts_blocks, open_pool("max_cached=3,release_threshold=max"
 
 REPLAYS(a_free_on_another_stream_belongs_there, open_pool(""), "a=1K/1 -a/2 1K/1@!a 1K/2@a")
 
-TEST(wrong_frees_change_nothing)
+TEST_OPENED(wrong_frees_change_nothing, open_pool(""))
 {
-    struct rig *r = open_pool("");
     tp_addr a = get(r, 1, KIB), b = get(r, 1, KIB);
     put(r, 1, b, KIB);
     struct tp_account before = r->account;
@@ -141,14 +136,12 @@ TEST(wrong_frees_change_nothing)
     put(r, 1, a, KIB);
     trim(r, 0);
     assert_int_equal(try_put(r, 1, a, KIB), TP_EINVAL); /* given back */
-    rig_end(r);
 }
 
 /* ---- 3: trim and the end ---- */
 
-TEST(trim_goes_back_oldest_first_and_waits)
+TEST_OPENED(trim_goes_back_oldest_first_and_waits, open_pool(""))
 {
-    struct rig *r = open_pool("");
     tp_addr a[8];
     for (uint16_t i = 0; i < 8; i++)
         a[i] = get(r, i % 3, KIB * (1 + i % 4));
@@ -166,15 +159,13 @@ TEST(trim_goes_back_oldest_first_and_waits)
     }
     assert_true(r->account.waits > 0 && r->account.waits <= 8);
     assert_int_equal(r->account.reserved, 0);
-    rig_end(r);
 }
 
 REPLAYS(trim_keeps_what_it_may, open_pool(""),
         "a=1K b=1K -a -b trim:2K puts=0 waits=0 trim:2K-1 puts=1 1K@b")
 
-TEST(the_end_waits_and_gives_all_back)
+TEST_OPENED(the_end_waits_and_gives_all_back, open_pool(""))
 {
-    struct rig *r = open_pool("");
     tp_addr a = get(r, 1, KIB), b = get(r, 2, 2 * KIB);
     get(r, 3, 4 * KIB); /* stays live */
     use(r, 4, a);
@@ -191,14 +182,13 @@ TEST(the_end_waits_and_gives_all_back)
     struct tp_err err;
     memset(r->st, 0, r->s->state_size); /* a fresh one, for rig_close */
     assert_int_equal(r->s->init(r->st, &r->env, r->opts, &err), TP_OK);
-    rig_end(r);
 }
 
 /* The origin's limit shrank for ever when a put failed in a trim. */
-TEST(a_failing_put_in_a_trim_keeps_limit_and_block)
+TEST_OPENED(a_failing_put_in_a_trim_keeps_limit_and_block,
+            open_with((struct rig_cfg){.options = "threshold=8KiB,release_threshold=max",
+                                       .fault = "put_at=2"}))
 {
-    struct rig *r = open_with(
-        (struct rig_cfg){.options = "threshold=8KiB,release_threshold=max", .fault = "put_at=2"});
     tp_addr a[8];
     for (int i = 0; i < 8; i++)
         a[i] = get(r, 0, KIB);
@@ -223,7 +213,6 @@ TEST(a_failing_put_in_a_trim_keeps_limit_and_block)
     w = rig_walk(r);
     assert_int_equal(w.sums[TP_WALK_DEAD], 0);
     assert_int_equal(r->account.reserved, 8 * KIB);
-    rig_end(r);
 }
 
 REPLAYS(a_refused_put_is_retried_at_the_end,
@@ -247,9 +236,8 @@ REPLAYS(then_it_waits_for_pending_ones_oldest_first,
         "a0=2K a1=2K/1 a2=2K/2 a3=2K/3 -a3/3 ns:1000 -a2/2 ns:1000 -a1/1 ns:1000 -a0 ns:1000 "
         "4K/5 puts=2 waits=2 wait_ns=47000 kept:a3=0 kept:a2=0 2K@a0 2K/1@a1" /* two are enough */)
 
-TEST(then_it_is_out_of_memory)
+TEST_OPENED(then_it_is_out_of_memory, open_with((struct rig_cfg){.limit = "capacity=8KiB"}))
 {
-    struct rig *r = open_with((struct rig_cfg){.limit = "capacity=8KiB"});
     struct tp_block b;
     tp_addr a = get(r, 1, 4 * KIB);
     put(r, 1, get(r, 1, 2 * KIB), 2 * KIB);
@@ -261,7 +249,6 @@ TEST(then_it_is_out_of_memory)
     put(r, 1, a, 4 * KIB);
     assert_int_equal(try_on(r, 1, UINT64_MAX, &b), TP_EOOM);
     assert_int_equal(try_on(r, 1, UINT64_C(1) << 48, &b), TP_EOOM);
-    rig_end(r);
 }
 
 /* ---- options ---- */
@@ -311,9 +298,9 @@ TEST(rounding_decides_what_shares_a_bin)
 /* ---- what else there was to mend ---- */
 
 /* The origin took 1,294 ns a pair after 10,000 sizes, for the empty bins that it had to pass. */
-TEST(empty_bins_do_not_pile_up)
+TEST_OPENED(empty_bins_do_not_pile_up,
+            open_with((struct rig_cfg){.options = "round=exact", .streams = STREAMS}))
 {
-    struct rig *r = open_with((struct rig_cfg){.options = "round=exact", .streams = STREAMS});
     uint64_t metadata = 0, items = 0;
     tp_addr kept = get(r, 0, 300);
     for (int round = 0; round < 3; round++) {
@@ -339,7 +326,6 @@ TEST(empty_bins_do_not_pile_up)
         assert_true(!pool_of(r)->recent[i] || pool_of(r)->recent[i]->shelf.key == 512 ||
                     pool_of(r)->recent[i]->shelf.key == 300);
     put(r, 0, kept, 300);
-    rig_end(r);
 }
 
 TEST(two_devices_share_no_bin)

@@ -5,9 +5,8 @@
 
 /* ---- USE ---- */
 
-TEST(a_use_on_another_stream_holds_the_block_for_all)
+TEST_OPENED(a_use_on_another_stream_holds_the_block_for_all, open_pool(""))
 {
-    struct rig *r = open_pool("");
     tp_addr a = get(r, 1, KIB);
     use(r, 2, a);
     use(r, 2, a);
@@ -27,7 +26,6 @@ TEST(a_use_on_another_stream_holds_the_block_for_all)
     assert_int_equal(get(r, 1, KIB), a);
     assert_int_equal(r->account.waits, 0);
     assert_int_equal(pool_of(r)->uses.used, 0);
-    rig_end(r);
 }
 
 REPLAYS(used_blocks_come_back_in_the_order_of_their_frees, open_pool(""),
@@ -66,14 +64,12 @@ TEST(of_its_own_stream_a_block_is_not_waited_for)
 REPLAYS(a_used_block_is_given_back_after_its_uses, open_pool("threshold=0"),
         "a=1K/1 use:a/2 -a/1 sync:1 puts=0 sync:2 puts=1")
 
-TEST(a_use_of_a_wrong_block_is_refused)
+TEST_OPENED(a_use_of_a_wrong_block_is_refused, open_pool(""))
 {
-    struct rig *r = open_pool("");
     tp_addr a = get(r, 1, KIB);
     assert_int_equal(r->s->use(r->st, NULL, a + 256, 1), TP_EINVAL);
     put(r, 1, a, KIB);
     assert_int_equal(r->s->use(r->st, NULL, a, 1), TP_EINVAL);
-    rig_end(r);
 }
 
 /* ---- one stream ---- */
@@ -109,13 +105,11 @@ REPLAYS(one_stream_waits_for_nothing_that_has_passed, open_single("capacity=8KiB
         "a=1K -a 512 ns:50000 2K puts=2 waits=0" /* the fence of the call for 512 has passed */)
 
 /* Streams beyond the number announced are as safe as the others. */
-TEST(an_unannounced_stream_is_a_stream)
+TEST_OPENED(an_unannounced_stream_is_a_stream, open_single(NULL))
 {
-    struct rig *r = open_single(NULL);
     tp_addr a = get(r, 0, KIB);
     put(r, 0, a, KIB);
     assert_true(get(r, 65535, KIB) != a);
     r->now_ns += LAG;
     assert_int_equal(get(r, 5, KIB), a);
-    rig_end(r);
 }

@@ -35,9 +35,8 @@ TEST(misses)
 }
 
 /* Blocks that wait for a stream each are asked for again with every request. */
-TEST(held_blocks)
+TEST_OPENED(held_blocks, open_with((struct rig_cfg){.streams = MANY + 1}))
 {
-    struct rig *r = open_with((struct rig_cfg){.streams = MANY + 1});
     for (unsigned i = 1; i <= MANY; i++) {
         tp_addr block = take(r, 0, KIB);
         use_on(r, i, block);
@@ -51,7 +50,6 @@ TEST(held_blocks)
         catch_up(r, (uint16_t)i);
     is_linear("held blocks become ready");
     assert_int_equal(pool_of(r)->held, 0);
-    rig_end(r);
 }
 
 /* What other streams use is not looked at again at every sync and every free over a limit. */

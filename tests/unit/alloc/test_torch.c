@@ -196,9 +196,8 @@ static struct tp_torch_segment placed_segment(struct rig *r, uint64_t size)
     return s;
 }
 
-TEST(a_heap_is_placed_exactly)
+TEST_OPENED(a_heap_is_placed_exactly, open_torch(""))
 {
-    struct rig *r = open_torch("");
     assert_int_equal(tp_torch_follow(r->st), TP_OK);
     const struct tp_torch_segment s = placed_segment(r, 20 * MIB);
     const struct tp_torch_at at[] = {{s.base + 2 * MIB, 4 * MIB, 4 * MIB - 7},
@@ -215,12 +214,10 @@ TEST(a_heap_is_placed_exactly)
     assert_int_equal(get(r, 0, 3 * MIB - 5), s.base + 6 * MIB);
     put(r, 0, s.base + 2 * MIB, 4 * MIB - 7);
     assert_int_equal(rig_walk(r).largest_span, 6 * MIB);
-    rig_end(r);
 }
 
-TEST(equal_blocks_serve_by_their_addresses)
+TEST_OPENED(equal_blocks_serve_by_their_addresses, open_torch(""))
 {
-    struct rig *r = open_torch("");
     assert_int_equal(tp_torch_follow(r->st), TP_OK);
     struct tp_torch_segment low = placed_segment(r, 20 * MIB), high = placed_segment(r, 20 * MIB);
     assert_true(low.base < high.base);
@@ -228,12 +225,10 @@ TEST(equal_blocks_serve_by_their_addresses)
     assert_int_equal(tp_torch_place(r->st, &low, NULL, 0), TP_OK);
     assert_int_equal(get(r, 0, 19 * MIB), low.base);
     assert_int_equal(get(r, 0, 19 * MIB), high.base);
-    rig_end(r);
 }
 
-TEST(what_contradicts_itself_is_not_placed)
+TEST_OPENED(what_contradicts_itself_is_not_placed, open_torch(""))
 {
-    struct rig *r = open_torch("");
     assert_int_equal(tp_torch_follow(r->st), TP_OK);
     struct tp_torch_segment s = placed_segment(r, 20 * MIB), over = s;
     const struct tp_torch_at two[] = {{s.base, 4 * MIB, 1}, {s.base + 4 * MIB - 512, MIB, 1}};
@@ -246,12 +241,10 @@ TEST(what_contradicts_itself_is_not_placed)
     over.base += 2 * MIB;
     over.size = 2 * MIB;
     assert_int_equal(tp_torch_place(r->st, &over, NULL, 0), TP_EINVAL);
-    rig_end(r);
 }
 
-TEST(a_block_is_forced_where_there_is_room)
+TEST_OPENED(a_block_is_forced_where_there_is_room, open_torch(""))
 {
-    struct rig *r = open_torch("");
     assert_int_equal(tp_torch_follow(r->st), TP_OK);
     const struct tp_torch_segment s = placed_segment(r, 20 * MIB);
     const struct tp_torch_at at = {s.base + 5 * MIB, 2 * MIB, 2 * MIB};
@@ -265,7 +258,6 @@ TEST(a_block_is_forced_where_there_is_room)
     assert_int_equal(tp_torch_drop(r->st, s.base, s.size), TP_OK);
     assert_int_equal(tp_torch_segments(r->st), 0);
     assert_int_equal(reserved(r), 0);
-    rig_end(r);
 }
 
 /* What a reader says of a recording's settings. Segments may have been made to grow by a call, and

@@ -28,9 +28,8 @@ TEST(mapped_sizes_are_whole_units)
            "33M reserved=64M");
 }
 
-TEST(pools_and_streams_have_segments_of_their_own)
+TEST_OPENED(pools_and_streams_have_segments_of_their_own, open_torch(GROWING))
 {
-    struct rig *r = open_torch(GROWING);
     get(r, 0, 2 * MIB);
     get(r, 0, MIB);
     get(r, 1, 2 * MIB);
@@ -40,7 +39,6 @@ TEST(pools_and_streams_have_segments_of_their_own)
     get(r, 1, UNIT);
     get(r, 0, MIB + 1);
     assert_int_equal(tp_torch_segments(r->st), 3);
-    rig_end(r);
 }
 
 /* expandable_segments_reserve: what does not fit into the addresses of one segment gets another,
@@ -88,9 +86,8 @@ REPLAYS(holes_are_mapped_one_by_one, open_torch(GROWING),
         THREE "-b trim -c 60M@b reserved=80M gets=5")
 
 /* ------ 30 BB 34 -- 40: of the 30 free MiB one unit is whole. */
-TEST(only_whole_units_go_back)
+TEST_OPENED(only_whole_units_go_back, open_torch(GROWING))
 {
-    struct rig *r = open_torch(GROWING);
     tp_addr a = get(r, 0, 30 * MIB), b = get(r, 0, 4 * MIB);
     put(r, 0, a, 30 * MIB);
     trim(r);
@@ -101,7 +98,6 @@ TEST(only_whole_units_go_back)
     trim(r);
     assert_int_equal(reserved(r), 0);
     assert_int_equal(tp_torch_segments(r->st), 0); /* nothing is left of it */
-    rig_end(r);
 }
 
 /* A keep of 20 MiB leaves one unit; the smaller blocks go first, as they do among whole segments.
@@ -141,9 +137,8 @@ REPLAYS(free_segments_do_not_count_as_garbage_where_they_grow,
         "reserved=80M")
 
 /* The setting can change in a running program. */
-TEST(both_kinds_of_segments_live_side_by_side)
+TEST_OPENED(both_kinds_of_segments_live_side_by_side, open_torch(GROWING))
 {
-    struct rig *r = open_torch(GROWING);
     struct tp_torch_rules *rules = tp_torch_rules_of(r->st);
     tp_addr a = get(r, 0, UNIT);
     put(r, 0, a, UNIT);
@@ -162,7 +157,6 @@ TEST(both_kinds_of_segments_live_side_by_side)
     trim(r);
     assert_int_equal(tp_torch_segments(r->st), 1);
     assert_int_equal(reserved(r), UNIT);
-    rig_end(r);
 }
 
 /* A block that waits for another stream is neither merged nor unmapped before its time. */

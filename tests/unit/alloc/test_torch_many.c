@@ -24,9 +24,8 @@ static void give(struct rig *r, tp_addr addr, uint64_t size)
 }
 
 /* A recording may have an out of memory behind every event. */
-TEST(what_would_go_back_is_known)
+TEST_OPENED(what_would_go_back_is_known, open_torch(NULL))
 {
-    struct rig *r = open_torch(NULL);
     tp_addr *addr = calloc(MANY, sizeof *addr);
     uint64_t idle = 0;
     assert_non_null(addr);
@@ -39,7 +38,6 @@ TEST(what_would_go_back_is_known)
     assert_in_range(steps, 1, TREE);
     assert_int_equal(idle, MANY * 12 * MIB);
     free(addr);
-    rig_end(r);
 }
 
 #define GROWING "conf=expandable_segments:True"
@@ -58,9 +56,8 @@ static void make_scraps(struct rig *r)
 }
 
 /* Segments of the same stream grew before; what is free in them serves nobody now. */
-TEST(what_grew_is_passed_at_once)
+TEST_OPENED(what_grew_is_passed_at_once, open_torch(GROWING))
 {
-    struct rig *r = open_torch(GROWING);
     make_scraps(r);
     tp_torch_rules_of(r->st)->expandable = 0;
     tp_addr addr = take(r, 7 * MIB);
@@ -70,13 +67,11 @@ TEST(what_grew_is_passed_at_once)
         assert_int_equal(take(r, 7 * MIB), addr);
     }
     assert_in_range(steps, MANY, MANY * TREE);
-    rig_end(r);
 }
 
 /* Where memory is short again and again, what has no whole unit is not looked at. */
-TEST(what_cannot_go_back_is_passed_at_once)
+TEST_OPENED(what_cannot_go_back_is_passed_at_once, open_limited(GROWING, "capacity=20GiB"))
 {
-    struct rig *r = open_limited(GROWING, "capacity=20GiB");
     const struct tp_req large = {.size = 30 * 1024 * MIB, .align = 1};
     struct tp_block none;
     make_scraps(r);
@@ -86,14 +81,12 @@ TEST(what_cannot_go_back_is_passed_at_once)
         assert_int_equal(r->s->alloc(r->st, r->threads[0], &large, &none), TP_EOOM);
     }
     assert_in_range(steps, MANY, MANY * 4 * TREE);
-    rig_end(r);
 }
 
 /* Where a recording contradicts the rules, each of its blocks is put where it was. */
-TEST(a_block_is_forced_among_many)
+TEST_OPENED(a_block_is_forced_among_many, open_torch(""))
 {
     enum { BLOCKS = 6000, GRAIN = 512 };
-    struct rig *r = open_torch("");
     struct tp_torch_segment s = {.size = 2 * BLOCKS * GRAIN, .small = true};
     assert_int_equal(tp_torch_follow(r->st), TP_OK);
     assert_int_equal(tp_src_get(r->env.source, s.size, GRAIN, &s.base), TP_OK);
@@ -107,5 +100,4 @@ TEST(a_block_is_forced_among_many)
         assert_int_equal(tp_torch_force(r->st, &block), TP_EINVAL);
     }
     rig_check(r);
-    rig_end(r);
 }

@@ -158,10 +158,10 @@ TEST(a_thread_is_not_simulated_beside_several_streams)
 /* ---- bounded work ---- */
 
 /* Blocks of one class that are too small for a request, each freed after those that are not. */
-TEST(many_blocks_of_a_class_are_not_looked_through)
+TEST_OPENED(many_blocks_of_a_class_are_not_looked_through,
+            open_host("conf=pinned_max_round_threshold_mb:0"))
 {
     static tp_addr at[MANY];
-    struct rig *r = open_host("conf=pinned_max_round_threshold_mb:0");
     for (unsigned i = 0; i < MANY; i++)
         at[i] = take(r, 0, 2 * MIB - i);
     is_linear("to set up");
@@ -175,5 +175,4 @@ TEST(many_blocks_of_a_class_are_not_looked_through)
         give(r, 0, at[0], 2 * MIB);
     }
     is_linear("requests for the largest");
-    rig_end(r);
 }

@@ -121,9 +121,8 @@ static tp_addr *make_holes(struct rig *r)
 }
 
 /* All that is behind the holes is looked for at once. */
-TEST(holes_that_are_too_small_are_passed_at_once)
+TEST_OPENED(holes_that_are_too_small_are_passed_at_once, open_torch(GROWING))
 {
-    struct rig *r = open_torch(GROWING);
     const struct tp_req rq = {.size = 2 * UNIT, .align = 1};
     tp_addr *addr = make_holes(r);
     steps = 0;
@@ -135,13 +134,11 @@ TEST(holes_that_are_too_small_are_passed_at_once)
     print_message("%llu steps for each of %u requests\n", steps / MANY, (unsigned)MANY);
     assert_in_range(steps, MANY, 8 * TREE * MANY);
     free(addr);
-    rig_end(r);
 }
 
 /* Free blocks between the holes make all of them one, which a live one in the middle cuts. */
-TEST(what_is_open_is_known_as_it_changes)
+TEST_OPENED(what_is_open_is_known_as_it_changes, open_torch(GROWING))
 {
-    struct rig *r = open_torch(GROWING);
     struct torch *st = r->st;
     const struct tp_req rq = {.size = UNIT, .align = 1};
     tp_addr *addr = make_holes(r);
@@ -159,5 +156,4 @@ TEST(what_is_open_is_known_as_it_changes)
     }
     assert_in_range(steps, 1, 4 * TREE * MANY);
     free(addr);
-    rig_end(r);
 }

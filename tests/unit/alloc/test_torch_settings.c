@@ -143,8 +143,7 @@ TEST(the_rules_of_older_releases)
         struct tp_torch_rules rules = tp_torch_defaults;
         assert_int_equal(tp_torch_version(&rules, bad[i], &err), TP_EUSAGE);
     }
-    struct rig *r = open_torch("version=2.9,conf={roundup_power2_divisions:[512:1,>:4]}");
-    rig_end(r);
+    rig_end(open_torch("version=2.9,conf={roundup_power2_divisions:[512:1,>:4]}"));
 }
 
 /* Above the share of the device nothing is freed for a request: it fails, and what is cached stays.
@@ -170,9 +169,8 @@ TEST(a_request_above_the_share_is_rejected)
 }
 
 /* A request from a pool without splitting takes the whole segment, or the whole free block. */
-TEST(a_pool_without_splitting)
+TEST_OPENED(a_pool_without_splitting, open_torch("no_split=0.1,no_split=3.0"))
 {
-    struct rig *r = open_torch("no_split=0.1,no_split=3.0");
     const uint64_t pools[] = {tp_pool_number(0, 1), tp_pool_number(0, 2), 0};
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(tp_torch_choose_pool(r->st, pools[i]), TP_OK);
@@ -187,7 +185,6 @@ TEST(a_pool_without_splitting)
         assert_int_equal(again.allocated, (i ? 4 : 20) * MIB);
     }
     assert_int_equal(tp_torch_choose_pool(r->st, 0), TP_OK);
-    rig_end(r);
 }
 
 static void keeps(const char *text, const char *wanted)
@@ -257,9 +254,8 @@ TEST(a_pool_for_a_full_device)
 }
 
 /* Where a larger block of the pool serves, the rest stays the pool's; other pools do not use it. */
-TEST(a_spare_block_is_split)
+TEST_OPENED(a_spare_block_is_split, open_limited("use_on_oom=0.1", "capacity=100MiB"))
 {
-    struct rig *r = open_limited("use_on_oom=0.1", "capacity=100MiB");
     assert_int_equal(tp_torch_choose_pool(r->st, tp_pool_number(0, 1)), TP_OK);
     tp_addr spare = get(r, 0, 80 * MIB);
     put(r, 0, spare, 80 * MIB);
@@ -279,7 +275,6 @@ TEST(a_spare_block_is_split)
     put(r, 0, spare + 30 * MIB, 30 * MIB);
     put(r, 0, spare + 60 * MIB, 20 * MIB);
     rig_check(r);
-    rig_end(r);
 }
 
 /* What PyTorch's parser puts back at each call, and what it keeps. */

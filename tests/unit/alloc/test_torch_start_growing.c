@@ -106,12 +106,11 @@ TEST(a_setting_that_was_turned_off)
 }
 
 /* | 8 live, whose rest of less than 1 MiB is part of it | 11 free | */
-TEST(a_setting_that_was_turned_on)
+TEST_OPENED(a_setting_that_was_turned_on, open_torch(GROWING))
 {
     static const struct tp_heap_segment one[] = {{.base = Z, .size = UNIT, .blocks = 2}};
     static const struct tp_heap_block two[] = {{.at = Z, .requested = 8 * MIB},
                                                {.at = Z + 9 * MIB, .requested = MIB + 1}};
-    struct rig *r = open_torch(GROWING);
     assert_int_equal(start(r, &(struct tp_heap){one, two, 1, 2}), TP_OK);
     tp_addr a = get(r, 0, 8 * MIB), b = get(r, 0, MIB + 1);
     assert_int_equal(b, a + 9 * MIB);
@@ -121,12 +120,11 @@ TEST(a_setting_that_was_turned_on)
     get(r, 0, 7 * MIB);
     assert_int_equal(reserved(r), 2 * UNIT);
     assert_int_equal(tp_torch_segments(r->st), 2);
-    rig_end(r);
 }
 
 /* What lies between two stretches shows that these are of two segments, and so does another stream.
  * Requests find their blocks by the order of the recording. */
-TEST(what_parts_segments)
+TEST_OPENED(what_parts_segments, open_torch(GROWING))
 {
     static const struct tp_heap_segment s[] = {
         {.base = X, .size = UNIT, .blocks = 1, .flags = GROWS},
@@ -141,18 +139,16 @@ TEST(what_parts_segments)
     for (uint64_t i = 0; i < COUNT; i++)
         b[i] =
             (struct tp_heap_block){.at = s[i].base + (i + 1) * 1024, .requested = 1024 * (i + 1)};
-    struct rig *r = open_torch(GROWING);
     assert_int_equal(start(r, &(struct tp_heap){s, b, COUNT, COUNT}), TP_OK);
     assert_int_equal(tp_torch_segments(r->st), COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         struct tp_block got = get_block(r, s[i].stream, b[i].requested);
         assert_int_equal(got.allocated, b[i].requested);
     }
-    rig_end(r);
 }
 
 /* Stretches of a private pool are of a segment of their own, which serves that pool alone. */
-TEST(private_pools)
+TEST_OPENED(private_pools, open_torch(GROWING))
 {
     static const struct tp_heap_segment s[] = {
         {.base = X, .size = UNIT, .blocks = 1, .flags = GROWS},
@@ -161,7 +157,6 @@ TEST(private_pools)
     };
     static const struct tp_heap_block b[] = {{.at = X, .requested = UNIT},
                                              {.at = X + UNIT, .requested = UNIT}};
-    struct rig *r = open_torch(GROWING);
     assert_int_equal(start(r, &(struct tp_heap){s, b, 3, 2}), TP_OK);
     assert_int_equal(tp_torch_segments(r->st), 2);
     get(r, 0, UNIT);
@@ -171,7 +166,6 @@ TEST(private_pools)
     assert_int_equal(tp_torch_choose_pool(r->st, 1), TP_OK);
     assert_int_equal(get(r, 0, UNIT), own + UNIT);
     assert_int_equal(reserved(r), 4 * UNIT);
-    rig_end(r);
 }
 
 /* Two stretches that touch: what is free at the end of one and at the beginning of the other is one

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <inttypes.h>
 
 /* Some tests of a file; without any, what is called before all of its tests and behind them. */
 struct tests_of_file {
@@ -44,6 +45,35 @@ struct tests_of_file {
                      sizeof tests_##number / sizeof *tests_##number, NULL, NULL);
 
 #define GROUP(before, after) TESTS_IN_SECTION(around_##before, NULL, 0, before, after);
+
+/* Members of a thing, each before its value; says which one is another.
+ *
+ *     assert_fields(run, frees, 3, device.gets, 1, peaks[0], 4096);
+ */
+#define assert_fields(of, ...)                                                                     \
+    do {                                                                                           \
+        FIELDS_OF(__VA_ARGS__, 8, _, 7, _, 6, _, 5, _, 4, _, 3, _, 2, _, 1, _)(of, __VA_ARGS__)    \
+    } while (0)
+#define FIELDS_OF(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...) FIELDS_##count
+#define FIELD(of, f, v)                                                                            \
+    assert_field(#of "." #f, (uintmax_t)(of).f, (uintmax_t)(v), __FILE__, __LINE__);
+#define FIELDS_1(of, f, v)      FIELD(of, f, v)
+#define FIELDS_2(of, f, v, ...) FIELD(of, f, v) FIELDS_1(of, __VA_ARGS__)
+#define FIELDS_3(of, f, v, ...) FIELD(of, f, v) FIELDS_2(of, __VA_ARGS__)
+#define FIELDS_4(of, f, v, ...) FIELD(of, f, v) FIELDS_3(of, __VA_ARGS__)
+#define FIELDS_5(of, f, v, ...) FIELD(of, f, v) FIELDS_4(of, __VA_ARGS__)
+#define FIELDS_6(of, f, v, ...) FIELD(of, f, v) FIELDS_5(of, __VA_ARGS__)
+#define FIELDS_7(of, f, v, ...) FIELD(of, f, v) FIELDS_6(of, __VA_ARGS__)
+#define FIELDS_8(of, f, v, ...) FIELD(of, f, v) FIELDS_7(of, __VA_ARGS__)
+
+static inline void assert_field(const char *name, uintmax_t value, uintmax_t wanted,
+                                const char *file, int line)
+{
+    if (value == wanted)
+        return;
+    print_error("%s is %" PRIuMAX ", not %" PRIuMAX "\n", name, value, wanted);
+    _fail(file, line);
+}
 
 /* Pointers lie in a section without gaps, which structures need not do. */
 #define TESTS_IN_SECTION(id, tests, count, before, after)                                          \

@@ -55,11 +55,8 @@ TEST(contradictions_are_usage_errors)
 TEST_OPENED(defaults_are_those_of_the_strategy, open_arena("", &tp_source_virtual))
 {
     const struct arena *st = r->st;
-    assert_int_equal(st->pages.next_range, 64 << 10);
-    assert_int_equal(st->pages.range_cap, 64 << 20);
-    assert_int_equal(st->pages.max_ranges, 0);
-    assert_int_equal(st->classes.alignment, 16);
-    assert_int_equal(st->refill_target, 32 << 10);
+    assert_fields(*st, pages.next_range, 64 << 10, pages.range_cap, 64 << 20, pages.max_ranges, 0,
+                  classes.alignment, 16, refill_target, 32 << 10);
     assert_true(st->checked && !st->shared);
     assert_int_equal(st->classes.count, 8 + 8 * 8);
     uint64_t expected = 0;
@@ -74,9 +71,7 @@ TEST(classes_are_those_of_the_tables)
     static const uint64_t kib[] = {4, 6, 8, 16, 32, 64, 128, 256, 1024, 16384};
     struct rig *r = open_arena("classes=coarse12", &tp_source_virtual);
     const struct arena *st = r->st;
-    assert_int_equal(st->classes.count, 12);
-    assert_int_equal(st->classes.size[0], 64);
-    assert_int_equal(st->classes.size[1], 256);
+    assert_fields(st->classes, count, 12, size[0], 64, size[1], 256);
     for (int i = 0; i < 10; i++)
         assert_int_equal(st->classes.size[i + 2], kib[i] << 10);
     rig_end(r);
@@ -105,9 +100,8 @@ TEST(counts_follow_the_formulas)
             uint64_t block = st->classes.size[c];
             uint64_t refill = rows[i].refill_target / block, limit = rows[i].cache_target / block;
             assert_int_equal(block % st->classes.alignment, 0);
-            assert_int_equal(st->classes.refill[c], refill < 1 ? 1 : refill);
-            assert_int_equal(st->classes.limit[c], limit < 2 ? 2 : limit);
-            assert_int_equal(st->classes.drain[c], refill / 2 < 1 ? 1 : refill / 2);
+            assert_fields(st->classes, refill[c], refill < 1 ? 1 : refill, limit[c],
+                          limit < 2 ? 2 : limit, drain[c], refill / 2 < 1 ? 1 : refill / 2);
         }
         rig_end(r);
     }

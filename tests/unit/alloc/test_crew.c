@@ -305,9 +305,7 @@ TEST(a_trim_is_replayed_alone)
     strict = (struct state){.slow = true};
     struct tp_replay_cfg cfg = threads_on(p, TP_PASS_THROUGHPUT, THREADS);
     assert_int_equal(replay_with(&replayer, &cfg), TP_OK);
-    assert_int_equal(strict.trims, 2);
-    assert_int_equal(strict.at_trim[0], EACH);
-    assert_int_equal(strict.at_trim[1], EACH);
+    assert_fields(strict, trims, 2, at_trim[0], EACH, at_trim[1], EACH);
     assert_int_equal(tp_replayer_end(&replayer, TP_OK, &err), TP_OK);
     tp_program_release(p);
 }
@@ -326,9 +324,7 @@ TEST(failed_allocations_are_skipped_by_all)
         assert_int_equal(replay_with(&replayer, &cfg), TP_OK);
         assert_true(replayer.failed > 1000 && replayer.skipped > 1000);
         if (threads > 1) {
-            assert_int_equal(replayer.failed, failed);
-            assert_int_equal(replayer.skipped, skipped);
-            assert_int_equal(replayer.instances[0].failed, failed);
+            assert_fields(replayer, failed, failed, skipped, skipped, instances[0].failed, failed);
         }
         failed = replayer.failed;
         skipped = replayer.skipped;
@@ -426,10 +422,8 @@ TEST(passes_say_what_threads_did)
     cfg.repeat = 1;
     replay(&cfg);
     const struct tp_crew_run *crew = &run->throughput.crew;
-    assert_int_equal(crew->threads, 4);
-    assert_int_equal(crew->wall.total, run->throughput.replays);
-    assert_int_equal(crew->waited.total, run->throughput.replays);
-    assert_int_equal(crew->blocked.total, run->throughput.replays);
+    assert_fields(*crew, threads, 4, wall.total, run->throughput.replays, waited.total,
+                  run->throughput.replays, blocked.total, run->throughput.replays);
     assert_int_equal(crew->window.total, run->throughput.replays); /* the program is one */
     assert_true(crew->alone.total >= 1);
     for (uint32_t i = 0; i < crew->waited.count; i++)

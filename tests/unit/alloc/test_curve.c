@@ -34,8 +34,7 @@ TEST_WITH(a_short_curve_keeps_every_change, clear, NULL)
     tp_curve_finish(&c);
     assert_int_equal(c.count, 4000);
     for (uint64_t e = 1; e <= 4000; e++) {
-        assert_int_equal(c.points[e - 1].event, e);
-        assert_int_equal(c.points[e - 1].bytes[TP_CURVE_REQUESTED], e % 7);
+        assert_fields(c.points[e - 1], event, e, bytes[TP_CURVE_REQUESTED], e % 7);
     }
 }
 
@@ -44,8 +43,7 @@ TEST_WITH(what_changes_nothing_is_left_out, clear, NULL)
     for (uint64_t e = 1; e <= 100; e++)
         add(e, e > 50, 1, 1);
     tp_curve_finish(&c);
-    assert_int_equal(c.count, 2);
-    assert_int_equal(c.points[1].event, 51);
+    assert_fields(c, count, 2, points[1].event, 51);
 }
 
 /* A long curve whose every event holds more for a moment than it leaves. */
@@ -130,8 +128,7 @@ TEST_WITH(what_held_long_is_kept, clear, NULL)
         tp_curve_finish(&c);
         for (uint32_t i = 0; i < c.count; i++)
             if (c.points[i].event % (samples / 10) == 77) {
-                assert_int_equal(c.points[i].bytes[0], 1500000 + c.points[i].event);
-                assert_int_equal(c.points[i].held, 1000000);
+                assert_fields(c.points[i], bytes[0], 1500000 + c.points[i].event, held, 1000000);
                 found++;
             }
         assert_in_range(found, 10, 11);
@@ -148,8 +145,7 @@ TEST_WITH(points_are_samples, clear, NULL)
         uint64_t e = c.points[i].event;
         const uint64_t expected[] = {mix(e), mix(e + 1), mix(e + 2)};
         assert_memory_equal(c.points[i].bytes, expected, sizeof expected);
-        assert_int_equal(c.points[i].clock, 10 * e);
-        assert_int_equal(c.points[i].calls[TP_CURVE_GETS], e / 2);
-        assert_int_equal(c.points[i].calls[TP_CURVE_PUTS], e / 3);
+        assert_fields(c.points[i], clock, 10 * e, calls[TP_CURVE_GETS], e / 2, calls[TP_CURVE_PUTS],
+                      e / 3);
     }
 }

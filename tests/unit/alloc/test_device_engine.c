@@ -80,8 +80,7 @@ static struct tp_replay_cfg on_double(const struct tp_strategy *s, struct tp_pro
 
 static void nothing_is_open(void)
 {
-    assert_int_equal(bench.open, 0);
-    assert_int_equal(bench.pools_open, 0);
+    assert_fields(bench, open, 0, pools_open, 0);
 }
 
 /* ---- what is queued ---- */
@@ -164,8 +163,7 @@ TEST_WITH(the_initial_heap_is_not_worked_on, setup, teardown)
                                    "0 follow s1 s0\n0 put A\n"
                                    "0 follow s0 s1\n0 work s0 B 5\n"
                                    "0 put B\n0 sync all\n0 sync all\n");
-    assert_int_equal(d->measured.driver.works, 1);
-    assert_int_equal(d->measured.driver.event_waits, 2);
+    assert_fields(d->measured.driver, works, 1, event_waits, 2);
     /* two follows, two puts and a work: looks at the memory are none of the program's */
     assert_int_equal(d->measured.driver.calls, 5);
 }
@@ -488,8 +486,7 @@ TEST_WITH(an_interruption_elsewhere_ends_between_windows, setup, teardown)
 
 static void check_range(const struct tp_range *r, uint64_t low, uint64_t high)
 {
-    assert_int_equal(r->low, low);
-    assert_int_equal(r->high, high);
+    assert_fields(*r, low, low, high, high);
 }
 
 TEST_WITH(a_device_is_reported_beside_the_meter, setup, teardown)
@@ -508,15 +505,11 @@ TEST_WITH(a_device_is_reported_beside_the_meter, setup, teardown)
     check_range(&m->failed_allocations, 0, 0);
     assert_true(m->peak_metadata.low <= d->peak_metadata &&
                 m->peak_metadata.high >= d->peak_metadata);
-    assert_int_equal(m->free_at_start, DOUBLE_TOTAL - DOUBLE_CONTEXT);
-    assert_int_equal(m->total, DOUBLE_TOTAL);
-    assert_int_equal(m->free_at_failure, TP_NONE);
+    assert_fields(*m, free_at_start, DOUBLE_TOTAL - DOUBLE_CONTEXT, total, DOUBLE_TOTAL,
+                  free_at_failure, TP_NONE);
     /* the highest that stood after an event: C, D and E */
-    assert_int_equal(m->reserved_then, 2048 + 5120 + 512);
-    assert_int_equal(m->missing_at_peak, 3 * DOUBLE_GRAIN);
-    assert_int_equal(m->driver.works, 6);
-    assert_int_equal(m->driver.syncs, 2);
-    assert_int_equal(m->driver.event_waits, 3);
+    assert_fields(*m, reserved_then, 2048 + 5120 + 512, missing_at_peak, 3 * DOUBLE_GRAIN,
+                  driver.works, 6, driver.syncs, 2, driver.event_waits, 3);
     assert_int_equal(d->wait_ns, 0);
     assert_int_equal(d->min_capacity, 2 << 20); /* of a device with pages, as `virtual` has them */
     assert_int_equal(bench.timed_opens, 1);     /* in the usage pass only */
@@ -550,18 +543,13 @@ TEST_WITH(a_pool_says_what_it_reserves, setup, teardown)
     const struct tp_measured *m = &d->measured;
     assert_int_equal(run->flags & (TP_RUN_DEVICE | TP_RUN_POOL | TP_RUN_VERIFIED | TP_RUN_FITS),
                      TP_RUN_DEVICE | TP_RUN_POOL | TP_RUN_VERIFIED);
-    assert_int_equal(d->peak_reserved, DOUBLE_GRAIN);
-    assert_int_equal(d->end_reserved, DOUBLE_GRAIN);
+    assert_fields(*d, peak_reserved, DOUBLE_GRAIN, end_reserved, DOUBLE_GRAIN);
     /* B, C, D and, while that was moved once more, its copy */
     const uint64_t used = 2000 + 5000 + 5050;
     check_range(&m->peak_reserved, DOUBLE_GRAIN, DOUBLE_GRAIN);
     check_range(&m->pool_used, used, used);
-    assert_int_equal(m->reserved_then, DOUBLE_GRAIN);
-    assert_int_equal(m->missing_at_peak, DOUBLE_GRAIN);
-    assert_int_equal(d->gets, 6);
-    assert_int_equal(d->puts, 4);
-    assert_int_equal(d->at_peak.event, 11);
-    assert_int_equal(d->at_peak.requested, 2000 + 5050 + 512);
+    assert_fields(*m, reserved_then, DOUBLE_GRAIN, missing_at_peak, DOUBLE_GRAIN);
+    assert_fields(*d, gets, 6, puts, 4, at_peak.event, 11, at_peak.requested, 2000 + 5050 + 512);
     const uint64_t none[] = {d->reused,       d->peak_carved,      d->peak_reserved_event,
                              d->put_bytes,    d->at_peak.reserved, d->at_peak.allocated,
                              d->at_peak.idle, d->at_peak.pieces,   d->at_peak.cached,
@@ -635,10 +623,9 @@ TEST_WITH(devices_are_kept_apart, setup, teardown)
     replay(&cfg);
     check_range(&run->devices[0].measured.peak_reserved, 512, 512);
     check_range(&run->devices[1].measured.peak_reserved, 1024 + 70144, 1024 + 70144);
-    assert_int_equal(run->devices[0].measured.missing_at_peak, DOUBLE_GRAIN);
-    assert_int_equal(run->devices[1].measured.missing_at_peak, 3 * DOUBLE_GRAIN);
-    assert_int_equal(run->devices[0].measured.driver.works, 1);
-    assert_int_equal(run->devices[1].measured.driver.works, 2);
+    assert_fields(*run, devices[0].measured.missing_at_peak, DOUBLE_GRAIN,
+                  devices[1].measured.missing_at_peak, 3 * DOUBLE_GRAIN,
+                  devices[0].measured.driver.works, 1, devices[1].measured.driver.works, 2);
     bench_reset();
     cfg.passes = TP_PASS_USAGE;
     replay(&cfg);

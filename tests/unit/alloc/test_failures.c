@@ -14,12 +14,9 @@ static void expect_class(const struct tp_insn *insns, size_t count, enum tp_oom_
     struct limit_options ten_pages = {10 * PAGE};
     limit_to(&cfg, &ten_pages);
     const struct tp_device_run *d = replay(&cfg);
-    assert_int_equal(d->failed_allocations, 1);
-    assert_int_equal(d->first_failed_event, count);
-    assert_int_equal(d->first_failure.at.event, count);
-    assert_int_equal(d->first_failure.oom_class, oom_class);
-    assert_int_equal(d->first_failure.size, insns[count - 1].size);
-    assert_int_equal(d->first_failure.capacity, 10 * PAGE);
+    assert_fields(*d, failed_allocations, 1, first_failed_event, count, first_failure.at.event,
+                  count, first_failure.oom_class, oom_class, first_failure.size,
+                  insns[count - 1].size, first_failure.capacity, 10 * PAGE);
     for (uint32_t c = 0; c < TP_OOM_CLASSES; c++)
         assert_int_equal(d->failed_by[c], c == oom_class);
     assert_true(isnan(d->overhead));
@@ -85,9 +82,8 @@ TEST_WITH(without_a_capacity_the_class_is_unknown, setup, teardown)
     cfg.layers[cfg.layer_count++] = (struct tp_source_layer){&tp_source_fault, fault_options};
     const struct tp_device_run *d = replay(&cfg);
     assert_true(d->capacity == TP_NONE && d->first_failure.capacity == TP_NONE);
-    assert_int_equal(d->failed_by[TP_OOM_UNKNOWN], 1);
-    assert_int_equal(d->first_failure.oom_class, TP_OOM_UNKNOWN);
-    assert_int_equal(d->first_failed_event, 2);
+    assert_fields(*d, failed_by[TP_OOM_UNKNOWN], 1, first_failure.oom_class, TP_OOM_UNKNOWN,
+                  first_failed_event, 2);
     struct limit_options limit = {100 * PAGE}; /* known, and not what refused */
     limit_to(&cfg, &limit);
     d = replay(&cfg);
@@ -105,11 +101,8 @@ TEST_WITH(who_holds_far_more_than_the_program_needs_is_stopped, setup, teardown)
     cfg.guard = true;
     how.got_in_init = TP_GUARD_LEAST; /* one range may be as large; the next two pass it */
     const struct tp_device_run *d = replay(&cfg);
-    assert_int_equal(d->failed_by[TP_OOM_GUARD], 1);
-    assert_int_equal(d->failed_allocations, 1);
-    assert_int_equal(d->first_failed_event, 2);
-    assert_int_equal(d->first_failure.oom_class, TP_OOM_GUARD);
-    assert_int_equal(d->peak_reserved, TP_GUARD_LEAST + PAGE);
+    assert_fields(*d, failed_by[TP_OOM_GUARD], 1, failed_allocations, 1, first_failed_event, 2,
+                  first_failure.oom_class, TP_OOM_GUARD, peak_reserved, TP_GUARD_LEAST + PAGE);
     cfg.guard = false;
     assert_int_equal(replay(&cfg)->failed_allocations, 0);
     cfg.guard = true;
@@ -183,29 +176,15 @@ TEST_WITH(the_first_failure_is_kept_with_the_state_of_the_device, setup, teardow
     const struct tp_first_failure *f = &d->first_failure;
     assert_int_equal(d->failed_allocations, 3);
     assert_int_equal(d->failed_by[TP_OOM_FRAGMENTATION], 1); /* event 4: 10 pages beside 1 */
-    assert_int_equal(d->failed_by[TP_OOM_DEMAND], 2);
-    assert_int_equal(d->first_failed_event, 4);
-    assert_int_equal(f->oom_class, TP_OOM_FRAGMENTATION);
-    assert_int_equal(f->size, 9 * PAGE + 1);
-    assert_int_equal(f->align, 1024);
-    assert_int_equal(f->capacity, 10 * PAGE);
-    assert_int_equal(f->at.event, 4);
-    assert_int_equal(f->at.time_ns, 75);
-    assert_int_equal(f->at.requested, 100);
-    assert_int_equal(f->at.allocated, PAGE);
-    assert_int_equal(f->at.reserved, PAGE);
-    assert_int_equal(f->at.idle, 0);
-    assert_int_equal(f->at.pieces, 0);
-    assert_int_equal(f->at.cached, 0);
+    assert_fields(*d, failed_by[TP_OOM_DEMAND], 2, first_failed_event, 4);
+    assert_fields(*f, oom_class, TP_OOM_FRAGMENTATION, size, 9 * PAGE + 1, align, 1024, capacity,
+                  10 * PAGE, at.event, 4, at.time_ns, 75, at.requested, 100, at.allocated, PAGE);
+    assert_fields(f->at, reserved, PAGE, idle, 0, pieces, 0, cached, 0);
     assert_int_equal(run->skipped_operations, 0);
     how.never_above = 9 * PAGE; /* now nobody asks the device: the cache stays */
     d = replay(&cfg);
-    assert_int_equal(f->oom_class, TP_OOM_STRATEGY);
-    assert_int_equal(f->at.reserved, 5 * PAGE);
-    assert_int_equal(f->at.idle, 4 * PAGE);
-    assert_int_equal(f->at.cached, 4 * PAGE);
-    assert_int_equal(f->at.pieces, 1);
-    assert_int_equal(f->at.largest, 4 * PAGE);
+    assert_fields(*f, oom_class, TP_OOM_STRATEGY, at.reserved, 5 * PAGE, at.idle, 4 * PAGE,
+                  at.cached, 4 * PAGE, at.pieces, 1, at.largest, 4 * PAGE);
     assert_int_equal(d->failed_by[TP_OOM_STRATEGY], 3); /* 9 pages are served after a flush */
 }
 
@@ -223,9 +202,8 @@ TEST_WITH(the_first_failure_of_a_later_window_has_its_time, setup, teardown)
     struct limit_options limit = {8 * PAGE};
     limit_to(&cfg, &limit);
     const struct tp_device_run *d = replay(&cfg);
-    assert_int_equal(d->first_failed_event, count - 3);
-    assert_int_equal(d->first_failure.at.time_ns, 2 * (count - 3));
-    assert_int_equal(d->failed_by[TP_OOM_DEMAND], 1);
+    assert_fields(*d, first_failed_event, count - 3, first_failure.at.time_ns, 2 * (count - 3),
+                  failed_by[TP_OOM_DEMAND], 1);
     assert_int_equal(run->skipped_operations, 1);
     free(insns);
 }
@@ -240,15 +218,10 @@ TEST_WITH(failures_are_kept_by_device_and_begin_in_the_initial_heap, setup, tear
     struct limit_options limit = {10 * PAGE};
     limit_to(&cfg, &limit);
     const struct tp_device_run *d = replay(&cfg);
-    assert_int_equal(d[0].failed_allocations, 1);
-    assert_int_equal(d[0].first_failed_event, 0);
-    assert_int_equal(d[0].first_failure.at.event, 0);
-    assert_int_equal(d[0].first_failure.at.requested, 2 * PAGE);
-    assert_int_equal(d[1].failed_allocations, 1);
-    assert_int_equal(d[1].first_failed_event, 2);
-    assert_int_equal(d[1].first_failure.at.time_ns, 7);
-    assert_int_equal(d[1].first_failure.at.requested, 0);
-    assert_int_equal(d[1].failed_by[TP_OOM_DEMAND], 1);
+    assert_fields(d[0], failed_allocations, 1, first_failed_event, 0, first_failure.at.event, 0,
+                  first_failure.at.requested, 2 * PAGE);
+    assert_fields(d[1], failed_allocations, 1, first_failed_event, 2, first_failure.at.time_ns, 7,
+                  first_failure.at.requested, 0, failed_by[TP_OOM_DEMAND], 1);
 }
 
 TEST_WITH(the_capacity_is_that_of_the_tightest_source, setup, teardown)

@@ -77,11 +77,8 @@ static void assert_piece(struct tp_frame_reader *r, const struct tp_frame_piece 
 {
     struct tp_frame_piece got;
     assert_true(tp_frame_piece(r, &got));
-    assert_int_equal(got.offset, wanted->offset);
-    assert_int_equal(got.size, wanted->size);
-    assert_int_equal(got.kind, wanted->kind);
-    assert_int_equal(got.event, wanted->event);
-    assert_int_equal(got.pieces, wanted->pieces);
+    assert_fields(got, offset, wanted->offset, size, wanted->size, kind, wanted->kind, event,
+                  wanted->event, pieces, wanted->pieces);
     for (int k = 0; k < TP_WALK_COUNT; k++)
         assert_int_equal(got.bytes[k], wanted->bytes[k]);
 }
@@ -92,9 +89,7 @@ static void assert_row(struct tp_frame_reader *r, uint64_t number, uint64_t rang
     struct tp_frame_piece none;
     assert_false(tp_frame_piece(r, &none));
     assert_true(tp_frame_row(r, &got));
-    assert_int_equal(got.number, number);
-    assert_int_equal(got.ranges, ranges);
-    assert_int_equal(got.size, size);
+    assert_fields(got, number, number, ranges, ranges, size, size);
 }
 
 static void assert_no_row(struct tp_frame_reader *r)
@@ -366,12 +361,9 @@ static void assert_frames(const struct tp_replay_cfg *cfg, const struct tp_frame
     const struct tp_frame *end = with_reason(f, device, TP_FRAME_END);
     assert_true(begin && demand && most && end);
     assert_int_equal(begin->event, 0);
-    assert_int_equal(demand->event, d->at_peak.event);
-    assert_int_equal(demand->requested, d->at_peak.requested);
-    assert_int_equal(demand->kinds[TP_WALK_SPAN], d->at_peak.span);
-    assert_int_equal(demand->page_rest, d->at_peak.page_rest);
-    assert_int_equal(demand->time_ns,
-                     tp_program_facts(cfg->program)->time_known ? d->at_peak.time_ns : TP_NONE);
+    assert_fields(*demand, event, d->at_peak.event, requested, d->at_peak.requested,
+                  kinds[TP_WALK_SPAN], d->at_peak.span, page_rest, d->at_peak.page_rest, time_ns,
+                  tp_program_facts(cfg->program)->time_known ? d->at_peak.time_ns : TP_NONE);
     assert_int_equal(end->reserved, d->end_reserved);
     assert_true((failed != NULL) == (d->failed_allocations > 0));
     assert_true(!failed || failed->event == d->first_failed_event || !failed->event);
@@ -499,8 +491,7 @@ TEST_WITH(pieces_have_their_events, setup, teardown)
     struct tp_frames *f = frames_of(&cfg, 8);
     const struct tp_frame *end = with_reason(f, 0, TP_FRAME_END);
     struct tp_frame_reader r = tp_frame_read(f, 0, end);
-    assert_int_equal(end->event, 50);
-    assert_int_equal(end->requested, 10 << 20);
+    assert_fields(*end, event, 50, requested, 10 << 20);
     assert_row(&r, 3, 1, 9 << 20);
     assert_piece(&r, &(struct tp_frame_piece){0, 9 << 20, TP_WALK_LIVE, 40, 1, {9 << 20}});
     assert_row(&r, 4, 1, 1 << 20);

@@ -54,10 +54,7 @@ static void try_only_mapped_bytes_count(struct stack *s)
     assert_int_equal(tp_src_map(s->top, base, UNIT, 3 * UNIT), TP_OK);
     assert_int_equal(s->rig.account.reserved, 3 * UNIT);
     assert_int_equal(tp_src_unmap(s->top, base, 2 * UNIT, UNIT), TP_OK);
-    assert_int_equal(s->rig.account.reserved, 2 * UNIT);
-    assert_int_equal(s->rig.account.peak_reserved, 3 * UNIT);
-    assert_int_equal(s->rig.account.gets, 1);
-    assert_int_equal(s->rig.account.puts, 1);
+    assert_fields(s->rig.account, reserved, 2 * UNIT, peak_reserved, 3 * UNIT, gets, 1, puts, 1);
     assert_int_equal(tp_account_ranges(&s->rig.account), 2 * UNIT);
 }
 
@@ -130,8 +127,7 @@ TEST(the_capacity_counts_mapped_bytes)
     assert_int_equal(s.rig.account.least_refused, 22 * MIB);
     assert_int_equal(tp_src_map(s.top, base, 0, 10 * MIB), TP_OK);
     assert_int_equal(tp_src_get(s.top, 2 * MIB, 512, &range), TP_EOOM);
-    assert_int_equal(s.rig.account.refused_gets, 2);
-    assert_int_equal(s.rig.account.reserved, 20 * MIB);
+    assert_fields(s.rig.account, refused_gets, 2, reserved, 20 * MIB);
     tp_rig_close_sources(&s.rig);
 }
 

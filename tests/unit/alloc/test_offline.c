@@ -141,8 +141,7 @@ TEST(test_small_beside_large)
         struct tp_offline p = pack(objects, COUNT + 1, STEPS);
         uint64_t least = least_height(copy, 0, COUNT + 1, 0);
         check_placement(objects, COUNT + 1, p.best);
-        assert_int_equal(p.best, least);
-        assert_int_equal(p.least, least);
+        assert_fields(p, best, least, least, least);
         above_peak += least > peak_of(objects, COUNT + 1);
     }
     assert_true(above_peak > ROUNDS / 20);
@@ -208,8 +207,7 @@ TEST(test_without_gaps)
         }
         struct tp_offline p = pack(objects, count, 100 * STEPS);
         check_placement(objects, count, p.best);
-        assert_int_equal(p.least, height);
-        assert_int_equal(p.best, height);
+        assert_fields(p, least, height, best, height);
     }
 }
 
@@ -255,8 +253,7 @@ TEST(test_same_steps_same_result)
     make_random(a, COUNT, 3);
     make_random(b, COUNT, 3);
     struct tp_offline first = pack(a, COUNT, STEPS), second = pack(b, COUNT, STEPS);
-    assert_int_equal(first.best, second.best);
-    assert_int_equal(first.least, second.least);
+    assert_fields(first, best, second.best, least, second.least);
     assert_memory_equal(a, b, sizeof a);
 }
 
@@ -268,8 +265,7 @@ TEST(test_small_ones)
     struct tp_offline_object cross[] = {object(0, 4, 2), object(4, 8, 2), object(2, 6, 3)};
     struct tp_offline_object chain[] = {object(0, 1, 7), object(1, 2, 7), object(2, 3, 7)};
     struct tp_offline p = pack(cross, 3, STEPS);
-    assert_int_equal(p.best, 5);
-    assert_int_equal(p.least, 5);
+    assert_fields(p, best, 5, least, 5);
     assert_int_equal(pack(chain, 3, 0).best, 7);
     assert_int_equal(pack(NULL, 0, STEPS).best, 0);
 }

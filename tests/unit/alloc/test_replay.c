@@ -41,28 +41,15 @@ TEST_WITH(usage_is_what_can_be_worked_out_by_hand, set_up_clock, teardown)
 {
     struct tp_replay_cfg cfg = on(&tp_source_virtual, five_events());
     const struct tp_device_run *d = replay(&cfg);
-    assert_int_equal(d->trace_peak_requested, 5100);
-    assert_int_equal(d->peak_requested, 5100);
-    assert_int_equal(d->peak_requested_event, 2);
-    assert_int_equal(d->peak_allocated, 3 * PAGE);
+    assert_fields(*d, trace_peak_requested, 5100, peak_requested, 5100, peak_requested_event, 2,
+                  peak_allocated, 3 * PAGE);
     assert_int_equal(d->peak_reserved, 3 * PAGE); /* 5000 and 100; again while 100 became 5000 */
-    assert_int_equal(d->peak_reserved_event, 2);
-    assert_int_equal(d->end_reserved, 0);
-    assert_int_equal(d->gets, 3);
-    assert_int_equal(d->puts, 3);
-    assert_int_equal(d->get_bytes, 5 * PAGE);
-    assert_int_equal(d->put_bytes, 5 * PAGE);
-    assert_int_equal(d->allocations, 3);
-    assert_int_equal(d->reused, 0);
+    assert_fields(*d, peak_reserved_event, 2, end_reserved, 0, gets, 3, puts, 3, get_bytes,
+                  5 * PAGE, put_bytes, 5 * PAGE, allocations, 3, reused, 0);
     assert_int_equal(d->failed_allocations, 0);
     assert_true(d->first_failed_event == TP_NONE);
-    assert_int_equal(d->at_peak.event, 2);
-    assert_int_equal(d->at_peak.time_ns, 10);
-    assert_int_equal(d->at_peak.requested, 5100);
-    assert_int_equal(d->at_peak.allocated, 3 * PAGE);
-    assert_int_equal(d->at_peak.reserved, 3 * PAGE);
-    assert_int_equal(d->at_peak.idle, 0);
-    assert_int_equal(d->at_peak.pieces, 0);
+    assert_fields(d->at_peak, event, 2, time_ns, 10, requested, 5100, allocated, 3 * PAGE, reserved,
+                  3 * PAGE, idle, 0, pieces, 0);
     near(d->internal_fragmentation, 1 - 5100.0 / (3 * PAGE));
     near(d->internal_fragmentation_weighted, 1 - (5000.0 + 5100 + 100 + 5000) / (8.0 * PAGE));
     near(d->unused_reserved, 0);
@@ -80,9 +67,8 @@ TEST_WITH(realloc_needs_both_blocks_at_once, set_up_clock, teardown)
     struct tp_replay_cfg cfg = on(&tp_source_host, test_program(insns, 3, true));
     replay(&cfg);
     assert_int_equal(run->devices[0].peak_requested, 3 * PAGE); /* changes once */
-    assert_int_equal(run->devices[0].peak_allocated, 5 * PAGE);
-    assert_int_equal(run->devices[0].peak_reserved, 5 * PAGE);
-    assert_int_equal(run->devices[0].at_peak.reserved, 3 * PAGE);
+    assert_fields(run->devices[0], peak_allocated, 5 * PAGE, peak_reserved, 5 * PAGE,
+                  at_peak.reserved, 3 * PAGE);
 }
 
 /* Whether the realloc succeeds or not, each free names size and alignment of the block it frees. */
@@ -108,11 +94,9 @@ TEST_WITH(a_full_device_is_data_and_its_objects_are_skipped, set_up_clock, teard
     limit_to(&cfg, &limit);
     cfg.passes = TP_PASS_ALL;
     const struct tp_device_run *d = replay(&cfg);
-    assert_int_equal(d->failed_allocations, 1);
-    assert_int_equal(d->first_failed_event, 2);
+    assert_fields(*d, failed_allocations, 1, first_failed_event, 2);
     assert_int_equal(run->skipped_operations, 2);
-    assert_int_equal(d->trace_peak_requested, 5100);
-    assert_int_equal(d->peak_requested, 5000);
+    assert_fields(*d, trace_peak_requested, 5100, peak_requested, 5000);
     assert_true(isnan(d->overhead));
     /* neither the failed call nor the skipped ones are in the latencies */
     assert_int_equal(run->latency.kinds[TP_LAT_ALLOC].hist.count, run->latency.replays);
@@ -127,8 +111,7 @@ TEST_WITH(on_oom_stop_ends_the_replay_there, set_up_clock, teardown)
     limit_to(&cfg, &limit);
     cfg.stop_on_oom = true;
     replay(&cfg);
-    assert_int_equal(run->devices[0].failed_allocations, 1);
-    assert_int_equal(run->skipped_operations, 0);
+    assert_fields(*run, devices[0].failed_allocations, 1, skipped_operations, 0);
     assert_int_equal(run->devices[0].end_reserved, 2 * PAGE); /* event 3 was not replayed */
 }
 
@@ -165,10 +148,8 @@ TEST_WITH(reset_without_a_member_frees_every_live_object_as_one_operation, set_u
     struct tp_replay_cfg cfg = on(&tp_source_virtual, test_program(insns, 4, true));
     cfg.passes = TP_PASS_ALL;
     replay(&cfg);
-    assert_int_equal(run->devices[0].peak_reserved, 2 * PAGE);
-    assert_int_equal(run->devices[0].end_reserved, PAGE);
-    assert_int_equal(run->devices[0].puts, 2);
-    assert_int_equal(run->latency.kinds[TP_LAT_OTHER].hist.count, run->latency.replays);
+    assert_fields(*run, devices[0].peak_reserved, 2 * PAGE, devices[0].end_reserved, PAGE,
+                  devices[0].puts, 2, latency.kinds[TP_LAT_OTHER].hist.count, run->latency.replays);
 }
 
 TEST_WITH(a_thread_that_ends_starts_anew, set_up_clock, teardown)
@@ -216,12 +197,8 @@ TEST_WITH(a_initial_heap_counts_as_memory_and_as_nothing_else, set_up_clock, tea
     struct tp_replay_cfg cfg = on(&tp_source_virtual, with_initial_heap());
     cfg.passes = TP_PASS_ALL;
     const struct tp_device_run *d = replay(&cfg);
-    assert_int_equal(d->peak_reserved, 3 * PAGE);
-    assert_int_equal(d->peak_reserved_event, 0);
-    assert_int_equal(d->at_peak.event, 0);
-    assert_int_equal(d->at_peak.requested, 10000);
-    assert_int_equal(d->allocations, 1);
-    assert_int_equal(d->gets, 1);
+    assert_fields(*d, peak_reserved, 3 * PAGE, peak_reserved_event, 0, at_peak.event, 0,
+                  at_peak.requested, 10000, allocations, 1, gets, 1);
     assert_int_equal(run->latency.kinds[TP_LAT_ALLOC].hist.count, run->latency.replays);
     cfg.drop_initial_heap = true;
     replay(&cfg);
@@ -252,11 +229,9 @@ TEST_WITH(passes_cover_every_operation_of_every_window, set_up_clock, teardown)
     assert_true(run->throughput.engine.total >= 3);
     assert_true(tp_series_median(&run->throughput.runs).median > 0);
     assert_true(run->throughput.cold_ns_per_op > 0);
-    assert_int_equal(run->latency.kinds[TP_LAT_ALLOC].hist.count,
-                     run->latency.replays * (events / 2));
-    assert_int_equal(run->latency.kinds[TP_LAT_FREE].hist.count,
-                     run->latency.replays * (events / 2));
-    assert_int_equal(run->latency.slowest_count, TP_SLOWEST);
+    assert_fields(run->latency, kinds[TP_LAT_ALLOC].hist.count, run->latency.replays * (events / 2),
+                  kinds[TP_LAT_FREE].hist.count, run->latency.replays * (events / 2), slowest_count,
+                  TP_SLOWEST);
     for (int i = 0; i < TP_SLOWEST; i++) {
         assert_true(run->latency.slowest[i].event >= 1 && run->latency.slowest[i].event <= events);
         assert_true(!i || run->latency.slowest[i].ns <= run->latency.slowest[i - 1].ns);
@@ -272,8 +247,7 @@ TEST_WITH(a_program_longer_than_min_time_is_replayed_once_per_repeat, set_up_clo
     cfg.repeat = 3;
     replay(&cfg);
     assert_true(run->flags & TP_RUN_REPLAYED_ONCE);
-    assert_int_equal(run->throughput.runs.total, 3);
-    assert_int_equal(run->latency.replays, 1);
+    assert_fields(*run, throughput.runs.total, 3, latency.replays, 1);
 }
 
 TEST_WITH(latencies_of_a_long_program_are_those_of_its_beginning, set_up_clock, teardown)

@@ -384,8 +384,7 @@ static const struct call *expect(struct expected *x, enum call_kind kind, const 
 {
     assert_true(x->at < call_count);
     const struct call *c = &calls[x->at++];
-    assert_int_equal(c->kind, kind);
-    assert_int_equal(c->device, in->device);
+    assert_fields(*c, kind, kind, device, in->device);
     if (kind != RESET && kind != TRIM)
         assert_int_equal(c->thread, in->thread);
     return c;
@@ -395,9 +394,7 @@ static const struct call *expect_request(struct expected *x, enum call_kind kind
                                          const struct tp_insn *in, uint64_t size, unsigned log2)
 {
     const struct call *c = expect(x, kind, in);
-    assert_int_equal(c->size, size);
-    assert_int_equal(c->align, UINT64_C(1) << log2);
-    assert_int_equal(c->stream, in->stream);
+    assert_fields(*c, size, size, align, UINT64_C(1) << log2, stream, in->stream);
     return c;
 }
 
@@ -621,10 +618,8 @@ static void check_replay(struct tp_program *program, struct shape shape, struct 
         for (uint32_t i = replayed; timed && i < insn_count && i < TP_WINDOW_MAX; i++)
             assert_false(counted[i]);
         expect_drain(&x);
-        assert_int_equal(p.failed, x.failed);
-        assert_int_equal(p.skipped, x.skipped);
-        assert_int_equal(p.skipped_trims, x.skipped_trims);
-        assert_int_equal(p.stop, v.stop && x.failed);
+        assert_fields(p, failed, x.failed, skipped, x.skipped, skipped_trims, x.skipped_trims, stop,
+                      v.stop && x.failed);
         if (p.stop)
             assert_int_equal(p.stopped, replayed - 1);
         if (p.clocked && !p.stop)

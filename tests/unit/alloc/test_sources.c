@@ -187,9 +187,7 @@ TEST(fences_pass_by_the_virtual_clock)
                SPECS("lag=70us", NULL, NULL));
     s.rig.now_ns = 1000;
     tp_src_record(s.top, 3, &f);
-    assert_int_equal(f.serial, 1);
-    assert_int_equal(f.time_ns, 1000);
-    assert_int_equal(f.stream, 3);
+    assert_fields(f, serial, 1, time_ns, 1000, stream, 3);
     s.rig.now_ns = 70999;
     assert_false(tp_src_done(s.top, &f));
     s.rig.now_ns = 71000;
@@ -197,9 +195,7 @@ TEST(fences_pass_by_the_virtual_clock)
     tp_src_record(s.top, 3, &f);
     s.rig.now_ns += 1000;
     assert_int_equal(tp_src_wait(s.top, &f), TP_OK);
-    assert_int_equal(s.rig.now_ns, 71000 + 70000);
-    assert_int_equal(s.rig.account.waits, 1);
-    assert_int_equal(s.rig.account.wait_ns, 69000);
+    assert_fields(s.rig, now_ns, 71000 + 70000, account.waits, 1, account.wait_ns, 69000);
     assert_true(tp_src_done(s.top, &f));
     close_stack(&s);
 }
@@ -270,8 +266,7 @@ TEST(fault_fails_the_chosen_calls)
     assert_int_equal(tp_src_put(s.top, a[1], 4096), TP_OK);
     assert_int_equal(tp_src_put(s.top, a[3], 4096), TP_EIO);
     assert_int_equal(tp_src_put(s.top, a[3], 4096), TP_OK); /* it was still held */
-    assert_int_equal(s.rig.account.refused_gets, 3);
-    assert_int_equal(s.rig.account.refused_puts, 1);
+    assert_fields(s.rig.account, refused_gets, 3, refused_puts, 1);
     close_stack(&s);
 }
 

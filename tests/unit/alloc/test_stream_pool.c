@@ -43,15 +43,12 @@ TEST(threshold_0_makes_every_free_a_call)
         put(r, 1, a, 4 * KIB);
         sync_stream(r, 1);
     }
-    assert_int_equal(r->account.gets, 1000);
-    assert_int_equal(r->account.puts, 1000);
-    assert_int_equal(r->account.waits, 0);
+    assert_fields(r->account, gets, 1000, puts, 1000, waits, 0);
     rig_end(r);
     r = open_with((struct rig_cfg){.options = "threshold=0", .base = &tp_source_host});
     for (int i = 0; i < 1000; i++) /* where all fences have passed: at once */
         put(r, 1, get(r, 1, 4 * KIB), 4 * KIB);
-    assert_int_equal(r->account.gets, 1000);
-    assert_int_equal(r->account.puts, 1000);
+    assert_fields(r->account, gets, 1000, puts, 1000);
     rig_end(r);
 }
 
@@ -174,9 +171,7 @@ TEST_OPENED(the_end_waits_and_gives_all_back, open_pool(""))
     uint64_t before = r->now_ns;
     rig_check(r);
     r->s->fini(r->st);
-    assert_int_equal(r->account.reserved, 0);
-    assert_int_equal(r->account.puts, 3);
-    assert_int_equal(r->now_ns, before + LAG);
+    assert_fields(*r, account.reserved, 0, account.puts, 3, now_ns, before + LAG);
     assert_true(r->account.waits >= 1);
     assert_int_equal(r->meta.live_blocks, 0);
     struct tp_err err;
@@ -196,10 +191,8 @@ TEST_OPENED(a_failing_put_in_a_trim_keeps_limit_and_block,
         put(r, 0, a[i], KIB);
     trim(r, 4 * KIB);
     struct rig_walk w = rig_walk(r);
-    assert_int_equal(w.sums[TP_WALK_CACHED], 4 * KIB);
-    assert_int_equal(w.sums[TP_WALK_DEAD], KIB);
-    assert_int_equal(r->account.reserved, 5 * KIB);
-    assert_int_equal(r->account.refused_puts, 1);
+    assert_fields(w, sums[TP_WALK_CACHED], 4 * KIB, sums[TP_WALK_DEAD], KIB);
+    assert_fields(r->account, reserved, 5 * KIB, refused_puts, 1);
     assert_int_equal(try_put(r, 0, a[1], KIB), TP_EINVAL);
     assert_int_equal(r->s->usable(r->st, a[1]), 0);
     for (int i = 0; i < 12; i++) /* the limit is what it was: 8 KiB may be cached */
@@ -319,8 +312,7 @@ TEST_OPENED(empty_bins_do_not_pile_up,
             metadata = r->account.metadata;
             items = r->meta.live_blocks;
         }
-        assert_int_equal(r->account.metadata, metadata);
-        assert_int_equal(r->meta.live_blocks, items);
+        assert_fields(*r, account.metadata, metadata, meta.live_blocks, items);
     }
     for (unsigned i = 0; i < POOL_RECENT; i++) /* nor does the short cut remember them */
         assert_true(!pool_of(r)->recent[i] || pool_of(r)->recent[i]->shelf.key == 512 ||
@@ -349,8 +341,7 @@ TEST(adopted_blocks_are_binned)
     assert_int_equal(tp_src_get(r->env.source, 1536, 512, &addr), TP_OK);
     assert_int_equal(r->s->adopt(r->st, NULL, addr + 256, &rq, &b), TP_EINVAL);
     assert_int_equal(r->s->adopt(r->st, NULL, addr, &rq, &b), TP_OK);
-    assert_int_equal(b.addr, addr);
-    assert_int_equal(b.allocated, 1536);
+    assert_fields(b, addr, addr, allocated, 1536);
     assert_int_equal(r->s->adopt(r->st, NULL, addr, &rq, &b), TP_EINVAL);
     rig_walk(r);
     put(r, 1, addr, 1500);

@@ -205,28 +205,21 @@ static void random_insns(struct tp_insn *insns, size_t count, size_t before)
 
 static void check_device(const struct tp_device_run *d, const struct model_device *m)
 {
-    assert_int_equal(d->peak_requested, m->peaks[0]);
-    assert_int_equal(d->peak_allocated, m->peaks[1]);
-    assert_int_equal(d->peak_reserved, m->peaks[2]);
-    assert_int_equal(d->end_reserved, m->now[2]);
-    assert_int_equal(d->gets, m->calls[TP_CURVE_GETS]);
-    assert_int_equal(d->puts, m->calls[TP_CURVE_PUTS]);
-    assert_int_equal(d->curve.count, m->points);
+    assert_fields(*d, peak_requested, m->peaks[0], peak_allocated, m->peaks[1], peak_reserved,
+                  m->peaks[2], end_reserved, m->now[2], gets, m->calls[TP_CURVE_GETS], puts,
+                  m->calls[TP_CURVE_PUTS], curve.count, m->points);
     for (size_t i = 0; i < m->points; i++) {
-        assert_int_equal(d->curve.points[i].event, m->curve[i].event);
-        assert_int_equal(d->curve.points[i].clock, m->curve[i].clock);
+        assert_fields(d->curve.points[i], event, m->curve[i].event, clock, m->curve[i].clock);
         assert_memory_equal(d->curve.points[i].calls, m->curve[i].calls, sizeof m->curve[i].calls);
         assert_memory_equal(d->curve.points[i].bytes, m->curve[i].bytes, sizeof m->curve[i].bytes);
     }
     uint32_t phases = m->phase_count < TP_PHASES ? m->phase_count : TP_PHASES;
     assert_int_equal(d->phase_count, phases);
     for (uint32_t i = 0; i < phases; i++) {
-        assert_int_equal(d->phases[i].mark, m->phases[i].mark);
-        assert_int_equal(d->phases[i].first_event, m->phases[i].first_event);
-        assert_int_equal(d->phases[i].times, m->phases[i].times);
-        assert_int_equal(d->phases[i].peak_requested, m->phases[i].peak_requested);
-        assert_int_equal(d->phases[i].peak_allocated, m->phases[i].peak_allocated);
-        assert_int_equal(d->phases[i].peak_reserved, m->phases[i].peak_reserved);
+        assert_fields(d->phases[i], mark, m->phases[i].mark, first_event, m->phases[i].first_event,
+                      times, m->phases[i].times, peak_requested, m->phases[i].peak_requested,
+                      peak_allocated, m->phases[i].peak_allocated, peak_reserved,
+                      m->phases[i].peak_reserved);
         assert_true(d->phases[i].peak_reserved >= d->phases[i].peak_allocated);
     }
 }
@@ -289,9 +282,7 @@ TEST_WITH(a_moment_is_on_the_curve, setup, teardown)
         assert_int_equal(d->curve.points[i].event, points[i].event);
         assert_memory_equal(d->curve.points[i].bytes, points[i].bytes, sizeof points[i].bytes);
     }
-    assert_int_equal(d->peak_allocated, 5 * PAGE);
-    assert_int_equal(d->peak_reserved, 10 * PAGE);
-    assert_int_equal(d->peak_reserved_event, 4);
+    assert_fields(*d, peak_allocated, 5 * PAGE, peak_reserved, 10 * PAGE, peak_reserved_event, 4);
 }
 
 TEST_WITH(a_long_initial_heap_is_one_point, setup, teardown)
@@ -302,10 +293,8 @@ TEST_WITH(a_long_initial_heap_is_one_point, setup, teardown)
     const struct tp_insn insns[] = {FREE_INSN(7, PAGE, 0)};
     struct tp_replay_cfg cfg = on_virtual(program_of(before, 200, insns, 1, 0, true));
     const struct tp_device_run *d = replay(&cfg);
-    assert_int_equal(d->curve.count, 2);
-    assert_int_equal(d->curve.points[0].event, 0);
-    assert_int_equal(d->curve.points[0].bytes[TP_CURVE_RESERVED], 200 * PAGE);
-    assert_int_equal(d->curve.points[1].event, 1);
+    assert_fields(d->curve, count, 2, points[0].event, 0, points[0].bytes[TP_CURVE_RESERVED],
+                  200 * PAGE, points[1].event, 1);
 }
 
 /* What a strategy takes before anything happens is a peak, of a device that is never used too. */
@@ -319,12 +308,10 @@ TEST_WITH(what_is_reserved_at_the_start_is_a_peak, setup, teardown)
     how.moment_init = 9 * PAGE;
     const struct tp_device_run *d = replay(&cfg);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(d[i].peak_reserved, 9 * PAGE);
-        assert_int_equal(d[i].peak_reserved_event, 0);
-        assert_int_equal(d[i].phases[0].peak_reserved, 9 * PAGE);
-        assert_int_equal(d[i].curve.points[0].event, 0);
-        assert_int_equal(d[i].curve.points[0].bytes[TP_CURVE_RESERVED], 9 * PAGE);
-        assert_int_equal(d[i].curve.points[1].bytes[TP_CURVE_RESERVED], 5 * PAGE);
+        assert_fields(d[i], peak_reserved, 9 * PAGE, peak_reserved_event, 0,
+                      phases[0].peak_reserved, 9 * PAGE, curve.points[0].event, 0,
+                      curve.points[0].bytes[TP_CURVE_RESERVED], 9 * PAGE,
+                      curve.points[1].bytes[TP_CURVE_RESERVED], 5 * PAGE);
     }
     cfg.program = empty;
     assert_int_equal(replay(&cfg)->peak_reserved, 9 * PAGE);
@@ -354,10 +341,8 @@ TEST_WITH(a_long_curve_is_bounded_and_loses_no_peak, setup, teardown)
     how.moments = true;
     const struct tp_device_run *d = replay(&cfg);
     const struct tp_curve *c = &d->curve;
-    assert_int_equal(d->peak_requested, 60 * PAGE);
-    assert_int_equal(d->peak_allocated, 118 * PAGE);
-    assert_int_equal(d->peak_reserved, (57 + 58 + 2 + 7) * PAGE);
-    assert_int_equal(d->peak_reserved_event, 44445);
+    assert_fields(*d, peak_requested, 60 * PAGE, peak_allocated, 118 * PAGE, peak_reserved,
+                  (57 + 58 + 2 + 7) * PAGE, peak_reserved_event, 44445);
     assert_in_range(c->count, TP_CURVE_POINTS / 4, TP_CURVE_POINTS);
     assert_int_equal(highest(c, TP_CURVE_REQUESTED), d->trace_peak_requested);
     assert_int_equal(highest(c, TP_CURVE_ALLOCATED), d->peak_allocated);
@@ -365,9 +350,8 @@ TEST_WITH(a_long_curve_is_bounded_and_loses_no_peak, setup, teardown)
     assert_int_equal(c->points[0].event, 0);
     for (uint32_t i = 1; i < c->count; i++)
         assert_true(c->points[i - 1].event <= c->points[i].event);
-    assert_int_equal(c->points[c->count - 1].event, EVENTS);
-    assert_int_equal(c->points[c->count - 1].bytes[TP_CURVE_REQUESTED], insns[EVENTS - 1].size);
-    assert_int_equal(c->points[c->count - 1].bytes[TP_CURVE_RESERVED], d->end_reserved);
+    assert_fields(c->points[c->count - 1], event, EVENTS, bytes[TP_CURVE_REQUESTED],
+                  insns[EVENTS - 1].size, bytes[TP_CURVE_RESERVED], d->end_reserved);
     free(insns);
 }
 
@@ -417,12 +401,9 @@ TEST_WITH(a_phase_that_comes_again_adds_to_the_first, setup, teardown)
     const struct tp_device_run *d = replay(&cfg);
     assert_int_equal(d->phase_count, COUNT(phases));
     for (size_t i = 0; i < COUNT(phases); i++) {
-        assert_int_equal(d->phases[i].mark, phases[i].mark);
-        assert_int_equal(d->phases[i].first_event, phases[i].first_event);
-        assert_int_equal(d->phases[i].times, phases[i].times);
-        assert_int_equal(d->phases[i].peak_requested, phases[i].peak_requested);
-        assert_int_equal(d->phases[i].peak_allocated, phases[i].peak_allocated);
-        assert_int_equal(d->phases[i].peak_reserved, phases[i].peak_reserved);
+        assert_fields(d->phases[i], mark, phases[i].mark, first_event, phases[i].first_event, times,
+                      phases[i].times, peak_requested, phases[i].peak_requested, peak_allocated,
+                      phases[i].peak_allocated, peak_reserved, phases[i].peak_reserved);
     }
 }
 
@@ -445,9 +426,8 @@ TEST_WITH(only_the_first_names_are_kept, setup, teardown)
     assert_int_equal(d->phase_count, TP_PHASES);
     for (uint32_t i = 0; i < TP_PHASES; i++) {
         bool last = i == TP_PHASES - 1;
-        assert_int_equal(d->phases[i].mark, i ? i - 1 : UINT32_MAX);
-        assert_int_equal(d->phases[i].times, 1 + last);
-        assert_int_equal(d->phases[i].peak_reserved, last ? 6 * PAGE : PAGE);
+        assert_fields(d->phases[i], mark, i ? i - 1 : UINT32_MAX, times, 1 + last, peak_reserved,
+                      last ? 6 * PAGE : PAGE);
     }
 }
 

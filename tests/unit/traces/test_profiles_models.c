@@ -290,8 +290,7 @@ TEST(test_training_live)
         assert_int_equal(optimizer->live, base + inputs + 2 * values(small) + 4);
         assert_true(optimizer->live < backward->live);
     }
-    assert_int_equal(w->live, weights + kept);
-    assert_int_equal(w->objects, 5 * tensors(small));
+    assert_fields(*w, live, weights + kept, objects, 5 * tensors(small));
     free(w);
 }
 
@@ -350,16 +349,13 @@ TEST(test_training_streams)
     struct watch *w =
         watch(&tp_profile_training_step, "count=4,layers=3,hidden=256,batch=2,streams=3", 1, 0);
     assert_int_equal(w->ops[TP_EV_USE], 4 * 5); /* embedding, three layers, head */
-    assert_int_equal(w->uses[0], 0);
-    assert_int_equal(w->uses[1], 4 * 3);
-    assert_int_equal(w->uses[2], 4 * 2);
+    assert_fields(*w, uses[0], 0, uses[1], 4 * 3, uses[2], 4 * 2);
     for (int i = 0; i < 3; i++)
         assert_int_equal(w->syncs[i], 4);
     assert_int_equal(w->live, 14 * values(small) + 4 * tensors(small));
     free(w);
     w = watch(&tp_profile_training_step, small_text, 1, 0);
-    assert_int_equal(w->ops[TP_EV_USE], 0);
-    assert_int_equal(w->ops[TP_EV_SYNC], 4);
+    assert_fields(*w, ops[TP_EV_USE], 0, ops[TP_EV_SYNC], 4);
     free(w);
 }
 
@@ -377,10 +373,7 @@ static void test_decode(const char *text, uint64_t requests)
     assert_int_equal(w->phase_count, 3);
     assert_int_equal(phase_named(w, "requests", 0)->live, weights_of(3, 256));
     assert_int_equal(w->live, weights_of(3, 256)); /* all of the requests is freed */
-    assert_int_equal(w->objects, 2 + 6 * 3);
-    assert_int_equal(w->begun, requests);
-    assert_int_equal(w->ended, requests);
-    assert_int_equal(w->bad_growth, 0);
+    assert_fields(*w, objects, 2 + 6 * 3, begun, requests, ended, requests, bad_growth, 0);
     assert_int_equal(w->ops[TP_EV_SYNC], w->passes + requests); /* each prompt is a pass */
     assert_int_equal(w->most_running, 16);
     assert_in_range(w->running_sum * 100 / w->passes, 16 * 62, 16 * 88); /* three quarters */
@@ -403,9 +396,7 @@ TEST(test_decode_contiguous)
 TEST(test_decode_alone)
 {
     struct watch *w = watch(&tp_profile_llm_decode, "count=50,live=1,layers=1,hidden=64", 3, 1024);
-    assert_int_equal(w->most_running, 1);
-    assert_int_equal(w->ended, 50);
-    assert_int_equal(w->running_sum, w->passes);
+    assert_fields(*w, most_running, 1, ended, 50, running_sum, w->passes);
     free(w);
 }
 

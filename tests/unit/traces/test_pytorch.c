@@ -266,8 +266,7 @@ static void check_ring(int count, bool unseen, const char *event, const char *la
                                             : event);
     put_pickle(&bytes, last);
     struct reading r = read_bytes(&tp_format_pytorch, bytes.data, bytes.size, false);
-    assert_int_equal(r.rc, TP_OK);
-    assert_int_equal(r.meta.wrapped, wrapped);
+    assert_fields(r, rc, TP_OK, meta.wrapped, wrapped);
     assert_int_equal(r.meta.remarks && strstr(r.meta.remarks, "ring buffer was full"), wrapped);
     forget(&r);
 }
@@ -401,11 +400,8 @@ TEST(test_private_pools)
     assert_int_equal(r.rc, TP_OK);
     const struct tp_heap *h = tp_program_heap(r.program);
     assert_non_null(h);
-    assert_int_equal(h->segment_count, 2);
-    assert_int_equal(h->segments[0].pool[0], 3);
-    assert_int_equal(h->segments[0].pool[1], 1);
-    assert_int_equal(h->segments[1].pool[0], 0);
-    assert_int_equal(h->segments[1].pool[1], 0);
+    assert_fields(*h, segment_count, 2, segments[0].pool[0], 3, segments[0].pool[1], 1,
+                  segments[1].pool[0], 0, segments[1].pool[1], 0);
     forget(&r);
 }
 

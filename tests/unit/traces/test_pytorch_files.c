@@ -51,21 +51,17 @@ static const struct figures {
 static void check_whole(const struct figures *f, const struct tp_trace *t)
 {
     const struct tp_program_facts *facts = tp_program_facts(t->program);
-    assert_int_equal(facts->events, f->events);
-    assert_int_equal(facts->ops[TP_ALLOC], f->allocs);
-    assert_int_equal(facts->ops[TP_FREE], f->frees);
-    assert_int_equal(facts->initial_heap, f->initial);
-    assert_int_equal(facts->kind, TP_KIND_DEVICE);
+    assert_fields(*facts, events, f->events, ops[TP_ALLOC], f->allocs, ops[TP_FREE], f->frees,
+                  initial_heap, f->initial, kind, TP_KIND_DEVICE);
     assert_true(facts->time_known);
     assert_int_equal(tp_program_demand(t->program, 0)->bytes, f->peak);
     assert_int_equal(tp_program_demand(t->program, 0)->event, f->peak_event);
     assert_int_equal(t->recorded.count, 1);
     assert_true(t->recorded.has_end);
-    assert_int_equal(t->recorded.devices[0].end_segments, f->segments);
-    assert_int_equal(t->recorded.devices[0].end_reserved, f->reserved);
-    assert_int_equal(t->recorded.devices[0].start_segments, f->start_segments);
-    assert_int_equal(t->recorded.devices[0].start_reserved, f->start_reserved);
-    assert_int_equal(t->meta.wrapped, f->wrapped);
+    assert_fields(*t, recorded.devices[0].end_segments, f->segments,
+                  recorded.devices[0].end_reserved, f->reserved, recorded.devices[0].start_segments,
+                  f->start_segments, recorded.devices[0].start_reserved, f->start_reserved,
+                  meta.wrapped, f->wrapped);
     assert_string_equal(t->meta.capture, "PyTorch memory snapshot (pickle 4)");
     for (int i = 0; i < TP_REPAIR_COUNT; i++)
         assert_int_equal(t->repairs[i], 0);
@@ -75,9 +71,8 @@ static void check_whole(const struct figures *f, const struct tp_trace *t)
 static void check_inside(const struct figures *f, const struct tp_trace *t)
 {
     const struct tp_program_facts *facts = tp_program_facts(t->program);
-    assert_int_equal(facts->initial_heap, 0);
-    assert_int_equal(facts->ops[TP_ALLOC], f->allocs);
-    assert_int_equal(facts->ops[TP_FREE], f->frees - f->unseen);
+    assert_fields(*facts, initial_heap, 0, ops[TP_ALLOC], f->allocs, ops[TP_FREE],
+                  f->frees - f->unseen);
     assert_int_equal(tp_program_demand(t->program, 0)->bytes, f->peak_inside);
 }
 
@@ -142,12 +137,8 @@ TEST(test_training_step)
     assert_true(find_snapshot(TAPOOL_ROOT, "training-step.pickle.gz", path, sizeof path));
     open_snapshot(path, false, &t);
     const struct tp_recorded_device *d = t.recorded.devices;
-    assert_int_equal(d->end_free, 1165472768);
-    assert_int_equal(d->end_pieces, 103);
-    assert_int_equal(d->end_largest, 155189248);
-    assert_int_equal(d->end_returnable, 985661440);
-    assert_int_equal(d->end_large, 67);
-    assert_int_equal(d->end_small, 29);
+    assert_fields(*d, end_free, 1165472768, end_pieces, 103, end_largest, 155189248, end_returnable,
+                  985661440, end_large, 67, end_small, 29);
     assert_string_equal(t.meta.settings,
                         "PYTORCH_CUDA_ALLOC_CONF is empty: defaults, expandable_segments off");
     assert_int_equal(tp_trace_places(&t, events, 3, places, NULL), TP_OK);
@@ -183,9 +174,7 @@ TEST(test_protocols)
         assert_true(find_snapshot(TAPOOL_ROOT, name, path, sizeof path));
         open_snapshot(path, false, &t);
         const struct tp_program_facts *facts = tp_program_facts(t.program);
-        assert_int_equal(facts->events, 12);
-        assert_int_equal(facts->devices, 2);
-        assert_int_equal(facts->initial_heap, 2);
+        assert_fields(*facts, events, 12, devices, 2, initial_heap, 2);
         if (i > 0)
             assert_memory_equal(facts->hash, hash, sizeof hash);
         memcpy(hash, facts->hash, sizeof hash);

@@ -70,8 +70,7 @@ TEST(exact)
         (struct tp_place_sampling){0}, false);
     assert_non_null(h);
     assert_false(h->estimated);
-    assert_int_equal(h->bytes, 8650);
-    assert_int_equal(h->count, 3);
+    assert_fields(*h, bytes, 8650, count, 3);
     expect(&h->rows[0], "d", 8000, 1);
     expect(&h->rows[1], "a", 300, 2);
     expect(&h->rows[2], "b", 300, 1);
@@ -89,8 +88,7 @@ TEST(estimated)
                               (struct tp_place_sampling){.size = 1000, .every = 10}, false);
     assert_non_null(h);
     assert_true(h->estimated);
-    assert_int_equal(h->bytes, 2450);
-    assert_int_equal(h->count, 2);
+    assert_fields(*h, bytes, 2450, count, 2);
     expect(&h->rows[0], "b", 1200, 2);
     expect(&h->rows[1], "a", 200, 1);
     assert_int_equal((uint64_t)h->unknown, 1050);
@@ -137,8 +135,7 @@ TEST(no_caller_of_most)
     forget(&r);
     const struct tp_site *row = &h->rows[0];
     expect(row, "buf_new", 850, 4);
-    assert_int_equal(row->caller_count, 0);
-    assert_int_equal(row->largest_count, 3);
+    assert_fields(*row, caller_count, 0, largest_count, 3);
     assert_string_equal(row->largest[0].place, "q");
     assert_string_equal(row->largest[1].place, "s");
     assert_string_equal(row->largest[2].place, "r");
@@ -162,9 +159,7 @@ TEST(at_an_event)
         ALLOC(4, 200, "a") ALLOC(5, 7, "c") FREE(1) ALLOC(6, 9000, "late");
     const struct tp_place_sampling all = {0};
     struct tp_sites *h = find_as(events, all, false, &(struct tp_sites_cfg){.at = 6});
-    assert_int_equal(h->bytes, 607);
-    assert_int_equal(h->blocks, 4);
-    assert_int_equal(h->count, 3);
+    assert_fields(*h, bytes, 607, blocks, 4, count, 3);
     expect(&h->rows[0], "a", 300, 2);
     assert_int_equal(h->rows[0].youngest, 2); /* events, as there are no times */
     assert_int_equal(h->rows[0].oldest, 4);

@@ -92,13 +92,9 @@ static void facts_agree(struct tp_program *a, struct tp_program *b)
     const struct tp_program_facts *x = tp_program_facts(a), *y = tp_program_facts(b);
     assert_memory_equal(x->hash, y->hash, TP_HASH_SIZE);
     assert_memory_equal(x->ops, y->ops, sizeof x->ops);
-    assert_int_equal(x->time_known, y->time_known);
-    assert_int_equal(x->devices, y->devices);
-    assert_int_equal(x->streams, y->streams);
-    assert_int_equal(x->threads, y->threads);
-    assert_int_equal(x->initial_heap, y->initial_heap);
-    assert_int_equal(x->recorded_threads, y->recorded_threads);
-    assert_int_equal(x->live_at_end_bytes, y->live_at_end_bytes);
+    assert_fields(*x, time_known, y->time_known, devices, y->devices, streams, y->streams, threads,
+                  y->threads, initial_heap, y->initial_heap, recorded_threads, y->recorded_threads,
+                  live_at_end_bytes, y->live_at_end_bytes);
 }
 
 TEST(lowered_again_it_is_the_same)
@@ -195,8 +191,7 @@ TEST(a_piece_begins_with_what_lived)
         const struct tp_unlower_cfg cfg = {.first = first, .last = last};
         const struct tp_event_sink sink = {count_one, &t};
         assert_int_equal(tp_unlower(p, &cfg, &sink, NULL), TP_OK);
-        assert_int_equal(t.initial, head.live_at_end);
-        assert_int_equal(t.initial_bytes, head.live_at_end_bytes);
+        assert_fields(t, initial, head.live_at_end, initial_bytes, head.live_at_end_bytes);
         assert_false(t.mixed);
         struct tp_lower *lo = open_lower((struct tp_lower_cfg){
             .path = "x", .strict = true}); /* strict: nothing in it is dirty */

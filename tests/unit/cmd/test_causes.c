@@ -46,8 +46,7 @@ static void expect(const struct found *x, size_t cause, enum tp_verdict verdict,
     assert_true(cause < x->gate.cause_count);
     const struct tp_cause *c = &x->gate.causes[cause];
     assert_string_equal(tp_cause_text(c).s, text);
-    assert_int_equal(c->verdict, verdict);
-    assert_int_equal(c->count, figures);
+    assert_fields(*c, verdict, verdict, count, figures);
     assert_ptr_equal(c->figures[0].finding, c->lead);
 }
 
@@ -76,11 +75,8 @@ TEST(one_reason_is_one_line)
     group(&x);
     assert_int_equal(x.gate.cause_count, 1);
     expect(&x, 0, TP_REGRESSION, 13, "peak_reserved +13.0%");
-    assert_int_equal(x.gate.told[TP_REGRESSION], 1);
-    assert_int_equal(x.gate.told[TP_IMPROVED], 0);
-    assert_int_equal(x.gate.told[TP_SAME], 1);
-    assert_int_equal(x.gate.counts[TP_REGRESSION], 10);
-    assert_int_equal(x.gate.counts[TP_IMPROVED], 3);
+    assert_fields(x.gate, told[TP_REGRESSION], 1, told[TP_IMPROVED], 0, told[TP_SAME], 1,
+                  counts[TP_REGRESSION], 10, counts[TP_IMPROVED], 3);
     assert_non_null(strstr(tp_cause_folded(x.gate.causes).s, "min_capacity +13.0%, end_reserved"));
     assert_non_null(strstr(tp_cause_folded(x.gate.causes).s, ", 8 more"));
 }
@@ -209,8 +205,7 @@ TEST(inconclusive_is_what_could_have_gated)
         f->verdict = TP_INCONCLUSIVE;
     }
     group(&x);
-    assert_int_equal(x.gate.counts[TP_INCONCLUSIVE], 6);
-    assert_int_equal(x.gate.told[TP_INCONCLUSIVE], 3);
+    assert_fields(x.gate, counts[TP_INCONCLUSIVE], 6, told[TP_INCONCLUSIVE], 3);
     x.gate.exit_code = 5; /* all of them count where they are made to fail */
     assert_true(tp_finding_is_open(&x.gate, &x.findings[2]));
 }

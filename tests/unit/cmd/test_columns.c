@@ -15,8 +15,7 @@ static struct tp_columns spread(struct tp_program *p, uint32_t count)
     struct tp_columns c;
     struct tp_err err = {0};
     assert_int_equal(tp_columns_spread(p, count, &c, &err), TP_OK);
-    assert_int_equal(c.count, count);
-    assert_int_equal(c.first[count], c.events + 1);
+    assert_fields(c, count, count, first[count], c.events + 1);
     for (uint32_t i = 0; i < count; i++)
         assert_true(c.first[i] <= c.first[i + 1]);
     return c;
@@ -84,9 +83,7 @@ static void point(uint64_t event, uint64_t bytes)
 
 static void same_stretch(const struct tp_stretch *s, uint64_t low, uint64_t high, uint64_t last)
 {
-    assert_int_equal(s->low, low);
-    assert_int_equal(s->high, high);
-    assert_int_equal(s->last, last);
+    assert_fields(*s, low, low, high, high, last, last);
 }
 
 /* Ten events in five columns. */
@@ -151,8 +148,7 @@ TEST(no_extreme_is_lost)
             uint32_t column = tp_columns_find(&c, peak);
             tp_columns_thin(&c, &curve, TP_CURVE_REQUESTED, at);
             assert_int_equal(tp_columns_peak(at, count), column);
-            assert_int_equal(at[column].high, 900);
-            assert_int_equal(at[column].low, 1);
+            assert_fields(at[column], high, 900, low, 1);
             assert_int_equal(at[count - 1].last, 500);
         }
     }

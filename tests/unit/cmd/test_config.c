@@ -136,12 +136,10 @@ TEST_WITH(each_level_beats_those_below, clean_environment, NULL)
     struct one one = {0};
     begin(&one);
     assert_int_equal(apply(&one, NULL, 0), TP_OK);
-    assert_int_equal(one.o.count, 3);
-    assert_int_equal(one.origins[COUNT].level, TP_LEVEL_DEFAULT);
+    assert_fields(one, o.count, 3, origins[COUNT].level, TP_LEVEL_DEFAULT);
     begin(&one);
     assert_int_equal(apply(&one, entries, 1), TP_OK);
-    assert_int_equal(one.o.count, 4);
-    assert_int_equal(one.origins[COUNT].level, TP_LEVEL_FILE);
+    assert_fields(one, o.count, 4, origins[COUNT].level, TP_LEVEL_FILE);
     begin(&one);
     assert_int_equal(apply(&one, entries, 3), TP_OK);
     assert_int_equal(one.o.count, 5);
@@ -149,14 +147,12 @@ TEST_WITH(each_level_beats_those_below, clean_environment, NULL)
     setenv("TAPOOL_TEST_COUNT", "6", 1);
     begin(&one);
     assert_int_equal(apply(&one, entries, 3), TP_OK);
-    assert_int_equal(one.o.count, 6);
-    assert_int_equal(one.origins[COUNT].level, TP_LEVEL_ENVIRONMENT);
+    assert_fields(one, o.count, 6, origins[COUNT].level, TP_LEVEL_ENVIRONMENT);
     assert_null(one.origins[COUNT].entry);
     begin(&one);
     flag(&one, COUNT, "7");
     assert_int_equal(apply(&one, entries, 3), TP_OK);
-    assert_int_equal(one.o.count, 7);
-    assert_int_equal(one.origins[COUNT].level, TP_LEVEL_FLAG);
+    assert_fields(one, o.count, 7, origins[COUNT].level, TP_LEVEL_FLAG);
     setenv("TAPOOL_TEST_COUNT", "", 1); /* empty: not set */
     begin(&one);
     assert_int_equal(apply(&one, entries, 3), TP_OK);
@@ -601,7 +597,6 @@ TEST_WITH(what_is_needed_must_be_there, clean_environment, NULL)
     assert_int_equal(apply(&one, NULL, 0), TP_OK);
     assert_int_equal(one.o.count, 6);
     agrees(&one, TP_OK, "");
-    assert_int_equal(one.o.count, 3);
-    assert_int_equal(one.origins[COUNT].level, TP_LEVEL_DEFAULT);
+    assert_fields(one, o.count, 3, origins[COUNT].level, TP_LEVEL_DEFAULT);
     tp_opts_release(rows, &one.o);
 }

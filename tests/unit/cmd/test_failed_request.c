@@ -78,11 +78,8 @@ TEST(test_replayed)
     struct tp_program *p = lower(TP_KIND_DEVICE, false, mixed, COUNT(mixed));
     const struct tp_program_facts *f = tp_program_facts(p);
     const struct tp_demand *peak = tp_program_demand(p, 0);
-    assert_int_equal(f->events, 7);
-    assert_int_equal(f->ops[TP_ALLOC], 4);
-    assert_int_equal(f->live_at_end, 1);
-    assert_int_equal(peak->bytes, 4206);
-    assert_int_equal(peak->event, 2);
+    assert_fields(*f, events, 7, ops[TP_ALLOC], 4, live_at_end, 1);
+    assert_fields(*peak, bytes, 4206, event, 2);
     expect(p, mixed_text);
     /* what was live before may be left out: what failed is still asked for */
     expect(lower(TP_KIND_DEVICE, true, mixed, COUNT(mixed)),
@@ -151,13 +148,8 @@ TEST(test_info)
     struct tp_info *info = NULL;
     struct tp_captured captured = {0};
     assert_int_equal(tp_info_scan(t.program, &info, NULL), TP_OK);
-    assert_int_equal(info->allocated.objects, 2);
-    assert_int_equal(info->allocated.bytes, 4106);
-    assert_int_equal(info->requests, 2);
-    assert_int_equal(info->freed, 1);
-    assert_int_equal(info->temporary.objects, 1);
-    assert_int_equal(info->outlive.objects, 1);
-    assert_int_equal(info->devices[0].peak_new, 4106);
+    assert_fields(*info, allocated.objects, 2, allocated.bytes, 4106, requests, 2, freed, 1,
+                  temporary.objects, 1, outlive.objects, 1, devices[0].peak_new, 4106);
     tp_info_free(info);
     assert_int_equal(tp_captured_scan(&t, &captured, NULL), TP_OK);
     struct tp_captured_failures failures = tp_captured_failures(&captured);

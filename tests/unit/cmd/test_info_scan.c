@@ -205,8 +205,7 @@ static void count_slowly(const struct made *m, struct slow *s)
 
 static void same_count(struct tp_info_count a, struct tp_info_count b)
 {
-    assert_int_equal(a.objects, b.objects);
-    assert_int_equal(a.bytes, b.bytes);
+    assert_fields(a, objects, b.objects, bytes, b.bytes);
 }
 
 /* Lowest and highest requested bytes of a device in each column, by going through the whole
@@ -329,14 +328,9 @@ static void check_random(uint64_t seed, bool time_known)
     same_count(info->temporary, s.temporary);
     same_count(info->outlive, s.outlive);
     same_count(info->before, s.before);
-    assert_int_equal(info->before_freed, s.before_freed);
-    assert_int_equal(info->freed, s.freed);
-    assert_int_equal(info->remote_frees, s.remote);
-    assert_int_equal(info->events.count, s.freed);
-    assert_int_equal(info->events.sum, s.event_sum);
-    assert_int_equal(info->events.max, s.event_max);
-    assert_int_equal(info->times.sum, s.time_sum);
-    assert_int_equal(info->by_time, time_known);
+    assert_fields(*info, before_freed, s.before_freed, freed, s.freed, remote_frees, s.remote,
+                  events.count, s.freed, events.sum, s.event_sum, events.max, s.event_max,
+                  times.sum, s.time_sum, by_time, time_known);
     for (uint16_t d = 0; d < DEVICES; d++)
         check_columns(&m, info, d);
     check_shares(&m, info);
@@ -385,8 +379,7 @@ TEST(the_commonest_sizes_come_first_the_smaller_before_the_larger)
     add(&m, (struct tp_insn){.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 9});
     struct tp_program *p = build(&m);
     struct tp_info *info = scan(p);
-    assert_int_equal(info->requests, 17);
-    assert_int_equal(info->distinct, 7);
+    assert_fields(*info, requests, 17, distinct, 7);
     static const struct tp_info_common expected[] = {{9, 4}, {50, 3}, {7, 2}};
     assert_memory_equal(info->common, expected, sizeof expected);
     tp_info_free(info);
@@ -405,9 +398,9 @@ TEST(distinct_sizes_are_counted_up_to_a_bound)
         }
         struct tp_program *p = build(&m);
         struct tp_info *info = scan(p);
-        assert_int_equal(info->distinct, TP_INFO_DISTINCT_MAX);
-        assert_int_equal(info->distinct_capped, count > TP_INFO_DISTINCT_MAX);
-        assert_int_equal(info->common[0].requests, count == TP_INFO_DISTINCT_MAX);
+        assert_fields(*info, distinct, TP_INFO_DISTINCT_MAX, distinct_capped,
+                      count > TP_INFO_DISTINCT_MAX, common[0].requests,
+                      count == TP_INFO_DISTINCT_MAX);
         tp_info_free(info);
         tp_program_release(p);
         free(m.insns);
@@ -423,10 +416,9 @@ TEST(sums_of_bytes_stop_before_they_wrap)
     }
     struct tp_program *p = build(&m);
     struct tp_info *info = scan(p);
-    assert_int_equal(info->allocated.bytes, UINT64_MAX - 1);
-    assert_int_equal(info->temporary.bytes, UINT64_MAX - 1);
-    assert_int_equal(info->sizes[TP_INFO_SIZES - 1].count.bytes, UINT64_MAX - 1);
-    assert_int_equal(info->devices[0].columns[0].high, TP_MAX_SIZE);
+    assert_fields(*info, allocated.bytes, UINT64_MAX - 1, temporary.bytes, UINT64_MAX - 1,
+                  sizes[TP_INFO_SIZES - 1].count.bytes, UINT64_MAX - 1, devices[0].columns[0].high,
+                  TP_MAX_SIZE);
     tp_info_free(info);
     tp_program_release(p);
     free(m.insns);
@@ -471,9 +463,7 @@ TEST(a_phase_has_the_events_and_the_peak_between_its_marks_and_the_next_ones)
     assert_memory_equal(&info->phase_rows[0], &a, sizeof a);
     assert_int_equal(info->phase_rows[1].begun, 0);
     assert_memory_equal(&info->phase_rows[2], &b, sizeof b);
-    assert_int_equal(info->phases_begun, 3);
-    assert_int_equal(info->devices[0].left, 1001);
-    assert_int_equal(info->devices[1].left, 10);
+    assert_fields(*info, phases_begun, 3, devices[0].left, 1001, devices[1].left, 10);
     tp_info_free(info);
     tp_program_release(p);
     free(m.insns);
@@ -490,11 +480,9 @@ TEST(many_threads_share_a_row_beyond_a_bound)
     }
     struct tp_program *p = build(&m);
     struct tp_info *info = scan(p);
-    assert_int_equal(info->thread_count, TP_INFO_THREADS + 10);
-    assert_int_equal(info->threads[TP_INFO_THREADS - 1].frees, 1);
-    assert_int_equal(info->threads[TP_INFO_THREADS].frees, 10);
-    assert_int_equal(info->threads[TP_INFO_THREADS].allocated.bytes, 80);
-    assert_int_equal(info->streams[0].allocated.objects, TP_INFO_THREADS + 10);
+    assert_fields(*info, thread_count, TP_INFO_THREADS + 10, threads[TP_INFO_THREADS - 1].frees, 1,
+                  threads[TP_INFO_THREADS].frees, 10, threads[TP_INFO_THREADS].allocated.bytes, 80,
+                  streams[0].allocated.objects, TP_INFO_THREADS + 10);
     tp_info_free(info);
     tp_program_release(p);
     free(m.insns);
@@ -524,8 +512,7 @@ TEST(long_programs_are_read_to_the_end)
     struct tp_info *info = scan(p);
     assert_int_equal(info->freed, pairs - 1);
     assert_int_equal(info->events.min, 11); /* events are numbered with gaps */
-    assert_int_equal(info->events.max, 11);
-    assert_int_equal(info->times.min, 10);
+    assert_fields(*info, events.max, 11, times.min, 10);
     assert_int_equal(info->times.max, 15); /* the first has no free before it */
     assert_int_equal(info->devices[0].columns[TP_INFO_COLUMNS - 1].high, 201);
     tp_info_free(info);

@@ -139,11 +139,8 @@ TEST(the_same_twice_differs_nowhere)
     sites_of(&m, &apart, &sites[0]);
     sites_of(&m, &apart, &sites[1]);
     assert_int_equal(tp_site_rows_of(&sites[0], &sites[1], &rows, NULL), TP_OK);
-    assert_int_equal(rows.count, 3);
-    assert_int_equal(rows.changed, 0);
-    assert_int_equal(rows.bytes[0], 137);
-    assert_int_equal(rows.initial_bytes[1], 30);
-    assert_int_equal(rows.initial_blocks[1], 1);
+    assert_fields(rows, count, 3, changed, 0, bytes[0], 137, initial_bytes[1], 30,
+                  initial_blocks[1], 1);
     for (int side = 0; side < 2; side++)
         tp_sites_release(&sites[side]);
     tp_site_rows_release(&rows);
@@ -161,15 +158,11 @@ TEST(the_initial_heap_together_and_apart)
     add(&m, 1, 30, true);
     add(&m, 1, 100, false);
     sites_of(&m, &together, &s);
-    assert_int_equal(s.count, 1);
-    assert_int_equal(s.list[0].bytes, 130);
-    assert_int_equal(s.list[0].kind, TP_SITE_KNOWN);
+    assert_fields(s, count, 1, list[0].bytes, 130, list[0].kind, TP_SITE_KNOWN);
     tp_sites_release(&s);
     sites_of(&m, &apart, &s);
-    assert_int_equal(s.count, 2);
-    assert_int_equal(s.list[0].bytes, 100);
-    assert_int_equal(s.list[1].bytes, 30);
-    assert_int_equal(s.list[1].kind, TP_SITE_INITIAL);
+    assert_fields(s, count, 2, list[0].bytes, 100, list[1].bytes, 30, list[1].kind,
+                  TP_SITE_INITIAL);
     tp_sites_release(&s);
     end(&m);
 }
@@ -186,14 +179,8 @@ TEST(the_largest_are_kept)
     for (unsigned i = 0; i < 5; i++)
         add(&m, i, sizes[i], false);
     sites_of(&m, &three, &s);
-    assert_int_equal(s.count, 4);
-    assert_int_equal(s.left_out, 2);
-    assert_int_equal(s.list[0].bytes, 50);
-    assert_int_equal(s.list[1].bytes, 20);
-    assert_int_equal(s.list[2].bytes, 20);
-    assert_int_equal(s.list[3].kind, TP_SITE_UNKNOWN);
-    assert_int_equal(s.list[3].bytes, 30);
-    assert_int_equal(s.list[3].blocks, 2);
+    assert_fields(s, count, 4, left_out, 2, list[0].bytes, 50, list[1].bytes, 20, list[2].bytes, 20,
+                  list[3].kind, TP_SITE_UNKNOWN, list[3].bytes, 30, list[3].blocks, 2);
     assert_int_equal(s.bytes, 120);
     tp_sites_release(&s);
     end(&m);

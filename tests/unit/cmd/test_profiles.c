@@ -125,13 +125,9 @@ static void must_be(const struct tp_profile *p, const char *text, struct expecte
     for (uint64_t seed = 0; seed < 5; seed++) {
         struct tp_program *program = profile_program(p, text, seed);
         const struct tp_program_facts *f = tp_program_facts(program);
-        assert_int_equal(f->ops[TP_ALLOC], x.allocs);
-        assert_int_equal(f->ops[TP_FREE], x.frees);
-        assert_int_equal(f->slots, x.slots);
-        assert_int_equal(f->live_at_end, x.live_at_end);
-        assert_int_equal(f->recorded_threads, x.threads);
-        assert_int_equal(f->streams, x.streams);
-        assert_int_equal(f->kind, p->kind);
+        assert_fields(*f, ops[TP_ALLOC], x.allocs, ops[TP_FREE], x.frees, slots, x.slots,
+                      live_at_end, x.live_at_end, recorded_threads, x.threads, streams, x.streams,
+                      kind, p->kind);
         assert_true(f->time_known);
         if (x.peak)
             assert_int_equal(tp_program_demand(program, 0)->bytes, x.peak);
@@ -177,8 +173,7 @@ TEST(test_random_replace)
     must_be(&tp_profile_random_replace, "size=1TiB,live=3,count=3",
             (struct expected){3, 0, 3, 3, 1, 1, UINT64_C(3) << 40});
     struct seen s = watch_ok(&tp_profile_random_replace, text, 3, 50);
-    assert_int_equal(s.peak, 50);
-    assert_int_equal(s.low, 49);
+    assert_fields(s, peak, 50, low, 49);
     assert_in_range(s.min_size, 24, 30);
     assert_in_range(s.max_size, 950, 1000);
     for (int i = 0; i < 50; i++)
@@ -197,13 +192,10 @@ static int in_order(void *ctx, const struct tp_event *ev, struct tp_err *err)
     struct seen *s = ctx;
     (void)err;
     if (ev->op == TP_EV_ALLOC) {
-        assert_int_equal(ev->thread, 0);
-        assert_int_equal(ev->id, s->ops[TP_EV_ALLOC]);
+        assert_fields(*ev, thread, 0, id, s->ops[TP_EV_ALLOC]);
         assert_true(s->live < 4);
     } else {
-        assert_int_equal(ev->op, TP_EV_FREE);
-        assert_int_equal(ev->thread, 1);
-        assert_int_equal(ev->id, s->ops[TP_EV_FREE]);
+        assert_fields(*ev, op, TP_EV_FREE, thread, 1, id, s->ops[TP_EV_FREE]);
         assert_true(s->live == 4 || s->ops[TP_EV_ALLOC] == 100);
     }
     s->live = ev->op == TP_EV_ALLOC ? s->live + 1 : s->live - 1;
@@ -234,8 +226,7 @@ TEST(test_streams)
     struct seen s = watch_ok(p, "live=30,count=20000,streams=3", 5, 30);
     uint64_t steps = 20000 - 30;
     assert_int_equal(s.bad, 0); /* frees on the stream of the alloc, uses on another */
-    assert_int_equal(s.same_stream, 0);
-    assert_int_equal(s.low, 29);
+    assert_fields(s, same_stream, 0, low, 29);
     assert_in_range(s.same_size_wanted, steps * 45 / 100, steps * 55 / 100);
     assert_in_range(s.ops[TP_EV_USE], steps * 20 / 100, steps * 30 / 100);
     assert_in_range(s.ops[TP_EV_SYNC], 250, 420); /* 1/64 + 1/1024 */

@@ -83,8 +83,7 @@ TEST(the_odd_one_is_first)
     assert_string_equal(r.list[1].file, "r0");
     assert_string_equal(r.list[4].file, "r4");
     assert_string_equal(r.list[r.median].file, "r0"); /* the lower one of 90 and 91 */
-    assert_int_equal(r.medians[TP_RANK_RESERVED], 100);
-    assert_int_equal(r.medians[TP_RANK_REQUESTED], 90);
+    assert_fields(r, medians[TP_RANK_RESERVED], 100, medians[TP_RANK_REQUESTED], 90);
     assert_int_equal(r.beyond, 2); /* r4 is 2.2% above */
     assert_int_equal(tp_ranks_status(&r, NULL), TP_EINPUT);
     tp_ranks_release(&r);
@@ -109,8 +108,7 @@ TEST(alike_ranks_agree)
     struct tp_ranks r = judge(made, 3);
     assert_true(r.agree);
     assert_string_equal(r.list[0].file, "r0");
-    assert_int_equal(r.beyond, 0);
-    assert_int_equal(r.sites.count, 0);
+    assert_fields(r, beyond, 0, sites.count, 0);
     tp_ranks_release(&r);
     made[1].reserved = 1021;
     r = judge(made, 3);
@@ -167,8 +165,7 @@ TEST(rows_of_files)
     assert_true(find_snapshot(TAPOOL_ROOT, "complete-small.pickle", small, sizeof small));
     bool there = find_snapshot(TAPOOL_ROOT, "ring-wrapped.pickle.gz", ring, sizeof ring);
     assert_int_equal(read_files(paths, 4, &r, &err), TP_OK);
-    assert_int_equal(r.count, 4);
-    assert_int_equal(r.good, there ? 2 : 1);
+    assert_fields(r, count, 4, good, there ? 2 : 1);
     for (size_t i = 0; i < r.count; i++) {
         const struct tp_rank *rank = &r.list[i];
         if (rank->status != TP_OK) {
@@ -186,9 +183,8 @@ TEST(rows_of_files)
     }
     assert_int_equal(tp_ranks_status(&r, &err), TP_EINPUT);
     if (there) {
-        assert_int_equal(r.list[0].sum.reserved, UINT64_C(20673724416));
-        assert_int_equal(r.list[0].sum.requested, UINT64_C(15824637956));
-        assert_int_equal(r.list[0].peak, 9980);
+        assert_fields(r.list[0], sum.reserved, UINT64_C(20673724416), sum.requested,
+                      UINT64_C(15824637956), peak, 9980);
     }
     tp_ranks_release(&r);
 }

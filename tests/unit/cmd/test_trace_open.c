@@ -81,13 +81,9 @@ static void check_sample(const char *name, const char *format, uint64_t events, 
         fail_msg("%s", err.text);
     const struct tp_program_facts *f = tp_program_facts(t.program);
     const struct tp_demand *d = tp_program_demand(t.program, 0);
-    assert_int_equal(f->events, events);
-    assert_int_equal(f->operations, events);
-    assert_int_equal(d->bytes, bytes);
-    assert_int_equal(d->event, at);
-    assert_int_equal(f->threads, threads);
-    assert_int_equal(f->recorded_threads, threads);
-    assert_int_equal(f->kind, TP_KIND_HOST);
+    assert_fields(*f, events, events, operations, events);
+    assert_fields(*d, bytes, bytes, event, at);
+    assert_fields(*f, threads, threads, recorded_threads, threads, kind, TP_KIND_HOST);
     assert_true(f->time_known);
     assert_string_equal(t.path, path);
     assert_string_equal(t.file, file);

@@ -45,10 +45,8 @@ TEST_WITH(each_setting_has_its_own_figures, setup, release)
         trials[i].conf = confs[i];
     assert_int_equal(replay_settings(insns, COUNT(insns), 0, COUNT(confs)), TP_OK);
     for (size_t i = 0; i < COUNT(confs); i++) {
-        assert_int_equal(trials[i].status, TP_OK);
-        assert_int_equal(trials[i].device_count, 1);
-        assert_int_equal(trials[i].devices[0].peak_reserved, peaks[i] * MIB);
-        assert_int_equal(trials[i].devices[0].first_failed_event, TP_NONE);
+        assert_fields(trials[i], status, TP_OK, device_count, 1, devices[0].peak_reserved,
+                      peaks[i] * MIB, devices[0].first_failed_event, TP_NONE);
     }
     assert_int_equal(trials[0].devices[0].gets, 2);
     assert_int_equal(trials[1].devices[0].gets, 1);
@@ -62,13 +60,8 @@ TEST_WITH(a_small_device_costs_retries_and_requests, setup, release)
     trials[0].conf = "";
     assert_int_equal(replay_settings(insns, COUNT(insns), 40 * MIB, 1), TP_OK);
     const struct tp_trial_device *d = trials[0].devices;
-    assert_int_equal(d->peak_reserved, 38 * MIB);
-    assert_int_equal(d->peak_reserved_event, 3);
-    assert_int_equal(d->gets, 2);
-    assert_int_equal(d->puts, 1);
-    assert_int_equal(d->retries, 2);
-    assert_int_equal(d->failed, 1);
-    assert_int_equal(d->first_failed_event, 4);
+    assert_fields(*d, peak_reserved, 38 * MIB, peak_reserved_event, 3, gets, 2, puts, 1, retries, 2,
+                  failed, 1, first_failed_event, 4);
     assert_true(d->too_big);
 }
 

@@ -82,17 +82,11 @@ TEST(every_address_segment_and_block_agrees)
             continue;
         struct tp_verified v = verified(&o, NULL);
         assert_true(tp_agrees(&v));
-        assert_int_equal(v.addresses.good, f->addresses);
-        assert_int_equal(v.addresses.all, f->addresses);
-        assert_int_equal(v.with_base, f->with_base);
-        assert_int_equal(v.segments.good, f->segments);
-        assert_int_equal(v.segments.all, f->segments);
-        assert_int_equal(v.blocks, f->blocks);
-        assert_int_equal(v.taken.good, f->taken);
-        assert_int_equal(v.taken.all, f->taken);
-        assert_int_equal(v.start_segments, f->start_segments);
-        assert_int_equal(v.start_blocks, f->start_blocks);
-        assert_int_equal(v.not_live, 0);
+        assert_fields(v, addresses.good, f->addresses, addresses.all, f->addresses, with_base,
+                      f->with_base, segments.good, f->segments, segments.all, f->segments, blocks,
+                      f->blocks, taken.good, f->taken, taken.all, f->taken);
+        assert_fields(v, start_segments, f->start_segments, start_blocks, f->start_blocks, not_live,
+                      0);
         close_opened(&o);
         seen++;
     }
@@ -126,8 +120,7 @@ TEST(a_broken_rule_is_seen)
             continue;
         struct tp_verified v = verified(&o, cases[i].rule);
         assert_false(tp_agrees(&v));
-        assert_int_equal(v.addresses.good, cases[i].addresses);
-        assert_int_equal(v.segments.good, cases[i].segments);
+        assert_fields(v, addresses.good, cases[i].addresses, segments.good, cases[i].segments);
         close_opened(&o);
     }
 }

@@ -60,16 +60,9 @@ TEST(the_sum_adds_up)
     struct tp_why_layout l;
     draw(&l, "AAbC|dd|eeeFgg|hhhh");
     struct tp_why_sum s = tp_why_sum(&l);
-    assert_int_equal(s.requested, 4 * MIB - 300);
-    assert_int_equal(s.rounding, 300);
-    assert_int_equal(s.live, 3);
-    assert_int_equal(s.hole_bytes, 6 * MIB);
-    assert_int_equal(s.holes, 3);
-    assert_int_equal(s.largest, 3 * MIB);
-    assert_int_equal(s.free_bytes, 6 * MIB);
-    assert_int_equal(s.idle, 2);
-    assert_int_equal(s.segments, 4);
-    assert_int_equal(s.reserved, s.requested + s.rounding + s.hole_bytes + s.free_bytes);
+    assert_fields(s, requested, 4 * MIB - 300, rounding, 300, live, 3, hole_bytes, 6 * MIB, holes,
+                  3, largest, 3 * MIB, free_bytes, 6 * MIB, idle, 2);
+    assert_fields(s, segments, 4, reserved, s.requested + s.rounding + s.hole_bytes + s.free_bytes);
     tp_why_layout_release(&l);
 }
 
@@ -100,10 +93,8 @@ TEST(verdicts)
         draw(&l, cases[i].heap);
         uint64_t free = cases[i].free == UINT64_MAX ? UINT64_MAX : cases[i].free * MIB;
         struct tp_why_room r = asked(&l, &tp_torch_defaults, 12 * MIB - 7, free);
-        assert_int_equal(r.verdict, cases[i].verdict);
-        assert_int_equal(r.need, 12 * MIB);
-        assert_int_equal(r.there, cases[i].there * MIB);
-        assert_int_equal(r.fitting, cases[i].fitting * MIB);
+        assert_fields(r, verdict, cases[i].verdict, need, 12 * MIB, there, cases[i].there * MIB,
+                      fitting, cases[i].fitting * MIB);
         tp_why_room_release(&r);
         tp_why_layout_release(&l);
     }
@@ -135,8 +126,7 @@ TEST(ways_to_room)
         draw(&l, cases[i].heap);
         struct tp_why_room r =
             asked(&l, &tp_torch_defaults, cases[i].ask * MIB, cases[i].free * MIB);
-        assert_int_equal(r.way, cases[i].way);
-        assert_int_equal(r.block_count, cases[i].blocks);
+        assert_fields(r, way, cases[i].way, block_count, cases[i].blocks);
         if (r.block_count)
             assert_int_equal(r.blocks[0], cases[i].first);
         assert_int_equal(r.bytes, cases[i].bytes * MIB);
@@ -316,8 +306,7 @@ TEST(figures_of_a_real_file)
     assert_int_equal(tp_verify_rules(f.snapshot, NULL, &rules, NULL), TP_OK);
     assert_int_equal(tp_why_places_open(f.snapshot, &places, NULL), TP_OK);
     assert_int_equal(tp_why(f.snapshot, 0, &cfg, &places, &w, NULL), TP_OK);
-    assert_int_equal(w.moment.when, TP_WHY_PEAK);
-    assert_int_equal(w.moment.event, 9980);
+    assert_fields(w.moment, when, TP_WHY_PEAK, event, 9980);
     assert_int_equal(w.sum.requested, UINT64_C(15824637956)); /* 14.738 */
     assert_int_equal(w.sum.free_bytes, UINT64_C(3556769792)); /* 3.313 */
     assert_int_equal(w.sum.reserved, UINT64_C(20673724416));  /* 19.254 */
@@ -325,8 +314,7 @@ TEST(figures_of_a_real_file)
     assert_int_equal(w.sum.rounding + w.sum.hole_bytes, UINT64_C(1292316668));
     assert_int_equal(w.verified.addresses.good, 3329);
     assert_true(tp_agrees(&w.verified));
-    assert_int_equal(w.sites->bytes, w.sum.requested);
-    assert_int_equal(w.sites->blocks, w.sum.live);
+    assert_fields(*w.sites, bytes, w.sum.requested, blocks, w.sum.live);
     tp_why_release(&w);
     tp_why_places_close(&places);
     tp_snapshot_close(&f);

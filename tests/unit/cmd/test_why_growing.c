@@ -86,14 +86,9 @@ TEST(the_sum_knows_units)
     struct tp_why_layout l;
     draw(&l, "+AAbbbbbbbbbbCCbb....dddd|EEf|gg");
     struct tp_why_sum s = tp_why_sum(&l);
-    assert_int_equal(s.reserved, 25 * MIB);
-    assert_int_equal(s.hole_bytes, (2 + 2 + 1) * MIB);
-    assert_int_equal(s.holes, 3);
-    assert_int_equal(s.largest, 2 * MIB);
-    assert_int_equal(s.free_units, 3);
-    assert_int_equal(s.idle, 1);
-    assert_int_equal(s.free_bytes, (8 + 4 + 2) * MIB);
-    assert_int_equal(s.reserved, s.requested + s.rounding + s.hole_bytes + s.free_bytes);
+    assert_fields(s, reserved, 25 * MIB, hole_bytes, (2 + 2 + 1) * MIB, holes, 3, largest, 2 * MIB,
+                  free_units, 3, idle, 1, free_bytes, (8 + 4 + 2) * MIB, reserved,
+                  s.requested + s.rounding + s.hole_bytes + s.free_bytes);
     tp_why_layout_release(&l);
 }
 
@@ -126,9 +121,8 @@ TEST(verdicts)
         struct tp_why_layout l;
         draw(&l, cases[i].heap);
         struct tp_why_room r = asked(&l, cases[i].need, cases[i].free);
-        assert_int_equal(r.segment, cases[i].asked_for * MIB);
-        assert_int_equal(r.fitting, cases[i].fitting * MIB);
-        assert_int_equal(r.verdict, cases[i].verdict);
+        assert_fields(r, segment, cases[i].asked_for * MIB, fitting, cases[i].fitting * MIB,
+                      verdict, cases[i].verdict);
         tp_why_room_release(&r);
         tp_why_layout_release(&l);
     }
@@ -156,9 +150,8 @@ TEST(ways_to_room)
         struct tp_why_layout l;
         draw(&l, cases[i].heap);
         struct tp_why_room r = asked(&l, cases[i].need, cases[i].free);
-        assert_int_equal(r.segments, cases[i].segments);
-        assert_int_equal(r.block_count, cases[i].blocks);
-        assert_int_equal(r.way, cases[i].way);
+        assert_fields(r, segments, cases[i].segments, block_count, cases[i].blocks, way,
+                      cases[i].way);
         if (r.block_count)
             assert_int_equal(r.blocks[0], cases[i].first);
         assert_int_equal(r.bytes, cases[i].bytes * MIB);

@@ -46,15 +46,20 @@ static const struct tp_opt rows[] = {
      .help = "x"},
     {.name = NULL},
 };
-enum { JSON, STRICT, REPAIR, FORMAT, COUNT, NAMES, TYPED, ROWS };
+enum { ROWS = sizeof rows / sizeof *rows - 1 };
 
 static const struct tp_command mine = {
     .name = "mine", .opts_size = sizeof(struct opts), .options = rows};
 static const struct tp_command other = {.name = "other"};
 
+enum { MOST_LINES = 3 };
+
 struct one {
     struct opts o;
     struct tp_origin origins[ROWS];
+    struct tp_config config;
+    struct tp_config_entry lines[MOST_LINES];
+    char words[400];
     struct tp_err err;
 };
 
@@ -63,186 +68,158 @@ static char *text(const char *literal)
     return (char *)(uintptr_t)literal;
 }
 
-static int apply(struct one *one, const struct tp_config_entry *entries, size_t count)
+/* file NAME=VALUE, section and other: lines of a file, before its sections, in that of the command
+ * and in another one's; NAME=VALUE in capitals: a variable; --NAME=VALUE: a flag. */
+static void set_level(struct one *one, char *word)
 {
-    const struct tp_config config = {text("f.ini"), (struct tp_config_entry *)(uintptr_t)entries,
-                                     count};
-    return tp_config_apply(&config, &mine, &one->o, one->origins, &one->err);
+    const char *const where[] = {"file ", "section ", "other "};
+    const struct tp_command *const commands[] = {NULL, &mine, &other};
+    char *value = strchr(word, '=');
+    assert_non_null(value);
+    *value++ = '\0';
+    for (size_t i = 0; i < 3; i++)
+        if (!strncmp(word, where[i], strlen(where[i]))) {
+            int line = (int)one->config.count + 1;
+            one->lines[one->config.count++] =
+                (struct tp_config_entry){commands[i], word + strlen(where[i]), value, line};
+            return;
+        }
+    if (strncmp(word, "--", 2) != 0) {
+        assert_int_equal(setenv(word, value, 1), 0);
+        return;
+    }
+    const struct tp_opt *row = tp_opt_find(rows, word + 2);
+    assert_non_null(row);
+    tp_config_raise(row, &one->o, &one->origins[row - rows], TP_LEVEL_FLAG);
+    assert_int_equal(tp_opt_set(row, &one->o, value, &one->err), TP_OK);
 }
 
-static void begin(struct one *one)
+/* What is no default, and who set it: NAME=VALUE by file:LINE, section:LINE, env or flag, a list
+ * with its length; or the error. `agree`: after what contradicts was settled. */
+static void levels(const char *words, bool agree, const char *expected)
 {
-    tp_opts_release(rows, &one->o);
-    *one = (struct one){0};
-    assert_int_equal(tp_opts_defaults(rows, &one->o, &one->err), TP_OK);
-}
-
-static void flag(struct one *one, int row, const char *value)
-{
-    tp_config_raise(&rows[row], &one->o, &one->origins[row], TP_LEVEL_FLAG);
-    assert_int_equal(tp_opt_set(&rows[row], &one->o, value, &one->err), TP_OK);
-}
-
-static int clean_environment(void **state)
-{
-    (void)state;
-    unsetenv("TAPOOL_JSON");
-    unsetenv("TAPOOL_STRICT");
-    unsetenv("TAPOOL_REPAIR");
-    unsetenv("TAPOOL_FORMAT");
-    unsetenv("TAPOOL_TEST_COUNT");
-    unsetenv("TAPOOL_TEST_NAMES");
-    unsetenv("TAPOOL_TEST_TYPED");
-    return 0;
+    static const char *const level_names[] = {[TP_LEVEL_DEFAULT] = "default",
+                                              [TP_LEVEL_FILE] = "file",
+                                              [TP_LEVEL_SECTION] = "section",
+                                              [TP_LEVEL_ENVIRONMENT] = "env",
+                                              [TP_LEVEL_FLAG] = "flag"};
+    struct one one = {.config = {.path = text("f.ini")}};
+    char found[400] = "", value[64];
+    one.config.entries = one.lines;
+    for (size_t i = 0; i < ROWS; i++) {
+        char name[TP_VARIABLE_TEXT];
+        unsetenv(tp_config_variable(rows[i].name, name));
+    }
+    assert_int_equal(tp_opts_defaults(rows, &one.o, &one.err), TP_OK);
+    snprintf(one.words, sizeof one.words, "%s", words);
+    for (char *at = one.words, *end; *at; at = end) {
+        end = at + strcspn(at, "|");
+        if (*end)
+            *end++ = '\0';
+        set_level(&one, at);
+    }
+    int rc = tp_config_apply(&one.config, &mine, &one.o, one.origins, &one.err);
+    if (!rc)
+        rc = tp_config_refuse(&one.config, &mine, one.origins, &one.err);
+    if (!rc && agree)
+        rc = tp_config_agree(rows, &one.o, one.origins, &one.err);
+    assert_int_equal(rc, *one.err.text ? TP_EUSAGE : TP_OK);
+    for (size_t i = 0; i < ROWS && !rc; i++) {
+        const struct tp_origin *from = &one.origins[i];
+        size_t used = strlen(found);
+        tp_opt_format(&rows[i], &one.o, value, sizeof value);
+        if (from->level == TP_LEVEL_DEFAULT && !strcmp(value, rows[i].def ? rows[i].def : "no"))
+            continue;
+        if (rows[i].type == TP_OPT_LIST)
+            snprintf(value + strlen(value), sizeof value - strlen(value), "(%zu)",
+                     one.o.names.count);
+        used += (size_t)snprintf(found + used, sizeof found - used, "%s%s=%s by %s",
+                                 used ? " " : "", rows[i].name, value, level_names[from->level]);
+        if (from->entry)
+            snprintf(found + used, sizeof found - used, ":%d", from->entry->line);
+    }
+    if (strcmp(rc ? one.err.text : found, expected) != 0)
+        fail_msg("%s\nis      %s\nand not %s", words, rc ? one.err.text : found, expected);
+    tp_opts_release(rows, &one.o);
 }
 
 /* What only the command line may set is set by nothing else, and not passed over silently. */
-TEST_WITH(what_must_be_typed_is_refused_from_elsewhere, clean_environment, NULL)
+TEST(what_must_be_typed_is_refused_from_elsewhere)
 {
-    static const struct tp_config file = {.path = (char *)(uintptr_t) "f.ini"};
-    const struct tp_config_entry entries[] = {{NULL, "test-count", text("4"), 1},
-                                              {NULL, "test-typed", text("9"), 2}};
-    struct one one = {0};
-    begin(&one);
-    assert_int_equal(apply(&one, entries, 2), TP_OK);
-    assert_int_equal(one.o.typed, 1);
-    assert_int_equal(tp_config_refuse(&file, &mine, one.origins, &one.err), TP_EUSAGE);
-    assert_string_equal(one.err.text, "f.ini:2: option 'test-typed' decides what 'mine' passes: "
-                                      "only its command line may set it");
-    begin(&one);
-    flag(&one, TYPED, "7"); /* typed: what the file says does not matter */
-    assert_int_equal(apply(&one, entries, 2), TP_OK);
-    assert_int_equal(one.o.typed, 7);
-    assert_int_equal(tp_config_refuse(&file, &mine, one.origins, &one.err), TP_OK);
-    begin(&one);
-    setenv("TAPOOL_TEST_TYPED", "9", 1);
-    assert_int_equal(apply(&one, NULL, 0), TP_OK);
-    assert_int_equal(one.o.typed, 1);
-    assert_int_equal(tp_config_refuse(&file, &mine, one.origins, &one.err), TP_EUSAGE);
-    assert_non_null(strstr(one.err.text, "TAPOOL_TEST_TYPED: option 'test-typed'"));
-    begin(&one);
-    setenv("TAPOOL_TEST_TYPED", "", 1); /* empty is not set */
-    assert_int_equal(apply(&one, NULL, 0), TP_OK);
-    assert_int_equal(tp_config_refuse(&file, &mine, one.origins, &one.err), TP_OK);
-    tp_opts_release(rows, &one.o);
+    levels("file test-count=4|file test-typed=9", false,
+           "f.ini:2: option 'test-typed' decides what 'mine' passes: only its command line may set "
+           "it");
+    levels("file test-count=4|file test-typed=9|--test-typed=7", false,
+           "test-count=4 by file:1 test-typed=7 by flag");
+    levels("TAPOOL_TEST_TYPED=9", false,
+           "TAPOOL_TEST_TYPED: option 'test-typed' decides what 'mine' passes: only its command "
+           "line may set it");
+    levels("TAPOOL_TEST_TYPED=", false, ""); /* empty is not set */
 }
 
 /* Each level alone over the ones below it: flag, environment, section, file, default. */
-TEST_WITH(each_level_beats_those_below, clean_environment, NULL)
+TEST(each_level_beats_those_below)
 {
-    const struct tp_config_entry entries[] = {{NULL, "test-count", text("4"), 1},
-                                              {&mine, "test-count", text("5"), 3},
-                                              {&other, "test-count", text("8"), 5}};
-    struct one one = {0};
-    begin(&one);
-    assert_int_equal(apply(&one, NULL, 0), TP_OK);
-    assert_fields(one, o.count, 3, origins[COUNT].level, TP_LEVEL_DEFAULT);
-    begin(&one);
-    assert_int_equal(apply(&one, entries, 1), TP_OK);
-    assert_fields(one, o.count, 4, origins[COUNT].level, TP_LEVEL_FILE);
-    begin(&one);
-    assert_int_equal(apply(&one, entries, 3), TP_OK);
-    assert_int_equal(one.o.count, 5);
-    assert_ptr_equal(one.origins[COUNT].entry, &entries[1]);
-    setenv("TAPOOL_TEST_COUNT", "6", 1);
-    begin(&one);
-    assert_int_equal(apply(&one, entries, 3), TP_OK);
-    assert_fields(one, o.count, 6, origins[COUNT].level, TP_LEVEL_ENVIRONMENT);
-    assert_null(one.origins[COUNT].entry);
-    begin(&one);
-    flag(&one, COUNT, "7");
-    assert_int_equal(apply(&one, entries, 3), TP_OK);
-    assert_fields(one, o.count, 7, origins[COUNT].level, TP_LEVEL_FLAG);
-    setenv("TAPOOL_TEST_COUNT", "", 1); /* empty: not set */
-    begin(&one);
-    assert_int_equal(apply(&one, entries, 3), TP_OK);
-    assert_int_equal(one.o.count, 5);
-    tp_opts_release(rows, &one.o);
+#define LINES "file test-count=4|section test-count=5|other test-count=8"
+    levels("", false, "");
+    levels("file test-count=4", false, "test-count=4 by file:1");
+    levels(LINES, false, "test-count=5 by section:2");
+    levels(LINES "|TAPOOL_TEST_COUNT=6", false, "test-count=6 by env");
+    levels(LINES "|TAPOOL_TEST_COUNT=6|--test-count=7", false, "test-count=7 by flag");
+    levels(LINES "|TAPOOL_TEST_COUNT=", false, "test-count=5 by section:2"); /* empty: not set */
 }
 
-TEST_WITH(a_value_that_is_none_names_its_place, clean_environment, NULL)
+TEST(a_value_that_is_none_names_its_place)
 {
-    const struct tp_config_entry wrong = {&mine, "test-count", text("77"), 12};
-    struct one one = {0};
-    begin(&one);
-    assert_int_equal(apply(&one, &wrong, 1), TP_EUSAGE);
-    assert_string_equal(one.err.text, "f.ini:12: option 'test-count' is 77, above the maximum 9");
-    setenv("TAPOOL_TEST_COUNT", "many", 1);
-    begin(&one);
-    assert_int_equal(apply(&one, &wrong, 1), TP_EUSAGE);
-    assert_non_null(strstr(one.err.text, "TAPOOL_TEST_COUNT: option 'test-count' is 'many'"));
-    begin(&one); /* what a flag overrides is not even looked at */
-    flag(&one, COUNT, "1");
-    assert_int_equal(apply(&one, &wrong, 1), TP_OK);
-    tp_opts_release(rows, &one.o);
+    levels("section test-count=77", false,
+           "f.ini:1: option 'test-count' is 77, above the maximum 9");
+    levels("section test-count=77|TAPOOL_TEST_COUNT=many", false,
+           "TAPOOL_TEST_COUNT: option 'test-count' is 'many', which is not a valid number");
+    /* what a flag overrides is not even looked at */
+    levels("section test-count=77|TAPOOL_TEST_COUNT=many|--test-count=1", false,
+           "test-count=1 by flag");
 }
 
-static void names_are(const struct one *one, const char *a, const char *b)
+TEST(lists_add_up_in_a_level_and_replace_lower_ones)
 {
-    assert_int_equal(one->o.names.count, b ? 2 : 1);
-    assert_string_equal(one->o.names.items[0], a);
-    if (b)
-        assert_string_equal(one->o.names.items[1], b);
+#define NAMED "file test-names=low|section test-names=a:x=1,y=2|section test-names=b"
+    levels(NAMED, false, "test-names=a:x=1,y=2,b(2) by section:3");
+    levels(NAMED "|TAPOOL_TEST_NAMES= c:x=1,y=2;\td ; ", false, "test-names=c:x=1,y=2,d(2) by env");
+    levels(NAMED "|TAPOOL_TEST_NAMES=c|--test-names=e|--test-names=f;g", false,
+           "test-names=e,f;g(2) by flag");
 }
 
-TEST_WITH(lists_add_up_in_a_level_and_replace_lower_ones, clean_environment, NULL)
+TEST(of_a_pair_the_higher_level_stands)
 {
-    const struct tp_config_entry entries[] = {{NULL, "test-names", text("low"), 1},
-                                              {&mine, "test-names", text("a:x=1,y=2"), 2},
-                                              {&mine, "test-names", text("b"), 3}};
-    struct one one = {0};
-    begin(&one);
-    assert_int_equal(apply(&one, NULL, 0), TP_OK);
-    names_are(&one, "d", NULL);
-    begin(&one);
-    assert_int_equal(apply(&one, entries, 3), TP_OK);
-    names_are(&one, "a:x=1,y=2", "b");
-    setenv("TAPOOL_TEST_NAMES", " c:x=1,y=2;\td ; ", 1);
-    begin(&one);
-    assert_int_equal(apply(&one, entries, 3), TP_OK);
-    names_are(&one, "c:x=1,y=2", "d");
-    begin(&one);
-    flag(&one, NAMES, "e");
-    flag(&one, NAMES, "f;g");
-    assert_int_equal(apply(&one, entries, 3), TP_OK);
-    names_are(&one, "e", "f;g");
-    tp_opts_release(rows, &one.o);
+#define PAIR "file strict=yes|section repair=yes"
+    levels(PAIR, false, "repair=yes by section:2"); /* a section is higher than the top */
+    levels(PAIR "|--strict=yes", false, "strict=yes by flag");
+    /* a flag that is off says nothing about its counterpart */
+    levels(PAIR "|--strict=no", false, "strict=no by flag repair=yes by section:2");
+    /* from one level: a contradiction, for the command to refuse */
+    levels(PAIR "|TAPOOL_STRICT=yes|TAPOOL_REPAIR=yes", false,
+           "strict=yes by env repair=yes by env");
+    levels("TAPOOL_JSON=yes|--format=csv", false, "format=csv by flag");
+    levels("TAPOOL_FORMAT=csv|--json=yes", false, "json=yes by flag");
 }
 
-TEST_WITH(of_a_pair_the_higher_level_stands, clean_environment, NULL)
+TEST(what_contradicts_is_named)
 {
-    const struct tp_config_entry file[] = {{NULL, "strict", text("yes"), 1},
-                                           {&mine, "repair", text("yes"), 2}};
-    struct one one = {0};
-    begin(&one);
-    assert_int_equal(apply(&one, file, 2), TP_OK); /* a section is higher than the top */
-    assert_true(one.o.repair && !one.o.strict);
-    assert_int_equal(one.origins[STRICT].level, TP_LEVEL_DEFAULT);
-    begin(&one);
-    flag(&one, STRICT, "yes");
-    assert_int_equal(apply(&one, file, 2), TP_OK);
-    assert_true(one.o.strict && !one.o.repair);
-    begin(&one); /* a flag that is off says nothing about its counterpart */
-    flag(&one, STRICT, "no");
-    assert_int_equal(apply(&one, file, 2), TP_OK);
-    assert_true(!one.o.strict && one.o.repair);
-    setenv("TAPOOL_STRICT", "yes", 1);
-    setenv("TAPOOL_REPAIR", "yes", 1);
-    begin(&one); /* from one level: a contradiction, for the command to refuse */
-    assert_int_equal(apply(&one, file, 2), TP_OK);
-    assert_true(one.o.strict && one.o.repair);
-    setenv("TAPOOL_JSON", "yes", 1);
-    begin(&one);
-    flag(&one, FORMAT, "csv");
-    assert_int_equal(apply(&one, NULL, 0), TP_OK);
-    assert_true(!one.o.json && one.o.format == 2);
-    unsetenv("TAPOOL_JSON");
-    setenv("TAPOOL_FORMAT", "csv", 1);
-    begin(&one);
-    flag(&one, JSON, "yes");
-    assert_int_equal(apply(&one, NULL, 0), TP_OK);
-    assert_true(one.o.json && one.o.format == 0);
-    tp_opts_release(rows, &one.o);
+    levels("--strict=yes", true, "strict=yes by flag");
+    levels("--strict=yes|--repair=yes", true, "--strict and --repair exclude each other");
+    levels("--json=yes", true,
+           "json=yes by flag format=json by default"); /* another word for a value sets it */
+    levels("--json=yes|--format=csv", true, "--json and --format csv exclude each other");
+    levels("--format=csv|--json=no", true, "json=no by flag format=csv by flag");
+}
+
+/* What was typed is an error without what it goes with; what comes from elsewhere waits for a call
+ * that has it. */
+TEST(what_is_needed_must_be_there)
+{
+    levels("--test-count=4", true, "--test-count goes with --format csv");
+    levels("--test-count=4|--format=csv", true, "format=csv by flag test-count=4 by flag");
+    levels("TAPOOL_TEST_COUNT=6", true, "");
 }
 
 /* ---- files ---- */
@@ -546,57 +523,4 @@ TEST(passes_have_the_bits_of_their_words)
             bit++;
         assert_string_equal(row->choices[bit], tp_pass_rows[i].name);
     }
-}
-
-static void agrees(struct one *one, int status, const char *sentence)
-{
-    assert_int_equal(tp_config_agree(rows, &one->o, one->origins, &one->err), status);
-    assert_string_equal(one->err.text, sentence);
-}
-
-TEST_WITH(what_contradicts_is_named, clean_environment, NULL)
-{
-    struct one one = {0};
-    begin(&one);
-    flag(&one, STRICT, "yes");
-    agrees(&one, TP_OK, "");
-    flag(&one, REPAIR, "yes");
-    agrees(&one, TP_EUSAGE, "--strict and --repair exclude each other");
-    begin(&one);
-    flag(&one, JSON, "yes"); /* another word for a value sets it */
-    agrees(&one, TP_OK, "");
-    assert_int_equal(one.o.format, 1);
-    agrees(&one, TP_OK, "");
-    begin(&one);
-    flag(&one, JSON, "yes");
-    flag(&one, FORMAT, "csv");
-    agrees(&one, TP_EUSAGE, "--json and --format csv exclude each other");
-    begin(&one);
-    flag(&one, FORMAT, "csv");
-    flag(&one, JSON, "no");
-    agrees(&one, TP_OK, "");
-    assert_int_equal(one.o.format, 2);
-    tp_opts_release(rows, &one.o);
-}
-
-/* What was typed is an error without what it goes with; what comes from elsewhere waits for a call
- * that has it. */
-TEST_WITH(what_is_needed_must_be_there, clean_environment, NULL)
-{
-    struct one one = {0};
-    begin(&one);
-    flag(&one, COUNT, "4");
-    agrees(&one, TP_EUSAGE, "--test-count goes with --format csv");
-    begin(&one);
-    flag(&one, COUNT, "4");
-    flag(&one, FORMAT, "csv");
-    agrees(&one, TP_OK, "");
-    assert_int_equal(one.o.count, 4);
-    begin(&one);
-    setenv("TAPOOL_TEST_COUNT", "6", 1);
-    assert_int_equal(apply(&one, NULL, 0), TP_OK);
-    assert_int_equal(one.o.count, 6);
-    agrees(&one, TP_OK, "");
-    assert_fields(one, o.count, 3, origins[COUNT].level, TP_LEVEL_DEFAULT);
-    tp_opts_release(rows, &one.o);
 }

@@ -21,7 +21,6 @@ static struct shared_rig *open_shared(const char *options, const char *limit)
     struct shared_rig *sr = calloc(1, sizeof *sr);
     assert_non_null(sr);
     struct rig *r = &sr->r;
-    struct tp_err err;
     struct rig_cfg cfg = {.strategy = &tp_strategy_arena, .base = &tp_source_host, .limit = limit};
     r->s = cfg.strategy;
     rig_sources(r, &cfg);
@@ -35,7 +34,7 @@ static struct shared_rig *open_shared(const char *options, const char *limit)
     r->opts = rig_opts(r->s->options, r->s->opts_size, options);
     r->st = calloc(1, r->s->state_size);
     assert_non_null(r->st);
-    assert_int_equal(r->s->init(r->st, &r->env, r->opts, &err), TP_OK);
+    assert_int_equal(r->s->init(r->st, &r->env, r->opts, NULL), TP_OK);
     for (int i = 0; i < THREADS; i++) {
         sr->threads[i] = calloc(1, r->s->thread_size);
         assert_non_null(sr->threads[i]);

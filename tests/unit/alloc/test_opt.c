@@ -59,9 +59,8 @@ static const char owner[] = "strategy 'arena'";
 
 static void defaults_of(struct arena_opts *o)
 {
-    struct tp_err err;
     *o = (struct arena_opts){0};
-    assert_int_equal(tp_opts_defaults(rows, o, &err), TP_OK);
+    assert_int_equal(tp_opts_defaults(rows, o, NULL), TP_OK);
 }
 
 TEST(defaults)
@@ -486,15 +485,14 @@ TEST(what_differs_from_its_default)
 {
     static const char *const values[] = {"2", "6%", "c", "a"};
     struct more_opts o = {0};
-    struct tp_err err;
-    assert_int_equal(tp_opts_defaults(more, &o, &err), TP_OK);
+    assert_int_equal(tp_opts_defaults(more, &o, NULL), TP_OK);
     for (int i = 0; i < 4; i++) {
         assert_false(tp_opt_differs(&more[i], &o));
-        assert_int_equal(tp_opt_set(&more[i], &o, values[i], &err), TP_OK);
+        assert_int_equal(tp_opt_set(&more[i], &o, values[i], NULL), TP_OK);
         assert_true(tp_opt_differs(&more[i], &o));
-        assert_int_equal(tp_opt_reset(&more[i], &o, &err), TP_OK);
+        assert_int_equal(tp_opt_reset(&more[i], &o, NULL), TP_OK);
         assert_false(tp_opt_differs(&more[i], &o));
     }
-    assert_int_equal(tp_opt_set(&more[1], &o, "5%", &err), TP_OK);
+    assert_int_equal(tp_opt_set(&more[1], &o, "5%", NULL), TP_OK);
     assert_false(tp_opt_differs(&more[1], &o));
 }

@@ -174,9 +174,8 @@ TEST_OPENED(the_end_waits_and_gives_all_back, open_pool(""))
     assert_fields(*r, account.reserved, 0, account.puts, 3, now_ns, before + LAG);
     assert_true(r->account.waits >= 1);
     assert_int_equal(r->meta.live_blocks, 0);
-    struct tp_err err;
     memset(r->st, 0, r->s->state_size); /* a fresh one, for rig_close */
-    assert_int_equal(r->s->init(r->st, &r->env, r->opts, &err), TP_OK);
+    assert_int_equal(r->s->init(r->st, &r->env, r->opts, NULL), TP_OK);
 }
 
 /* The origin's limit shrank for ever when a put failed in a trim. */

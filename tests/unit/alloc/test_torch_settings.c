@@ -12,14 +12,13 @@ REPLAYS(what_may_be_left_over_can_be_set,
 TEST(sizes_are_rounded_to_divisions_of_powers_of_two)
 {
     struct tp_torch_rules four = tp_torch_defaults, list = tp_torch_defaults;
-    struct tp_err err;
-    assert_int_equal(tp_torch_conf(&four, "roundup_power2_divisions:4", &err), TP_OK);
+    assert_int_equal(tp_torch_conf(&four, "roundup_power2_divisions:4", NULL), TP_OK);
     assert_int_equal(tp_torch_rounded(&four, 1200), 1536); /* up to 4 times 512: as without */
     assert_int_equal(tp_torch_rounded(&four, 8192), 8192);
     assert_int_equal(tp_torch_rounded(&four, 9000), 10240);
     assert_int_equal(tp_torch_rounded(&tp_torch_defaults, 9000), 9216);
     assert_int_equal(
-        tp_torch_conf(&list, "roundup_power2_divisions:[ 64:8, 256:4, >:1 ],backend:native", &err),
+        tp_torch_conf(&list, "roundup_power2_divisions:[ 64:8, 256:4, >:1 ],backend:native", NULL),
         TP_OK);
     assert_int_equal(tp_torch_rounded(&list, 33 * MIB), 36 * MIB);
     assert_int_equal(tp_torch_rounded(&list, 300 * MIB), 320 * MIB);
@@ -50,10 +49,9 @@ TEST(a_list_of_divisions_is_read_from_left_to_right)
     static const size_t slots[] = {0, 1, 2, 3, 4, TP_TORCH_INTERVALS - 1};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tp_torch_rules rules = tp_torch_defaults;
-        struct tp_err err = {0};
         char text[64];
         snprintf(text, sizeof text, "roundup_power2_divisions:%s", cases[i].list);
-        assert_int_equal(tp_torch_conf(&rules, text, &err), TP_OK);
+        assert_int_equal(tp_torch_conf(&rules, text, NULL), TP_OK);
         for (size_t k = 0; k < sizeof slots / sizeof *slots; k++)
             if (rules.divisions[slots[k]] != cases[i].divisions[k])
                 fail_msg("%s: interval %zu", cases[i].list, slots[k]);
@@ -211,8 +209,7 @@ TEST(what_a_new_text_keeps)
 TEST(a_key_of_a_newer_release)
 {
     struct tp_torch_rules old = tp_torch_rules_named(NULL, "2.9");
-    struct tp_err err = {0};
-    assert_int_equal(tp_torch_conf(&old, "large_segment_size_mb:64", &err), TP_OK);
+    assert_int_equal(tp_torch_conf(&old, "large_segment_size_mb:64", NULL), TP_OK);
     assert_int_equal(old.oversize_rest, 64 * MIB);
     old = tp_torch_rules_named("npu", "2.x");
     assert_int_equal(old.extra, 32);
@@ -281,20 +278,19 @@ TEST_OPENED(a_spare_block_is_split, open_limited("use_on_oom=0.1", "capacity=100
 TEST(a_second_text_resets_some_keys)
 {
     struct tp_torch_rules rules = tp_torch_defaults;
-    struct tp_err err = {0};
     assert_int_equal(
         tp_torch_conf(&rules,
                       "max_split_size_mb:40,roundup_power2_divisions:4,expandable_segments:True,"
                       "garbage_collection_threshold:0.5,large_segment_size_mb:30",
-                      &err),
+                      NULL),
         TP_OK);
-    assert_int_equal(tp_torch_conf(&rules, "max_split_size_mb:64", &err), TP_OK);
+    assert_int_equal(tp_torch_conf(&rules, "max_split_size_mb:64", NULL), TP_OK);
     assert_int_equal(rules.split_limit, 64 * MIB);
     assert_memory_equal(rules.divisions, tp_torch_defaults.divisions, sizeof rules.divisions);
     assert_true(rules.collect_above == 0);
     assert_true(rules.expandable);
     assert_int_equal(rules.large_segment, 30 * MIB);
-    assert_int_equal(tp_torch_conf(&rules, "expandable_segments:False", &err), TP_OK);
+    assert_int_equal(tp_torch_conf(&rules, "expandable_segments:False", NULL), TP_OK);
     assert_int_equal(rules.split_limit, TP_TORCH_NO_SPLIT_LIMIT);
     assert_false(rules.expandable);
 }

@@ -13,8 +13,7 @@ enum { EVENTS = 1000 };
 static struct tp_columns spread(struct tp_program *p, uint32_t count)
 {
     struct tp_columns c;
-    struct tp_err err = {0};
-    assert_int_equal(tp_columns_spread(p, count, &c, &err), TP_OK);
+    assert_int_equal(tp_columns_spread(p, count, &c, NULL), TP_OK);
     assert_fields(c, count, count, first[count], c.events + 1);
     for (uint32_t i = 0; i < count; i++)
         assert_true(c.first[i] <= c.first[i + 1]);

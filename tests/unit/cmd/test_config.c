@@ -245,8 +245,7 @@ TEST(a_file_is_read)
                                "[gen]\n"
                                "output=a b;c"; /* no end of line; a ';' without a blank is part */
     struct tp_config c;
-    struct tp_err err;
-    assert_int_equal(parse(file, sizeof file - 1, &c, &err), TP_OK);
+    assert_int_equal(parse(file, sizeof file - 1, &c, NULL), TP_OK);
     assert_int_equal(c.count, 4);
     assert_string_equal(c.path, "dir/x.ini");
     assert_null(c.entries[0].command);

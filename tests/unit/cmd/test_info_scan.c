@@ -55,9 +55,8 @@ static struct tp_program *build(const struct made *m)
 
 static struct tp_info *scan(struct tp_program *p)
 {
-    struct tp_err err = {0};
     struct tp_info *info = NULL;
-    assert_int_equal(tp_info_scan(p, &info, &err), TP_OK);
+    assert_int_equal(tp_info_scan(p, &info, NULL), TP_OK);
     return info;
 }
 

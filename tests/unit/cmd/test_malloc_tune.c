@@ -92,8 +92,7 @@ TEST(what_is_set_is_kept_where_no_other_is_better)
 static void recorded_is(const char *library, const char *variables, const char *strategy)
 {
     struct tp_malloc_settings list = {NULL, 0};
-    struct tp_err err = {0};
-    assert_int_equal(tp_malloc_settings_recorded(&list, library, variables, &err), TP_OK);
+    assert_int_equal(tp_malloc_settings_recorded(&list, library, variables, NULL), TP_OK);
     if (strategy) {
         assert_int_equal(list.count, 1);
         assert_true(list.items[0].recorded);
@@ -123,10 +122,9 @@ TEST(the_recorded_malloc_is_replayed_with_its_variables)
 TEST(the_usual_settings_begin_with_the_c_library_alone)
 {
     struct tp_malloc_settings one = {NULL, 0}, several = {NULL, 0};
-    struct tp_err err = {0};
     setenv("TAPOOL_LIBRARY_PATH", "", 1);
-    assert_int_equal(tp_malloc_settings_usual(&one, true, false, &err), TP_OK);
-    assert_int_equal(tp_malloc_settings_usual(&several, true, true, &err), TP_OK);
+    assert_int_equal(tp_malloc_settings_usual(&one, true, false, NULL), TP_OK);
+    assert_int_equal(tp_malloc_settings_usual(&several, true, true, NULL), TP_OK);
     assert_string_equal(one.items[0].strategy, "system");
     assert_string_equal(one.items[0].paste, "");
     assert_in_range(one.count, 10, 30);

@@ -23,13 +23,12 @@ static void draw(struct tp_why_layout *l, const char *text)
     tp_addr addr = 1 << 30;
     *l = (struct tp_why_layout){.reading = &no_reading};
     for (const char *at = text; *at; addr += 64 * MIB) {
-        struct tp_err err;
         struct tp_why_segment s = {.at = {.base = addr, .pool = *at == '1'}, .first = l->count};
         at += *at == '1';
         while (*at && *at != '|') {
             uint64_t size = strspn(at, (char[]){*at, '\0'}) * MIB;
             bool live = *at >= 'A' && *at <= 'Z';
-            assert_int_equal(TP_GROW(&l->blocks, &l->room, l->count + 1, &err, .what = NULL),
+            assert_int_equal(TP_GROW(&l->blocks, &l->room, l->count + 1, NULL, .what = NULL),
                              TP_OK);
             l->blocks[l->count++] =
                 (struct tp_why_block){addr + s.at.size, size, live ? size - 100 : 0};
@@ -39,7 +38,7 @@ static void draw(struct tp_why_layout *l, const char *text)
             at += size / MIB;
         }
         assert_int_equal(
-            TP_GROW(&l->segments, &l->segment_room, l->segment_count + 1, &err, .what = NULL),
+            TP_GROW(&l->segments, &l->segment_room, l->segment_count + 1, NULL, .what = NULL),
             TP_OK);
         l->segments[l->segment_count++] = s;
         at += *at == '|';
@@ -248,10 +247,9 @@ TEST(the_set_makes_room_and_is_small)
 static void add_event(struct tp_pytorch *s, enum tp_pytorch_action action, uint64_t size,
                       int64_t time_us)
 {
-    struct tp_err err;
     const struct tp_pytorch_event ev = {
         .time_us = time_us, .size = size, .action = (uint8_t)action, .has_time = true};
-    assert_int_equal(tp_spill_add(&s->events, &ev, &err), TP_OK);
+    assert_int_equal(tp_spill_add(&s->events, &ev, NULL), TP_OK);
     s->devices[0].count++;
 }
 
@@ -261,13 +259,12 @@ TEST(moments_of_a_file_that_lies)
     enum { CLAIMS = 1 << 16 };
     struct tp_pytorch *s = calloc(1, sizeof *s);
     struct tp_why_moment m;
-    struct tp_err err;
     assert_non_null(s);
     tp_spill_init(&s->events, sizeof(struct tp_pytorch_event), 16 << 20);
     add_event(s, TP_PYTORCH_SEGMENT_ALLOC, MIB, 500);
     for (int i = 0; i < CLAIMS; i++)
         add_event(s, TP_PYTORCH_ALLOC, TP_MAX_SIZE, 400);
-    assert_int_equal(tp_why_moment(s, 0, TP_WHY_AUTO, 0, &m, &err), TP_OK);
+    assert_int_equal(tp_why_moment(s, 0, TP_WHY_AUTO, 0, &m, NULL), TP_OK);
     assert_int_equal(m.when, TP_WHY_PEAK);
     assert_in_range(m.event, CLAIMS / 2, CLAIMS);
     assert_int_equal(tp_pytorch_ns_between(m.begin_us, m.time_us), 0);

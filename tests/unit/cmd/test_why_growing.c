@@ -25,9 +25,8 @@ static struct tp_torch_rules small_units(void)
 
 static void add_block(struct tp_why_layout *l, tp_addr addr, uint64_t size, bool live)
 {
-    struct tp_err err;
     struct tp_why_segment *s = &l->segments[l->segment_count - 1];
-    assert_int_equal(TP_GROW(&l->blocks, &l->room, l->count + 1, &err, .what = NULL), TP_OK);
+    assert_int_equal(TP_GROW(&l->blocks, &l->room, l->count + 1, NULL, .what = NULL), TP_OK);
     l->blocks[l->count++] = (struct tp_why_block){addr, size, live ? size - 100 : 0};
     s->at.size += size;
     s->live += live;
@@ -36,9 +35,8 @@ static void add_block(struct tp_why_layout *l, tp_addr addr, uint64_t size, bool
 
 static void add_segment(struct tp_why_layout *l, const struct tp_why_segment *s)
 {
-    struct tp_err err;
     assert_int_equal(
-        TP_GROW(&l->segments, &l->segment_room, l->segment_count + 1, &err, .what = NULL), TP_OK);
+        TP_GROW(&l->segments, &l->segment_room, l->segment_count + 1, NULL, .what = NULL), TP_OK);
     l->segments[l->segment_count++] = *s;
     l->grows |= s->space.unit != 0;
 }

@@ -10,8 +10,7 @@
 
 TEST_IN_RIG(its_table_is_sound)
 {
-    struct tp_err err;
-    assert_int_equal(tp_source_check(&tp_source_cuda, &err), TP_OK);
+    assert_int_equal(tp_source_check(&tp_source_cuda, NULL), TP_OK);
     assert_true(tp_source_cuda.flags & TP_SRC_DEVICE);
 }
 
@@ -202,10 +201,9 @@ TEST_IN_RIG(streams_in_a_row_take_their_times_together)
 /* What the fake is for: without the order that `follow` makes it complains. */
 TEST_ON_BENCH(missing_order_is_caught, cuda_rig(state, "step=0"), NULL)
 {
-    struct tp_err err;
     const struct tp_pool_cfg own = {.own = true};
     tp_addr addr;
-    assert_int_equal(tp_src_pool_open(&b->src, &own, &err), TP_OK);
+    assert_int_equal(tp_src_pool_open(&b->src, &own, NULL), TP_OK);
     assert_int_equal(tp_src_get_async(&b->src, MIB, 0, &addr), TP_OK);
     bench_busy(b, 1, addr, 1000); /* not after the allocation */
     cuda_rig_expect_violation(r, "not ordered after");
@@ -323,10 +321,9 @@ TEST_IN_RIG(an_old_release_may_not_reuse_opportunistically)
 static void read_default_pool(cuuint64_t *threshold, int flags[3])
 {
     struct cuda_driver d;
-    struct tp_err err;
     CUmemoryPool pool;
     CUcontext context;
-    assert_int_equal(tp_cuda_driver_load(&d, &err), TP_OK);
+    assert_int_equal(tp_cuda_driver_load(&d, NULL), TP_OK);
     assert_int_equal(d.DevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
     assert_int_equal(d.DeviceGetDefaultMemPool(&pool, 0), CUDA_SUCCESS);
     assert_int_equal(d.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, threshold),

@@ -2,6 +2,7 @@
 #include "tests/unit/counted_steps.h"
 
 #include "alloc/base/addr_map.h"
+#include "alloc/base/random.h"
 #include "tests/unit/test.h"
 
 struct memory {
@@ -27,14 +28,6 @@ static void put(void *ctx, void *p, size_t size)
     free(p);
 }
 
-static uint64_t random64(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 enum { KEYS = 3000 };
 
 /* Keys of one kind: multiples of a stride, or nothing in common. */
@@ -44,8 +37,8 @@ static uint64_t key_of(unsigned kind, uint64_t i)
     if (kind < sizeof strides / sizeof *strides)
         return (i + 1) * strides[kind];
     uint64_t state = i + 1;
-    random64(&state);
-    return random64(&state) | 1;
+    tp_random_split(&state);
+    return tp_random_split(&state) | 1;
 }
 
 static void compare(const struct tp_addr_map *map, unsigned kind, const uint64_t *model)
@@ -74,10 +67,10 @@ static void replay(unsigned kind, uint64_t seed)
     tp_addr_map_init(&map, get, put, &memory);
     for (unsigned step = 0; step < 60000; step++) {
         uint64_t range = step / 20000 == 1 ? KEYS : KEYS / 8; /* grows, then empties again */
-        uint64_t i = random64(&state) % range, value = 0;
+        uint64_t i = tp_random_split(&state) % range, value = 0;
         if (!model[i]) {
             assert_false(tp_addr_map_remove(&map, key_of(kind, i), &value));
-            model[i] = random64(&state) | 1;
+            model[i] = tp_random_split(&state) | 1;
             assert_int_equal(tp_addr_map_insert(&map, key_of(kind, i), model[i]), TP_OK);
         } else {
             assert_true(tp_addr_map_remove(&map, key_of(kind, i), &value));

@@ -1,5 +1,6 @@
 /* Building and reading programs: what goes in comes out, whether kept in memory, spooled or handed
  * to another process; demand against a naive model; every refusal; damaged files. */
+#include "alloc/base/random.h"
 #include "alloc/program/program_internal.h"
 #include "tests/unit/test.h"
 
@@ -31,14 +32,6 @@ struct input {
     struct tp_demand demand[DEVICES];
     uint64_t live_bytes, live_objects, objects, duration, ops[TP_OP_COUNT];
 };
-
-static uint64_t random64(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
 
 static uint32_t pick_slot(const struct object *objects, uint32_t *slots, bool live, uint64_t r)
 {
@@ -122,20 +115,21 @@ static struct input make_input(uint64_t seed, uint32_t initial_heap, uint32_t co
         in.demand[d].insn = UINT64_MAX;
     for (uint32_t i = 0; i < in.count; i++) {
         struct tp_insn *insn = &in.insns[i];
-        uint64_t r = random64(&seed);
+        uint64_t r = tp_random_split(&seed);
         bool start = i < initial_heap;
-        bool live = !start && random64(&seed) % 100 < 48;
-        uint32_t slot = pick_slot(objects, &in.slots, live, random64(&seed));
+        bool live = !start && tp_random_split(&seed) % 100 < 48;
+        uint32_t slot = pick_slot(objects, &in.slots, live, tp_random_split(&seed));
         if (slot == UINT32_MAX)
             slot = pick_slot(objects, &in.slots, live = !live, r);
         insn->op = start ? TP_ALLOC : pick_op(&objects[slot], live, r);
-        insn->device = (uint16_t)(random64(&seed) % DEVICES);
-        insn->thread = (uint16_t)(random64(&seed) % 5);
-        insn->stream = insn->op == TP_SYNC ? TP_ALL_STREAMS : (uint16_t)(random64(&seed) % 7);
-        insn->gap_ns = start ? 0 : (uint32_t)(random64(&seed) % 1000);
+        insn->device = (uint16_t)(tp_random_split(&seed) % DEVICES);
+        insn->thread = (uint16_t)(tp_random_split(&seed) % 5);
+        insn->stream =
+            insn->op == TP_SYNC ? TP_ALL_STREAMS : (uint16_t)(tp_random_split(&seed) % 7);
+        insn->gap_ns = start ? 0 : (uint32_t)(tp_random_split(&seed) % 1000);
         if (insn->op <= TP_USE) {
             insn->slot = slot;
-            make_object_insn(insn, &objects[slot], random64(&seed));
+            make_object_insn(insn, &objects[slot], tp_random_split(&seed));
         } else if (insn->op == TP_RESET) {
             for (uint32_t s = 0; s < in.slots; s++)
                 if (objects[s].device == insn->device)

@@ -92,13 +92,20 @@ void tp_chart_style(enum tp_chart_theme theme, FILE *out)
 
 /* ---- where things lie ---- */
 
+/* Peaks that lie closer than their labels are high. */
+struct band {
+    uint64_t low, high; /* bytes of the lowest and the highest */
+    uint32_t peaks;     /* different ones; 0: there is no such band */
+};
+
 /* All in tenths of a pixel. */
 struct layout {
     const struct tp_chart *c;
     FILE *out;
     uint64_t bottom, top; /* bytes at both ends of the axis */
     uint32_t plot, base;  /* y of the top and of the bottom of the plot */
-    bool zoom;            /* into the crowded band */
+    struct band crowded;
+    bool zoom; /* into it */
 };
 
 static uint64_t peak_of(const struct tp_chart *c, const struct tp_chart_line *line)
@@ -152,12 +159,6 @@ static uint32_t names_rows(const struct tp_chart *c)
 
 /* ---- the band that is too crowded to read ---- */
 
-/* Peaks that lie closer than their labels are high. */
-struct band {
-    uint64_t low, high; /* bytes of the lowest and the highest */
-    uint32_t peaks;     /* different ones; 0: there is no such band */
-};
-
 /* The peaks of the lines that go to the end, ascending, each once. */
 static uint32_t collect_peaks(const struct tp_chart *c, uint64_t *peaks)
 {
@@ -193,15 +194,21 @@ static struct band crowded_band(const struct tp_chart *c)
     return best;
 }
 
-static uint32_t zoom_height(const struct tp_chart *c)
+static uint32_t zoom_height(const struct band *crowded)
 {
-    return crowded_band(c).peaks ? ZOOM_HEAD + ZOOM_HEIGHT + ROW : 0;
+    return crowded->peaks ? ZOOM_HEAD + ZOOM_HEIGHT + ROW : 0;
+}
+
+static uint32_t height_with(const struct tp_chart *c, const struct band *crowded)
+{
+    uint32_t rows = c->note_count + names_rows(c);
+    return head_of(c) + HEIGHT + FOOT + zoom_height(crowded) + (rows ? rows * ROW + ROW / 2 : 0);
 }
 
 uint32_t tp_chart_height(const struct tp_chart *c)
 {
-    uint32_t rows = c->note_count + names_rows(c);
-    return head_of(c) + HEIGHT + FOOT + zoom_height(c) + (rows ? rows * ROW + ROW / 2 : 0);
+    const struct band crowded = crowded_band(c);
+    return height_with(c, &crowded);
 }
 
 static bool is_drawn(const struct layout *l, const struct tp_chart_line *line)
@@ -242,7 +249,7 @@ static void write_text(const struct layout *l, const char *classes, uint32_t x, 
 static void write_head(const struct layout *l)
 {
     const struct tp_chart *c = l->c;
-    uint32_t height = tp_chart_height(c);
+    uint32_t height = height_with(c, &l->crowded);
     fprintf(l->out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tp-chart\" role=\"img\" y=\"%u\" "
             "width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n",
@@ -536,14 +543,14 @@ static void write_edge(const struct layout *l, uint64_t bytes)
  * and below. An inner <svg> cuts what lies outside. */
 static void write_zoom(const struct layout *whole)
 {
-    const struct band band = crowded_band(whole->c);
-    if (!band.peaks)
+    const struct band *band = &whole->crowded;
+    if (!band->peaks)
         return;
-    uint64_t room = (band.high - band.low) / 4 + 1;
+    uint64_t room = (band->high - band->low) / 4 + 1;
     struct layout l = *whole;
     l.zoom = true;
-    l.bottom = band.low > room ? band.low - room : 0;
-    l.top = band.high < UINT64_MAX - room ? band.high + room : UINT64_MAX;
+    l.bottom = band->low > room ? band->low - room : 0;
+    l.top = band->high < UINT64_MAX - room ? band->high + room : UINT64_MAX;
     l.plot = whole->base + 10 * (FOOT + ZOOM_HEAD);
     l.base = l.plot + 10 * ZOOM_HEIGHT;
     fputs("<g class=\"zoom\">\n", l.out);
@@ -580,7 +587,7 @@ static uint32_t write_name(const struct layout *l, uint32_t line, uint32_t y)
 
 static void write_notes(const struct layout *l)
 {
-    uint32_t y = l->base + 10 * (FOOT + zoom_height(l->c) + ROW / 2);
+    uint32_t y = l->base + 10 * (FOOT + zoom_height(&l->crowded) + ROW / 2);
     for (uint32_t i = 0; i < l->c->line_count; i++)
         if (name_rows(l->c->lines[i].name))
             y = write_name(l, i, y);
@@ -611,8 +618,12 @@ static void write_lines(const struct layout *l)
 void tp_chart_write(const struct tp_chart *c, FILE *out)
 {
     uint32_t plot = 10 * head_of(c);
-    const struct layout l = {
-        .c = c, .out = out, .top = tp_chart_top(c), .plot = plot, .base = plot + 10 * HEIGHT};
+    const struct layout l = {.c = c,
+                             .out = out,
+                             .top = tp_chart_top(c),
+                             .plot = plot,
+                             .base = plot + 10 * HEIGHT,
+                             .crowded = crowded_band(c)};
     assert(c->line_count <= TP_CHART_LINES && c->mark_count <= TP_CHART_MARKS);
     assert(c->columns ? c->columns->count <= TP_CHART_COLUMNS : c->across_most && !c->mark_count);
     write_head(&l);

@@ -369,6 +369,7 @@ static void write_failures(struct tp_json *j, cJSON *in, const struct tp_figure_
         return;
     cJSON *o = tp_json_object(j, in, "first_failure");
     tp_json_text(j, o, "class", tp_oom_names[f->oom_class]);
+    tp_json_text(j, o, "place", tp_captured_place(of->r->captured, of->d->first_failed_event));
     tp_json_text(j, o, "phase", tp_mark_phase(of->r->trace->program, f->mark));
     tp_json_uint(j, o, "size_bytes", f->size);
     tp_json_uint(j, o, "align_bytes", f->align);

@@ -300,6 +300,7 @@ cJSON *tp_info_tree(struct tp_json *j, const struct tp_info_report *r)
     write_objects(j, root, r->info);
     write_marks(j, root, r);
     write_devices(j, root, r);
+    tp_json_site_curve(j, root, r->captured->site_curve);
     return root;
 }
 

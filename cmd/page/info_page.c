@@ -194,6 +194,7 @@ static int one_data(const void *of, FILE *out, struct tp_err *err)
         rc = tp_marks_data(&j, page, r->trace, err);
     if (rc == TP_OK)
         rc = write_asked(&j, page, r->trace, err);
+    cJSON_DeleteItemFromObjectCaseSensitive(root, "site_curve");
     tp_info_parts(&j, page, "trace", r);
     if (rc == TP_OK)
         return tp_json_print_line(&j, root, out, err);

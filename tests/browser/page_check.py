@@ -149,7 +149,7 @@ PAGES = {
 }
 
 # What the data of a page lacks of the JSON of the same run.
-LESS = {"tapool.tune/2": ("files",), "tapool.result/2": ("site_curve",)}
+LESS = {"tapool.tune/2": ("files",), "tapool.result/2": ("site_curve",), "tapool.info/2": ("site_curve",)}
 
 
 def json_of(path):

@@ -7,6 +7,7 @@
 #include "cmd/pytorch/tune/tune.h"
 #include "cmd/pytorch/verify/verify.h"
 #include "cmd/results/replay_job.h"
+#include "cmd/results/site_curve.h"
 #include "cmd/stats/measure.h"
 #include "cmd/tune/grid.h"
 #include "cmd/tune/malloc_replay.h"
@@ -189,6 +190,14 @@ static int make_settings(const struct tune_opts *o, struct tp_tune *t, struct tp
     return status;
 }
 
+/* Live memory by allocation site over time, which the page of one recording shows. */
+static void find_site_curve(struct tp_tune_file *f)
+{
+    const struct tp_sites_opts by_line = {.at = TP_AT_PEAK};
+    tp_captured_find(&f->captured, &f->trace, &by_line, false, tp_stop_asked);
+    tp_site_curve_find(&f->captured, &f->trace, NULL, tp_stop_asked);
+}
+
 static int tune_device(const struct tune_opts *o, struct tp_tune *t, FILE *out, struct tp_err *err)
 {
     int status = read_grids(o, t, err);
@@ -201,6 +210,8 @@ static int tune_device(const struct tune_opts *o, struct tp_tune *t, FILE *out, 
     if (status)
         return status;
     tp_tune_front(t->settings, t->setting_count, tp_tune_case(t).older);
+    if (tp_exports_asked(&o->exports, tune_index_html) && t->file_count == 1)
+        find_site_curve(t->files);
     return report(o, t, out, err);
 }
 

@@ -213,6 +213,8 @@ static int answer_device(struct answers *a, struct tp_pytorch *s, uint32_t devic
     w->recording = r;
     if (rc == TP_OK && trace.open && tries)
         rc = tp_why_try(&trace, capacity_of(a->opts, w), a->opts->max_memory, &w->tries, err);
+    if (rc == TP_OK && trace.open && w->picture)
+        tp_why_find_site_curve(&trace, w);
     tp_why_trace_close(&trace);
     return rc;
 }

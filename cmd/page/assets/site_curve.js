@@ -1,7 +1,8 @@
 /* Live memory by allocation site over time: stacked areas, the largest site at the top, below them all
    other blocks and the initial heap. Their sum is what the program requested. */
 "use strict";
-page.view("site-curve", (figure, runs) => {
+page.view("site-curve", (figure, of) => {
+    const runs = [of].flat(); /* of a page without runs: its data */
     const FILLS = ["--c0", "--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c8", "--c9", "--c10"];
     const REST = { other: "--c7", "initial heap": "--c11" }; /* the last ones, where there are any */
     const { names, bytes, events, ns } = runs[0].page.devices[0].site_curve;

@@ -2,6 +2,7 @@
 #include "cmd/pytorch/tune/tune.h"
 
 #include "cmd/page/html_page.h"
+#include "cmd/page/trace_page.h"
 #include "cmd/tune/grid.h"
 
 #include <stdlib.h>
@@ -84,6 +85,17 @@ static int write_left(const void *of, FILE *out, struct tp_err *err)
     return TP_OK;
 }
 
+/* Of one recording, where it is known. */
+static const struct tp_site_curve *site_curve_of(const struct tp_tune *t)
+{
+    return t->files->captured.site_curve;
+}
+
+static bool has_site_curve(const void *of)
+{
+    return site_curve_of(((const struct tune_page *)of)->p->t) != NULL;
+}
+
 static void print_files(const void *of, struct tp_page *page)
 {
     const struct tp_tune_page *p = ((const struct tune_page *)of)->p;
@@ -134,6 +146,7 @@ static const struct tp_html_section sections[] = {
      .title = "Memory vs driver calls",
      .view = "Each setting by its driver calls and its peak reserved memory"},
     {.id = "each", .title = "All settings", .print = print_table, .write = write_left},
+    TP_SITE_CURVE_SECTION(has_site_curve),
     {.id = "files", .title = "Recordings", .print = print_files},
     {.id = "tried", .title = "Settings tried and left out", .print = print_tried},
     {.id = "ground",
@@ -158,8 +171,17 @@ static int write_data(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tune_page *page = of;
     struct tp_json j = {false};
+    const struct tp_trace *trace = &page->p->t->files->trace;
     cJSON *root = tp_tune_tree_of(&j, page->p->t, page->p->answers, page->chosen);
-    return tp_json_print_line(&j, root, out, err);
+    cJSON *more = tp_json_object(&j, root, "page");
+    cJSON *device = tp_json_item(&j, tp_json_array(&j, more, "devices"));
+    tp_site_curve_data(&j, device, tp_program_facts(trace->program), site_curve_of(page->p->t),
+                       TP_SITE_POINTS);
+    int rc = tp_marks_data(&j, more, trace, err);
+    if (rc == TP_OK)
+        return tp_json_print_line(&j, root, out, err);
+    cJSON_Delete(root);
+    return rc;
 }
 
 int tp_tune_page(const void *of, FILE *out, struct tp_err *err)

@@ -133,6 +133,8 @@ int tp_why(struct tp_pytorch *s, uint32_t device, const struct tp_why_cfg *cfg,
 void tp_why_release(struct tp_why *w)
 {
     tp_sites_free(w->sites);
+    free(w->site_curve);
+    tp_sites_free(w->curve_sites);
     tp_why_room_release(&w->room);
     tp_why_picture_free(w->picture);
 }

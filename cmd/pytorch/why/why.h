@@ -79,6 +79,9 @@ void tp_why_trace_close(struct tp_why_trace *t);
 /* `exact` as of tp_bytes. */
 struct tp_why_recording tp_why_recording_of(const struct tp_why_trace *t, bool exact);
 
+/* Finds live memory by site over time. What cannot be read gives none, which is no error. */
+void tp_why_find_site_curve(struct tp_why_trace *t, struct tp_why *out);
+
 /* `capacity`: bytes of the device; 0: no limit. Settings that the strategy refuses, and those that
  * were recorded, are left out. TP_ESTOP, TP_ENOMEM. */
 int tp_why_try(const struct tp_why_trace *t, uint64_t capacity, uint64_t memory,

@@ -58,8 +58,13 @@ struct tp_why {
     struct tp_verified verified; /* what was compared up to the event */
     struct tp_why_moment moment;
     struct tp_why_sum sum;
-    struct tp_why_room room;   /* only where the event is a failed request */
-    struct tp_sites *sites;    /* owned; NULL: not known */
+    struct tp_why_room room; /* only where the event is a failed request */
+    struct tp_sites *sites;  /* owned; NULL: not known */
+    /* Owned: live memory by site over time, and the sites that it names; NULL: not known, or no
+     * picture is wanted. */
+    struct tp_site_curve *site_curve;
+    struct tp_sites *curve_sites;
+    bool curve_timed;          /* the times of its points are known */
     char place[TP_PLACE_TEXT]; /* of the event; "": not known */
     /* of room.blocks those that take most, the largest first */
     struct tp_why_named named[TP_WHY_NAMED];

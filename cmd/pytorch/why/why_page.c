@@ -8,6 +8,7 @@
 #include "cmd/page/frames_json.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
+#include "cmd/page/trace_page.h"
 #include "cmd/pytorch/why/why.h"
 #include "cmd/pytorch/why/why_answer.h"
 #include "cmd/pytorch/why/why_picture.h"
@@ -23,8 +24,9 @@
 /* The data of the page of `tapool why`, for devices that have a picture: the document of --json
  * (why.h) without blanks, where each device has a member more:
  *
- *     "page": { "devices": [ {"recorded": {...}} ],     what was reserved and live, as
+ *     "page": { "devices": [ {"recorded": {...},        what was reserved and live, as
  *                                                       cmd/page/curve_data.h says
+ *                             "site_curve": {...}} ],   as cmd/page/trace_page.h says
  *               "marks": [],
  *               "frames": {..., "born": "AQDI...",      of one moment, as frames_json.h says
  *                          "marks": [[0, 4096], ...]} }
@@ -44,8 +46,10 @@ static void write_curve(struct tp_json *j, cJSON *page, const struct tp_why *w)
     const struct tp_curve_point *last = &curve->points[curve->count - 1];
     const uint64_t *end = w->moment.has_time ? &w->picture->end_clock : NULL;
     struct tp_curve_data data;
-    cJSON *devices = tp_json_array(j, page, "devices");
-    tp_curve_data_begin(&data, j, tp_json_item(j, devices), "recorded");
+    const struct tp_program_facts facts = {.time_known = w->curve_timed};
+    cJSON *device = tp_json_item(j, tp_json_array(j, page, "devices"));
+    tp_site_curve_data(j, device, &facts, w->site_curve, TP_SITE_POINTS);
+    tp_curve_data_begin(&data, j, device, "recorded");
     for (const struct tp_curve_point *p = curve->points; p <= last; p++)
         tp_curve_data_add(&data, j, p->event, end ? &p->clock : NULL, p->bytes);
     if (last->event < w->moment.events)
@@ -385,6 +389,11 @@ static void print_sites(const void *of, struct tp_page *page)
     tp_sites_print(why_of(of)->sites, page);
 }
 
+static bool has_site_curve(const void *of)
+{
+    return why_of(of)->site_curve != NULL;
+}
+
 static bool has_events(const void *of)
 {
     const struct device_part *d = of;
@@ -454,6 +463,7 @@ static const struct tp_html_section sections[] = {
      .view = "Reserved and live memory over time",
      .write = write_memory,
      .there = has_events},
+    TP_SITE_CURVE_SECTION(has_site_curve),
     {.id = "ground", .title = "Accuracy", .print = print_ground},
     {.id = "settings", .title = "All figures", .write = write_settings},
 };

@@ -5,6 +5,7 @@
 #include "cmd/jobs/open_trace.h"
 #include "cmd/jobs/trial.h"
 #include "cmd/report/recorded_text.h"
+#include "cmd/results/site_curve.h"
 #include "cmd/stats/measure.h"
 #include "cmd/ui/stop.h"
 
@@ -67,6 +68,18 @@ struct tp_why_recording tp_why_recording_of(const struct tp_why_trace *t, bool e
     r.peak = t->captured.known && t->captured.devices ? t->captured.devices[0].peak_reserved : 0;
     tp_retries_text(&retries, t->trace.meta.settings, exact, r.retries_text, sizeof r.retries_text);
     return r;
+}
+
+void tp_why_find_site_curve(struct tp_why_trace *t, struct tp_why *out)
+{
+    const struct tp_sites_opts by_line = {.at = TP_AT_PEAK};
+    tp_captured_find(&t->captured, &t->trace, &by_line, false, tp_stop_asked);
+    tp_site_curve_find(&t->captured, &t->trace, NULL, tp_stop_asked);
+    out->site_curve = t->captured.site_curve;
+    out->curve_sites = t->captured.sites;
+    out->curve_timed = tp_program_facts(t->trace.program)->time_known;
+    t->captured.site_curve = NULL;
+    t->captured.sites = NULL;
 }
 
 /* ---- settings ---- */

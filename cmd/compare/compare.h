@@ -9,6 +9,7 @@
 #ifndef TP_COMPARE_H
 #define TP_COMPARE_H
 
+#include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/results/condition.h"
 #include "cmd/results/record.h"
@@ -255,12 +256,15 @@ void tp_compare_print_remarks(const struct tp_compare *c, struct tp_page *page);
 
 void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *page);
 
-/* Which strategy to choose, and why. `text` gets the last line of a table: "Pick lru: ...", "Pick:
- * no relevant difference", or "" if there is nothing to choose. Returns the row; NULL:
- * none, or a tie. */
-enum { TP_COMPARE_PICK = 512 };
+/* Which strategy to choose, and why: the last line of a table; without a head if there is nothing
+ * to choose. Returns the row; NULL: none, or a tie. */
+enum { TP_COMPARE_PICK = 512 }; /* bytes of its text */
 const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
-                                             const struct tp_compare_table *t, char *text,
-                                             size_t size);
+                                             const struct tp_compare_table *t, struct tp_pick *out);
+
+/* Adds the Pick to a table of figures, and how it differs from its base; where the base is picked,
+ * or none is, how the first other row differs. */
+void tp_compare_figures(const struct tp_compare *c, const struct tp_compare_table *t,
+                        struct tp_table *out);
 
 #endif

@@ -20,7 +20,8 @@ static int put_table(const struct tp_compare *c, const struct tp_compare_table *
 {
     struct tp_table table = {0};
     const char *legend[TP_COMPARE_LEGEND + 1];
-    char pick[TP_COMPARE_PICK];
+    struct tp_pick pick;
+    char text[TP_COMPARE_PICK];
     tp_put(out, TP_TO_MARKDOWN, "### %s\n\n", t->name);
     tp_compare_fill(c, t, false, &table);
     int status = put_rows(&table, out, err);
@@ -28,9 +29,10 @@ static int put_table(const struct tp_compare *c, const struct tp_compare_table *
     for (size_t i = 0; legend[i]; i++)
         tp_put(out, TP_TO_MARKDOWN, i ? "<br>\n%s" : "\n%s", legend[i]);
     fputs(legend[0] ? "\n" : "", out);
-    tp_compare_pick(c, t, pick, sizeof pick);
-    if (*pick)
-        tp_put(out, TP_TO_MARKDOWN, "\n**%s**\n", pick);
+    tp_compare_pick(c, t, &pick);
+    tp_pick_text(&pick, text, sizeof text);
+    if (*text)
+        tp_put(out, TP_TO_MARKDOWN, "\n**%s**\n", text);
     return status;
 }
 

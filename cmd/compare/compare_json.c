@@ -61,6 +61,7 @@ static void write_row(struct tp_json *j, cJSON *list, const struct tp_compare *c
 static void write_table(struct tp_json *j, cJSON *list, const struct tp_compare *c,
                         const struct tp_compare_table *t)
 {
+    struct tp_pick why;
     char text[TP_COMPARE_PICK];
     cJSON *o = tp_json_item(j, list);
     cJSON *trace = tp_json_object(j, o, "trace");
@@ -74,7 +75,8 @@ static void write_table(struct tp_json *j, cJSON *list, const struct tp_compare 
     tp_json_text(j, o, "touch", t->run->touch);
     tp_json_uint(j, o, "tests", t->tests);
     tp_json_uint(j, o, "rounds_needed", t->rounds_needed ? t->rounds_needed : TP_NONE);
-    const struct tp_compare_row *pick = tp_compare_pick(c, t, text, sizeof text);
+    const struct tp_compare_row *pick = tp_compare_pick(c, t, &why);
+    tp_pick_text(&why, text, sizeof text);
     tp_json_text(j, o, "pick", pick ? pick->label : NULL);
     tp_json_text(j, o, "pick_text", text);
     cJSON *rows = tp_json_array(j, o, "rows");

@@ -110,6 +110,13 @@ static void print_head(const void *of, struct tp_page *page)
     tp_compare_print_head(p->page->found, p->table, page);
 }
 
+static void add_figures(const void *of, bool exact, struct tp_table *t)
+{
+    const struct compare_part *p = of;
+    (void)exact;
+    tp_compare_figures(p->page->found, p->table, t);
+}
+
 /* ---- the article on how it was compared ---- */
 
 static bool has_means(const void *of)
@@ -174,6 +181,7 @@ static int write_trace(const struct tp_compare_page *p, size_t index, size_t fir
     const struct compare_part part = {p, &p->found->tables[index], index};
     const struct tp_html_article article = {.title = part.table->name,
                                             .head = print_head,
+                                            .figures = add_figures,
                                             .sections = trace_sections,
                                             .section_count =
                                                 sizeof trace_sections / sizeof *trace_sections,

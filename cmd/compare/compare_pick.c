@@ -3,7 +3,6 @@
  * the table. */
 #include "cmd/compare/compare.h"
 #include "cmd/jobs/catalog.h"
-#include "cmd/report/pick.h"
 #include "cmd/stats/difference.h"
 
 #include <math.h>
@@ -122,12 +121,10 @@ static size_t find_had(const struct tp_compare_table *t)
 }
 
 const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
-                                             const struct tp_compare_table *t, char *text,
-                                             size_t size)
+                                             const struct tp_compare_table *t, struct tp_pick *out)
 {
     struct tp_choice list[TP_PICK_MAX];
-    struct tp_pick pick;
-    *text = '\0';
+    memset(out, 0, sizeof *out);
     t = t->whole ? t->whole : t;         /* what is not shown may be the best */
     if (t->count < 2 || t->rows[0].file) /* with several files the rows are the same strategies */
         return NULL;
@@ -157,8 +154,44 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
                                        .callee = tp_compare_callee(t->run),
                                        .faster = is_faster,
                                        .ctx = races},
-            &pick);
+            out);
     free(races);
-    tp_pick_text(&pick, text, size);
-    return pick.count == 1 ? &t->rows[pick.chosen[0]] : NULL;
+    return out->count == 1 && !out->pair ? &t->rows[out->chosen[0]] : NULL;
+}
+
+/* ---- the largest figures ---- */
+
+enum { FIGURES = 3 }; /* differences at most */
+
+static bool is_base(const struct tp_compare_table *t, const struct tp_compare_row *r)
+{
+    return r->base == (size_t)(r - t->rows);
+}
+
+void tp_compare_figures(const struct tp_compare *c, const struct tp_compare_table *t,
+                        struct tp_table *out)
+{
+    struct tp_pick pick;
+    size_t shown = 0;
+    tp_compare_pick(c, t, &pick);
+    tp_pick_figure(&pick, out);
+    if (!t->count)
+        return;
+    const struct tp_compare_table *of = pick.count && t->whole ? t->whole : t;
+    const struct tp_compare_row *r = &of->rows[pick.count ? pick.chosen[0] : 0];
+    for (size_t i = 0; i < t->count && is_base(of, r); i++) {
+        of = t;
+        r = &t->rows[i];
+    }
+    for (size_t m = 0; m < c->column_count && shown < FIGURES && !is_base(of, r); m++) {
+        const struct tp_column column = tp_compare_heading(c->columns[m], of);
+        char head[TP_COLUMN_TEXT], label[2 * sizeof(struct tp_compare_label) + TP_COLUMN_TEXT + 8];
+        if (isnan(r->cells[c->columns[m] - tp_metrics].change))
+            continue;
+        tp_column_text(&column, head);
+        snprintf(label, sizeof label, "%s, %s vs %s", head, tp_compare_name(r).s,
+                 tp_compare_name(&of->rows[r->base]).s);
+        tp_table_figure(out, label, tp_compare_change_text(r, c->columns[m]).s, "");
+        shown++;
+    }
 }

@@ -73,11 +73,11 @@ static int by_rank(const void *one, const void *other)
 
 static void rank_rows(struct row_choice *of)
 {
-    char text[TP_COMPARE_PICK];
+    struct tp_pick why;
     size_t n = 0;
     for (size_t t = 0, first = 0; t < of->c->count; first = n, t++) {
         const struct tp_compare_table *table = &of->c->tables[t];
-        const struct tp_compare_row *pick = tp_compare_pick(of->c, table, text, sizeof text);
+        const struct tp_compare_row *pick = tp_compare_pick(of->c, table, &why);
         for (size_t r = 0; r < table->count; r++, n++) {
             of->ranked[n] = rank_of(of->c, &table->rows[r]);
             of->ranked[n].row = n;

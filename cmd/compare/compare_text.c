@@ -108,16 +108,16 @@ void tp_compare_print_table(const struct tp_compare *c, const struct tp_compare_
 void tp_compare_print_pick(const struct tp_compare *c, const struct tp_compare_table *t,
                            struct tp_page *page)
 {
+    struct tp_pick pick;
     char text[TP_COMPARE_PICK];
-    tp_compare_pick(c, t, text, sizeof text);
-    const char *end = strstr(text, ": "); /* a lone colon is part of a name, as in lib:PATH */
-    size_t head = end ? (size_t)(end - text) : strlen(text);
+    tp_compare_pick(c, t, &pick);
+    tp_pick_text(&pick, text, sizeof text);
     if (!*text)
         return;
     if (page->form == TP_PAGE_SCREEN)
         tp_page_line(page);
-    tp_page_styled(page, 0, TP_BOLD, "%.*s", (int)head, text);
-    tp_page_more(page, 6, "%s", text + head);
+    tp_page_styled(page, 0, TP_BOLD, "%s", pick.head);
+    tp_page_more(page, 6, "%s", text + strlen(pick.head));
     tp_page_line(page);
 }
 

@@ -98,6 +98,30 @@ static void print_meaning(const void *of, struct tp_page *page)
     tp_gate_print_remarks(g, page);
 }
 
+static void add_count(const char *label, size_t count, const char *css_class, struct tp_table *t)
+{
+    tp_table_figure(t, label, tp_count(count).s, count ? css_class : "");
+}
+
+static void add_figures(const void *of, bool exact, struct tp_table *t)
+{
+    const struct tp_gate *g = ((const struct gate_page *)of)->gate;
+    const struct tp_gate_line verdict = tp_gate_verdict(g);
+    const size_t word = strcspn(verdict.s, " :");
+    const char *css_class = g->exit_code ? "" : "good";
+    (void)exact;
+    if (g->exit_code == 1 || g->counts[TP_REGRESSION])
+        css_class = "bad";
+    tp_table_figure(t, "verdict", tp_text_of("%.*s", (int)word, verdict.s).s, css_class);
+    add_count("regressions", g->told[TP_REGRESSION], "bad", t);
+    add_count("better", g->told[TP_IMPROVED], "good", t);
+    tp_table_figure(t, "cells",
+                    tp_text_of("%s of %s", tp_count(g->cell_count).s, tp_count(g->cells_total).s).s,
+                    "");
+    if (tp_gate_detectable(g).s[0])
+        tp_table_figure(t, "min detectable slowdown", tp_gate_detectable(g).s, "");
+}
+
 /* ---- what changed ---- */
 
 static bool has_causes(const void *of)
@@ -265,6 +289,7 @@ static int write_html(const void *of, FILE *out, struct tp_err *err)
     snprintf(p.title, sizeof p.title, "tapool check: %.*s", (int)strcspn(verdict.s, " :"),
              verdict.s);
     const struct tp_html_article article = {.title = p.title,
+                                            .figures = add_figures,
                                             .sections = sections,
                                             .section_count = sizeof sections / sizeof *sections,
                                             .of = &p};

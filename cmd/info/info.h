@@ -48,8 +48,11 @@ struct tp_pair_growth;
 /* Prints the figures of both and by how much the second differs. */
 void tp_info_pair_text(const struct tp_trace_pair *pair, struct tp_page *page);
 
-/* Its parts: which files they are, and the table. */
+/* Its parts: which files they are, the peaks as a table of figures (cmd/ui/table.h), and the table.
+ */
 void tp_info_pair_files(const struct tp_trace_pair *pair, struct tp_page *page);
+struct tp_table;
+void tp_info_pair_figures(const struct tp_trace_pair *pair, struct tp_table *t);
 void tp_info_pair_table(const struct tp_trace_pair *pair, struct tp_page *page);
 
 /* Prints which allocation sites grew, and by how much in the phases that both have. */

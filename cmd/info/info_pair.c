@@ -65,6 +65,22 @@ void tp_info_pair_files(const struct tp_trace_pair *pair, struct tp_page *page)
     }
 }
 
+void tp_info_pair_figures(const struct tp_trace_pair *pair, struct tp_table *t)
+{
+    const struct tp_metric *peak = tp_trace_figure_find("peak_requested", NULL);
+    const struct tp_trace_figure *f = (const struct tp_trace_figure *)peak;
+    uint64_t exact[2];
+    struct tp_text text[2];
+    tp_trace_pair_values(pair, f, exact);
+    const double value[] = {(double)exact[0], (double)exact[1]};
+    tp_metric_texts(peak, value, text);
+    tp_table_figure(t, "peak requested, first", text[0].s, "");
+    tp_table_figure(t, "peak requested, second", text[1].s, "");
+    tp_table_add(t, "difference");
+    add_difference(t, value);
+    tp_table_add(t, "%s", "");
+}
+
 void tp_info_pair_table(const struct tp_trace_pair *pair, struct tp_page *page)
 {
     static const struct tp_column columns[] = {{.head = {"", ""}, .left = true},

@@ -2,6 +2,7 @@
 #include "cmd/page/html_page.h"
 
 #include "cmd/ui/escape.h"
+#include "cmd/ui/table.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -64,6 +65,24 @@ static void write_flow(const struct tp_html_article *a, const char *css_class,
     fputs("</p>\n", out);
 }
 
+/* A figure that is not known is left out. */
+static int write_large(const struct tp_html_article *a, FILE *out, struct tp_err *err)
+{
+    struct tp_table t = {0};
+    tp_table_columns(&t, NULL, TP_LARGE_CELLS);
+    a->figures(a->of, a->exact, &t);
+    fputs("<dl class=\"figures\">", out);
+    for (int row = 0; row < tp_table_rows(&t); row++)
+        if (strcmp(tp_table_cell(&t, row, TP_LARGE_TEXT), "-") != 0)
+            tp_put(out, TP_TO_XML, "\n<div><dt>%s</dt><dd class=\"%s\">%s</dd></div>",
+                   tp_table_cell(&t, row, TP_LARGE_LABEL), tp_table_cell(&t, row, TP_LARGE_CLASS),
+                   tp_table_cell(&t, row, TP_LARGE_TEXT));
+    fputs("</dl>\n", out);
+    int rc = tp_table_status(&t, err);
+    tp_table_drop(&t);
+    return rc;
+}
+
 static void write_figure(const struct tp_html_article *a, const struct tp_html_section *s,
                          FILE *out)
 {
@@ -89,6 +108,8 @@ int tp_html_article(const struct tp_html_article *a, FILE *out, struct tp_err *e
     tp_put(out, TP_TO_XML, "<article><h1>%s</h1>\n", a->title);
     if (a->head)
         write_flow(a, "head", a->head, out);
+    if (a->figures)
+        rc = write_large(a, out, err);
     for (size_t i = 0; rc == TP_OK && i < a->section_count; i++) {
         const struct tp_html_section *s = &a->sections[i];
         if (s->there && !s->there(a->of))

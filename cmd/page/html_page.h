@@ -29,10 +29,14 @@ struct tp_html_section {
     bool (*there)(const void *of); /* whether the section is; NULL: always */
 };
 
+struct tp_table;
+
 /* What stands under one heading. */
 struct tp_html_article {
     const char *title;
     void (*head)(const void *of, struct tp_page *page); /* the lines below the title; NULL: none */
+    /* Adds the figures that stand large below them, by tp_table_figure; NULL: none. */
+    void (*figures)(const void *of, bool exact, struct tp_table *t);
     const struct tp_html_section *sections;
     size_t section_count;
     const void *of;      /* given to the sections */

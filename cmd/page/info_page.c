@@ -153,6 +153,24 @@ static const struct tp_html_section one_sections[] = {
     {.id = "settings", .title = "All figures", .write = write_figures},
 };
 
+static void add_figures(const void *of, bool exact, struct tp_table *t)
+{
+    const struct tp_info_report *r = report_of(of);
+    const struct tp_program_facts *facts = tp_program_facts(r->trace->program);
+    const struct tp_sites *sites = r->captured->sites;
+    uint64_t peak = 0;
+    for (uint32_t d = 0; d < facts->devices; d++) {
+        uint64_t bytes = tp_program_demand(r->trace->program, (uint16_t)d)->bytes;
+        peak = bytes > peak ? bytes : peak;
+    }
+    tp_table_figure(t, facts->devices > 1 ? "largest peak requested" : "peak requested",
+                    tp_bytes(peak, exact).s, "");
+    tp_table_figure(t, "events", tp_count(facts->events).s, "");
+    tp_table_figure(t, "allocations", tp_count(r->info->allocated.objects).s, "");
+    if (sites && sites->by == TP_BY_PLACE)
+        tp_table_figure(t, "allocation sites", tp_count(sites->places).s, "");
+}
+
 static int write_asked(struct tp_json *j, cJSON *page, const struct tp_trace *t, struct tp_err *err)
 {
     struct tp_asked a = {0};
@@ -176,6 +194,7 @@ static int one_data(const void *of, FILE *out, struct tp_err *err)
     cJSON *root = tp_info_tree(&j, r), *device = NULL;
     int rc = TP_OK;
     tp_curve_data_empty(root);
+    cJSON_DeleteItemFromObjectCaseSensitive(root, "site_curve");
     cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(root, "devices"))
         tp_curve_data_empty(device);
     cJSON *runs = tp_json_array(&j, tp_json_object(&j, root, "page"), "runs");
@@ -194,7 +213,6 @@ static int one_data(const void *of, FILE *out, struct tp_err *err)
         rc = tp_marks_data(&j, page, r->trace, err);
     if (rc == TP_OK)
         rc = write_asked(&j, page, r->trace, err);
-    cJSON_DeleteItemFromObjectCaseSensitive(root, "site_curve");
     tp_info_parts(&j, page, "trace", r);
     if (rc == TP_OK)
         return tp_json_print_line(&j, root, out, err);
@@ -208,6 +226,7 @@ int tp_info_html(const struct tp_info_report *r, const struct tp_info_command *c
     const struct one_trace of = {r, command};
     const struct tp_html_article article = {.title = r->trace->meta.name,
                                             .head = print_name,
+                                            .figures = add_figures,
                                             .sections = one_sections,
                                             .section_count = ROWS(one_sections),
                                             .of = &of,
@@ -239,6 +258,12 @@ static struct tp_info_report side_of(const struct tp_trace_pair *pair, int i)
 static void print_files(const void *of, struct tp_page *page)
 {
     tp_info_pair_files(pair_of(of), page);
+}
+
+static void add_pair_figures(const void *of, bool exact, struct tp_table *t)
+{
+    (void)exact;
+    tp_info_pair_figures(pair_of(of), t);
 }
 
 static void print_checks(const void *of, struct tp_page *page)
@@ -350,6 +375,7 @@ int tp_info_pair_html(const struct tp_trace_pair *pair, const struct tp_info_com
                                             (int)tp_text_bytes(other, NAME), other);
     const struct tp_html_article article = {.title = title.s,
                                             .head = print_files,
+                                            .figures = add_pair_figures,
                                             .sections = pair_sections,
                                             .section_count = ROWS(pair_sections),
                                             .of = &of,

@@ -114,6 +114,21 @@ static void print_answer(const void *of, struct tp_page *page)
     tp_report_warnings(p->results, p->count, 0, page);
 }
 
+static bool has_ooms(const void *of)
+{
+    const struct page_part *p = of;
+    bool any = false;
+    for (size_t i = 0; i < p->count; i++)
+        any |= tp_run_failed(p->results[i].run) > 0;
+    return any;
+}
+
+static void print_ooms(const void *of, struct tp_page *page)
+{
+    const struct page_part *p = of;
+    tp_report_oom(p->results, p->count, page);
+}
+
 static bool has_where(const void *of)
 {
     const struct page_part *p = of;
@@ -363,6 +378,11 @@ static const struct tp_html_section sections[] = {
      .pick = print_pick,
      .print = print_answer,
      .write = write_left},
+    {.id = "oom",
+     .title = "Out of memory",
+     .lead = "The first failed request of each strategy, and its memory at that event.",
+     .print = print_ooms,
+     .there = has_ooms},
     {.id = "where",
      .title = "Reserved memory at the trace peak",
      .lead =
@@ -412,6 +432,27 @@ static void print_head(const void *of, struct tp_page *page)
     tp_report_head(r, tp_report_place(r).s, page);
 }
 
+/* Those of the strategy that is picked, or of the only one. */
+static void add_figures(const void *of, bool exact, struct tp_table *t)
+{
+    const struct page_part *p = of;
+    struct tp_pick pick;
+    size_t failed = 0;
+    tp_report_pick(p->all_results, p->all_count, exact, &pick);
+    tp_pick_figure(&pick, t);
+    if (pick.count || p->all_count == 1)
+        tp_report_figures(p->all_results, p->all_count, pick.chosen[0], exact, t);
+    else
+        tp_table_figure(t, "peak requested",
+                        tp_bytes(tp_run_trace_peak(p->all_results->run), exact).s, "");
+    for (size_t i = 0; i < p->all_count; i++)
+        failed += tp_run_failed(p->all_results[i].run) > 0;
+    if (failed)
+        tp_table_figure(t, "OOM",
+                        tp_text_of("%s of %s", tp_count(failed).s, tp_count(p->all_count).s).s,
+                        "bad");
+}
+
 /* `first`: the first result of the traces that are not shown. */
 static void write_traces_left(const struct tp_report *all, size_t first, FILE *out)
 {
@@ -441,6 +482,7 @@ int tp_replay_articles(const void *of, FILE *out, struct tp_err *err)
                                     .info = page->infos[first]};
         const struct tp_html_article article = {.title = p.results->trace->meta.name,
                                                 .head = print_head,
+                                                .figures = add_figures,
                                                 .sections = sections,
                                                 .section_count = sizeof sections / sizeof *sections,
                                                 .of = &p,

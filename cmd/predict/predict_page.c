@@ -1,5 +1,6 @@
 /* See predict_chart.h. */
 
+#include "alloc/base/units.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
 #include "cmd/predict/predict_chart.h"
@@ -90,6 +91,28 @@ static void print_head(const void *of, struct tp_page *page)
     tp_str_drop(&from);
 }
 
+static void add_figures(const void *of, bool exact, struct tp_table *t)
+{
+    const struct tp_predict_report *r = page_of(of)->report;
+    const struct tp_predict_try *own = &r->answer->tries[TP_PREDICT_RECORDED];
+    const struct tp_predict_fit *fit = &r->answer->fit;
+    bool totals = r->totals && r->totals->sound;
+    if (totals || r->asking->n)
+        tp_table_figure(t, "peak requested",
+                        tp_bytes(totals ? r->totals->bytes : r->answer->peak.bytes, exact).s, "");
+    if (r->asking->n && own->conf) {
+        tp_table_figure(t, "peak reserved", tp_bytes(own->peak_reserved, exact).s, "");
+        tp_table_figure(t, "min capacity",
+                        own->min_capacity == TP_NONE ? "-" : tp_bytes(own->min_capacity, exact).s,
+                        "");
+    }
+    if (fit->capacity && fit->fits)
+        tp_table_figure(t, tp_text_of("largest in %s", tp_bytes(fit->capacity, exact).s).s,
+                        tp_count(fit->fits).s, "");
+    if (fit->capacity && fit->fails)
+        tp_table_figure(t, "first OOM", tp_count(fit->fails).s, "bad");
+}
+
 static void add_title(const struct tp_predict_asking *q, struct tp_str *out)
 {
     if (q->n) {
@@ -125,6 +148,7 @@ int tp_predict_page(const void *of, FILE *out, struct tp_err *err)
     add_title(p->report->asking, &title);
     const struct tp_html_article article = {.title = tp_str_text(&title),
                                             .head = print_head,
+                                            .figures = add_figures,
                                             .sections = sections,
                                             .section_count = sizeof sections / sizeof *sections,
                                             .of = &shown,

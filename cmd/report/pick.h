@@ -60,7 +60,7 @@ struct tp_pick {
     size_t count;                 /* of `chosen`; 0: none is picked */
     char head[TP_PICK_WORDS];     /* "Pick arena", "Pick lru or stream-pool", "Pick: none" */
     char reason[TP_PICK_WORDS];   /* ": 6 driver calls where lru needs 264", or "" */
-    bool pair;                    /* the smallest, and in other[0] the fastest, instead of one */
+    bool pair;                    /* the smallest and, where it is known, the fastest, not one */
     char other[2][TP_PICK_WORDS]; /* strategies that suit another goal better; "": none */
 };
 
@@ -69,6 +69,10 @@ void tp_pick(const struct tp_pick_question *q, struct tp_pick *out);
 /* Write a Pick as lines on a page, or as one text. */
 void tp_pick_print(const struct tp_pick *pick, struct tp_page *page);
 void tp_pick_text(const struct tp_pick *pick, char *text, size_t size);
+
+/* Adds its head to a table of figures (cmd/ui/table.h): "Pick" and "lru or stream-pool". */
+struct tp_table;
+void tp_pick_figure(const struct tp_pick *pick, struct tp_table *t);
 
 /* The sentence of step n, counted from 0; NULL: there is no such step. Steps before number
  * TP_PICK_DECIDING, counted from 1, exclude strategies that must not be picked. From that step on

@@ -155,6 +155,8 @@ static void answer_smallest(const struct tp_pick_field *f, size_t smallest, stru
     tp_pick_say(out->reason, " (");
     say_memory(f, smallest, smallest, out->reason);
     tp_pick_say(out->reason, "). Fastest: not known, some times are cold; raise --min-time");
+    out->pair = true;
+    out->chosen[out->count++] = smallest;
 }
 
 void tp_pick_on_host(struct tp_pick_field *f, struct tp_pick *out)

@@ -2,6 +2,7 @@
  * reason why the rest is picked. The reason names a rival: a strategy that is worse than the pick
  * in that figure. */
 #include "cmd/report/pick_field.h"
+#include "cmd/ui/table.h"
 
 #include <assert.h>
 #include <math.h>
@@ -515,4 +516,13 @@ void tp_pick_text(const struct tp_pick *pick, char *text, size_t size)
 {
     snprintf(text, size, "%s%s%s%s%s%s", pick->head, pick->reason, pick->other[0][0] ? ". " : "",
              pick->other[0], pick->other[1][0] ? ". " : "", pick->other[1]);
+}
+
+void tp_pick_figure(const struct tp_pick *pick, struct tp_table *t)
+{
+    int name = (int)strcspn(pick->head, ": ");
+    const char *behind = pick->head + name;
+    if (*pick->head)
+        tp_table_figure(t, tp_text_of("%.*s", name, pick->head).s, behind + strspn(behind, ": "),
+                        "");
 }

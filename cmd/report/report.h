@@ -19,6 +19,12 @@ void tp_report_missing(const struct tp_report *r, const struct tp_trace *trace,
 int tp_report_rows(const struct tp_report *r, const struct tp_result *results, size_t count,
                    struct tp_page *page, struct tp_err *err);
 
+/* Adds the largest figures of one of these results to a table of figures (cmd/ui/table.h): its
+ * peak, its overhead and its time, as the table of results has them. */
+struct tp_table;
+void tp_report_figures(const struct tp_result *results, size_t count, size_t of, bool exact,
+                       struct tp_table *t);
+
 /* What malloc took of the program's CPU time, at most; NAN: not known, or no trace. Where more
  * threads than cores replay, their times are no forecast of the program's, and it is NAN too. */
 double tp_pick_share(const struct tp_result *r);
@@ -48,7 +54,8 @@ void tp_report_failure_count(const struct tp_result *result, const struct tp_dev
 void tp_report_failed(uint64_t initial, uint64_t of_initial, uint64_t calls, uint64_t of_calls,
                       char *text, size_t size);
 
-/* Prints which results of a table ran out of memory and which fit; nothing if none ran out. */
+/* Prints which results of a table ran out of memory and which fit; nothing if none ran out. On a
+ * page that is HTML, a table of the first failed requests. */
 void tp_report_oom(const struct tp_result *results, size_t count, struct tp_page *page);
 
 /* What of times is limited by the clock. */

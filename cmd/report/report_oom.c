@@ -4,6 +4,7 @@
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
 #include "cmd/results/figures.h"
+#include "cmd/ui/table.h"
 
 #include <string.h>
 
@@ -233,12 +234,101 @@ static void print_fitting(const struct tp_result *r, int column, struct tp_page 
     tp_page_line(page);
 }
 
+/* ---- as a table ---- */
+
+enum oom_cause { DEMAND, FRAGMENTED, ROUNDED, POOL_REFUSED, LIMITED, GUARDED, REFUSED, OOM_CAUSES };
+
+static const struct {
+    const char *name, *meaning;
+} oom_causes[OOM_CAUSES] = {
+    [DEMAND] = {"demand", "the program requests more than the device has."},
+    [FRAGMENTED] = {"fragmentation", "enough memory is free, but no free block is large enough."},
+    [ROUNDED] = {"rounding and fragmentation",
+                 "without rounding and free blocks the program fits."},
+    [POOL_REFUSED] = {"fragmentation in the pool", "the requested bytes fit, the pool refused."},
+    [LIMITED] = {"limit of the strategy", "see its options; the device is not full."},
+    [GUARDED] =
+        {"stopped by tapool",
+         "far more than the requested bytes: --capacity SIZE sets another limit, --capacity "
+         "0 none."},
+    [REFUSED] = {"refused", "free memory is not known."}};
+
+static enum oom_cause cause_of(const struct tp_result *r, const struct tp_first_failure *f)
+{
+    static const enum oom_cause of_class[TP_OOM_CLASSES] = {[TP_OOM_DEMAND] = DEMAND,
+                                                            [TP_OOM_FRAGMENTATION] = FRAGMENTED,
+                                                            [TP_OOM_STRATEGY] = LIMITED,
+                                                            [TP_OOM_GUARD] = GUARDED,
+                                                            [TP_OOM_UNKNOWN] = REFUSED};
+    uint64_t idle = usable_idle(&f->at) == TP_NONE ? 0 : usable_idle(&f->at);
+    if (f->oom_class != TP_OOM_FRAGMENTATION)
+        return of_class[f->oom_class];
+    if (r->run->flags & TP_RUN_POOL)
+        return POOL_REFUSED;
+    return idle + not_reserved(f) < f->size ? ROUNDED : FRAGMENTED;
+}
+
+static void add_failed_row(const struct tp_result *r, uint32_t device, bool exact,
+                           struct tp_table *t)
+{
+    const struct tp_device_run *d = &r->run->devices[device];
+    const struct tp_first_failure *f = &d->first_failure;
+    const char *place = tp_captured_place(r->captured, d->first_failed_event);
+    char name[TP_LABEL_MAX + 32];
+    name_of(r, device, name, sizeof name);
+    tp_table_add(t, "%s", name);
+    tp_table_add(t, "%s", d->first_failed_event ? tp_count(d->first_failed_event).s : "start");
+    tp_table_bytes(t, f->size, exact);
+    tp_table_bytes(t, f->at.largest, exact);
+    tp_table_bytes(t, usable_idle(&f->at), exact);
+    tp_table_bytes(t, f->at.reserved, exact);
+    tp_table_bytes(t, f->capacity, exact);
+    tp_table_count(t, d->failed_allocations);
+    tp_table_add(t, "%s", oom_causes[cause_of(r, f)].name);
+    tp_table_add(t, place ? "%s" : NULL, place);
+}
+
+/* A row for each that ran out, and what each cause means once. */
+static void print_oom_table(const struct tp_result *results, size_t count, struct tp_page *page)
+{
+    static const struct tp_column columns[] = {{.left = true},
+                                               {.name = "event"},
+                                               {.name = "requested"},
+                                               {.name = "largest free block"},
+                                               {.name = "free"},
+                                               {.name = "reserved"},
+                                               {.name = "capacity"},
+                                               {.name = "failed"},
+                                               {.name = "cause", .left = true},
+                                               {.name = "allocation site", .left = true}};
+    struct tp_table table = {0};
+    bool seen[OOM_CAUSES] = {false};
+    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t d = 0; d < results[i].run->device_count; d++) {
+            const struct tp_device_run *of = &results[i].run->devices[d];
+            if (!of->failed_allocations)
+                continue;
+            add_failed_row(&results[i], d, page->exact, &table);
+            seen[cause_of(&results[i], &of->first_failure)] = true;
+        }
+    tp_table_print(&table, page, 0, TP_TABLE_WIDE);
+    tp_table_drop(&table);
+    for (int k = 0; k < OOM_CAUSES; k++)
+        if (seen[k])
+            tp_page_dim(page, 0, "%s: %s", oom_causes[k].name, oom_causes[k].meaning);
+}
+
 void tp_report_oom(const struct tp_result *results, size_t count, struct tp_page *page)
 {
     bool any = false;
     int column = verdict_column(results, count);
     for (size_t i = 0; i < count; i++)
         any |= tp_run_failed(results[i].run) > 0;
+    if (any && page->form == TP_PAGE_HTML) {
+        print_oom_table(results, count, page);
+        return;
+    }
     for (size_t i = 0; any && i < count; i++) {
         if (!tp_run_failed(results[i].run))
             print_fitting(&results[i], column, page);

@@ -470,10 +470,45 @@ int tp_report_rows(const struct tp_report *rep, const struct tp_result *results,
         tp_page_dim(page, NOTE, "%s hidden: -v", tp_plural((uint64_t)(used - shown), "column").s);
     print_demand(&results[0], page);
     tp_page_line(page);
-    tp_report_oom(results, count, page);
+    if (page->form != TP_PAGE_HTML) /* where it is a section of its own */
+        tp_report_oom(results, count, page);
     tp_table_drop(&t);
     return status;
 }
+
+/* ---- the largest figures ---- */
+
+/* Adds the time without its interval, where it is known. */
+static void add_time_figure(const struct tp_result *r, bool strategy_only, struct tp_table *t)
+{
+    double wall = tp_threads_of(r->run).wall;
+    if (!isnan(wall))
+        tp_table_figure(t, "wall ns/op", tp_digits(wall).s, "");
+    else if (!tp_no_time(r))
+        tp_table_figure(t, strategy_only ? "strategy ns/op" : "ns/op",
+                        tp_digits(tp_speed_of(r->run).ns).s, "");
+}
+
+void tp_report_figures(const struct tp_result *results, size_t count, size_t of, bool exact,
+                       struct tp_table *t)
+{
+    static const struct column *const held[] = {&col_total, &col_resident, &col_peak};
+    const struct row row = {NULL, &results[of], exact, tp_results_by_resident(results, count)};
+    const struct column *shown[] = {held[0], &col_needed};
+    for (int i = 0; !held[i]->shown(results, count);)
+        shown[0] = held[++i];
+    for (int i = 0; i < 2; i++) {
+        char head[TP_COLUMN_TEXT];
+        const struct tp_column column = head_of(shown[i], results, count);
+        tp_column_text(&column, head);
+        tp_table_add(t, "%s", head);
+        shown[i]->fill(&row, t);
+        tp_table_add(t, "%s", i && tp_run_failed(row.r->run) ? "bad" : "");
+    }
+    add_time_figure(row.r, on_virtual(results, count), t);
+}
+
+/* ---- the screen ---- */
 
 void tp_report_missing(const struct tp_report *r, const struct tp_trace *trace,
                        struct tp_page *page)

@@ -78,6 +78,14 @@ void tp_table_cut(struct tp_table *t, const char *text, int room)
     tp_table_add(t, "%.*s%s", (int)bytes, text, fits ? "" : "...");
 }
 
+void tp_table_figure(struct tp_table *t, const char *label, const char *figure,
+                     const char *css_class)
+{
+    tp_table_add(t, "%s", label);
+    tp_table_add(t, "%s", figure);
+    tp_table_add(t, "%s", css_class);
+}
+
 void tp_table_clear(struct tp_table *t)
 {
     tp_str_drop(&t->text);
@@ -104,6 +112,12 @@ static const char *cell_of(const struct tp_table *t, int row, int column)
     return at == SIZE_MAX ? NULL : t->text.s + at;
 }
 
+const char *tp_table_cell(const struct tp_table *t, int row, int column)
+{
+    const char *text = cell_of(t, row, column);
+    return text ? text : "";
+}
+
 /* ---- as HTML ---- */
 
 void tp_column_text(const struct tp_column *column, char text[TP_COLUMN_TEXT])
@@ -112,12 +126,30 @@ void tp_column_text(const struct tp_column *column, char text[TP_COLUMN_TEXT])
              column->head[1]);
 }
 
+static void write_lines(const char *text, FILE *out)
+{
+    size_t first = strcspn(text, "\n");
+    fputs("<details><summary>", out);
+    tp_escape_part(out, TP_TO_XML, text, first);
+    fputs("</summary>", out);
+    for (text += first; *text; text += first) {
+        first = strcspn(++text, "\n");
+        fputs("\n", out);
+        tp_escape_part(out, TP_TO_XML, text, first);
+        fputs("<br>", out);
+    }
+    fputs("</details>", out);
+}
+
 static void write_cell(const struct tp_table *t, int column, const char *tag, const char *text,
                        FILE *out)
 {
     fprintf(out, "<%s%s>", tag,
             t->columns[column].left || t->columns[column].unbroken ? "" : " class=\"n\"");
-    tp_escape(out, TP_TO_XML, text ? text : "");
+    if (strchr(text, '\n'))
+        write_lines(text, out);
+    else
+        tp_escape(out, TP_TO_XML, text);
     fprintf(out, "</%.2s>", tag);
 }
 
@@ -133,7 +165,7 @@ static void write_html(const struct tp_table *t, FILE *out)
     for (int row = 0; row < tp_table_rows(t); row++) {
         fputs("\n<tr>", out);
         for (int c = 0; c < t->column_count; c++)
-            write_cell(t, c, c ? "td" : "th scope=\"row\"", cell_of(t, row, c), out);
+            write_cell(t, c, c ? "td" : "th scope=\"row\"", tp_table_cell(t, row, c), out);
         fputs("</tr>", out);
     }
     fputs("</tbody></table></div>\n<p>", out);

@@ -29,7 +29,9 @@ struct tp_column {
 enum { TP_COLUMN_TEXT = 2 * TP_COLUMN_HEAD + 1 };
 void tp_column_text(const struct tp_column *column, char text[TP_COLUMN_TEXT]);
 
-/* A zeroed table is empty. A table owns what it holds until tp_table_drop. */
+/* Of a cell of several lines HTML shows the first, and a reader unfolds the others.
+ *
+ * A zeroed table is empty. A table owns what it holds until tp_table_drop. */
 struct tp_table {
     struct tp_column *columns;
     int column_count;
@@ -53,6 +55,15 @@ void tp_table_count(struct tp_table *t, uint64_t count);
 
 /* Adds a text of at most `room` columns; a longer one is cut and ends in "...". */
 void tp_table_cut(struct tp_table *t, const char *text, int room);
+
+/* A table of figures with their labels has a row for each: its label, the figure, and its class in
+ * HTML, which says how it looks. A figure "-" is not known. */
+enum { TP_LARGE_LABEL, TP_LARGE_TEXT, TP_LARGE_CLASS, TP_LARGE_CELLS };
+void tp_table_figure(struct tp_table *t, const char *label, const char *figure,
+                     const char *css_class);
+
+/* The text of a cell; "": it is empty. */
+const char *tp_table_cell(const struct tp_table *t, int row, int column);
 
 /* Removes all rows. */
 void tp_table_clear(struct tp_table *t);

@@ -12,7 +12,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import rounding as text  # noqa: E402
-from page_tables import NoGetters, check_table, is_name, whole  # noqa: E402
+from page_tables import Large, NoGetters, check_table, is_name, whole  # noqa: E402
 from page_trace import Trace  # noqa: E402
 
 def total(values):
@@ -344,8 +344,6 @@ class Where:
                 "largest": {text.size(at["largest_free_block_bytes"] if at["free_blocks"] else None)}}.get(head)
 
 
-TABLES = {"answer": Answer, "where": Where, "sites": Sites, "trace": Trace}
-
 
 # ---- the sentence of the Pick ----
 
@@ -466,6 +464,90 @@ class Pick:
         left = re.sub(self.label, " ", self.rest)
         self.need(not re.search(r"\d", left), "what no pattern knows,", left)
         return self.found, self.compared
+
+
+# ---- out of memory ----
+
+class OutOfMemory:
+    """A row for each device on which a strategy ran out of memory, with its first failed request."""
+    CAUSES = {"demand": "demand", "strategy": "limit of the strategy", "guard": "stopped by tapool", "unknown": "refused"}
+
+    def __init__(self, document, runs):
+        self.rows = [self.row_of(run, i, device) for run in runs for i, device in enumerate(run["devices"])
+                     if whole(device["failed_allocations"])]
+
+    def row_of(self, run, index, device):
+        first = device["first_failure"]
+        at = {name: n if isinstance(n, float) else whole(n) for name, n in first["state"].items()}
+        free = at["free_bytes"] if at["cached_bytes"] is None else at["cached_bytes"] + at["span_bytes"]
+        sizes = [first["size_bytes"], at["largest_free_block_bytes"], free, at["reserved_bytes"], first["capacity_bytes"]]
+        name = run["strategy"]["label"] + (", gpu %d" % index if len(run["devices"]) > 1 else "")
+        event = whole(first["state"]["event"])
+        return [name, text.count(event) if event else "start"] + [text.size(whole(size)) for size in sizes] + [
+            text.count(whole(device["failed_allocations"])), self.cause(first, free, at), first["place"] or ""]
+
+    def cause(self, first, free, at):
+        if first["class"] != "fragmentation":
+            return self.CAUSES[first["class"]]
+        if free is None:
+            return "fragmentation in the pool"
+        left = max(0, (whole(first["capacity_bytes"]) or 0) - at["reserved_bytes"])
+        return "rounding and fragmentation" * ((free or 0) + left < whole(first["size_bytes"])) or "fragmentation"
+
+    def see(self, table):
+        return [] if len(table["rows"]) == len(self.rows) else ["oom: %d rows for %d" % (len(table["rows"]), len(self.rows))]
+
+    def expected(self, table, row, column):
+        return {self.rows[row][column]}
+
+
+# ---- the large figures ----
+
+def time_figure(run):
+    wall = throughput("wall_ns_per_op")(run)
+    if wall is not None:
+        return [("wall ns/op", text.texts(text.digits, wall))]
+    name = "strategy ns/op" if run["latency_scope"] == "strategy" else "ns/op"
+    return [] if no_time(run) else [(name, strategy_time_text(run))]
+
+
+def begins_with(said, head, picked):
+    """What a Pick begins with, which must be `head` and name those that are picked; else all that it says."""
+    names = re.split(", | or ", re.sub(r" \(--goal \w+\)$", "", head))
+    good = re.match(r"(Pick|Smallest):? " + re.escape(head) + r"(?=: |, | \(|\. |$)", said) and (not picked or names == picked)
+    return head if good else said
+
+
+class Head:
+    """The Pick as its sentence begins, the figures of its strategy, and how many ran out of memory."""
+
+    def __init__(self, document, runs):
+        path = runs[0]["trace"]["path"]
+        self.runs = [run for run in document.get("all_runs", runs) if run["trace"]["path"] == path]
+        self.answer = Answer(document, self.runs)
+
+    def see(self, table):
+        said, labels = " ".join(table["lead"].split()), [row[0] for row in table["rows"]]
+        self.answer.resident = any(label.endswith("resident") for label in labels)
+        picked = Pick(said, self.answer).picked
+        failed = sum(bool(run["failed_allocations"]) for run in self.runs)
+        right = [(said.split()[0].rstrip(":"), {begins_with(said, table["rows"][0][1], picked)})] if said else []
+        if picked or len(self.runs) == 1:
+            run = next((run for run in self.runs if run["strategy"]["label"] in picked[:1]), self.runs[0])
+            held = next((label for label in labels if label in ("total resident", "peak resident", "address space")), "peak reserved")
+            right += [(label, Answer.STRATEGY[label](self.answer, run)) for label in (held, "overhead")] + time_figure(run)
+        else:
+            right.append(("peak requested", {text.size(needed_by_program(self.runs[0]))}))
+        if failed:
+            right.append(("OOM", {"%s of %s" % (text.count(failed), text.count(len(self.runs)))}))
+        self.large = Large(right)
+        return self.large.see(table)
+
+    def expected(self, table, row, column):
+        return self.large.expected(table, row, column)
+
+
+TABLES = {"figures": Head, "oom": OutOfMemory, "answer": Answer, "where": Where, "sites": Sites, "trace": Trace}
 
 
 # ---- the whole ----

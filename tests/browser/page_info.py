@@ -8,8 +8,25 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import rounding as text  # noqa: E402
 from page_figures import Sites  # noqa: E402
 from page_prose import Prose, Screen, exact_size  # noqa: E402
-from page_tables import NoGetters, another, check_table, same, whole  # noqa: E402
+from page_tables import Large, NoGetters, another, check_table, same, whole  # noqa: E402
 from page_trace import Trace  # noqa: E402
+
+
+# ---- the large figures ----
+
+def large_of_one(document):
+    peaks, sites = [whole(row["peak_requested_bytes"]) for row in document["devices"]], document.get("sites") or document.get("peak_sites")
+    yield "largest peak requested" if len(peaks) > 1 else "peak requested", {text.size(max(peaks))}
+    yield "events", {text.count(document["trace"]["events"])}
+    yield "allocations", {text.count(document["allocated"]["objects"])}
+    if sites and sites["by"] == "line":
+        yield "allocation sites", {text.count(sites["count"])}
+
+
+def large_of_two(document):
+    values = next([whole(v) for v in row["values"]] for row in document["figures"] if row["name"] == "peak_requested")
+    return [("peak requested, first", Pair.value("bytes", values, 0)), ("peak requested, second", Pair.value("bytes", values, 1)),
+            ("difference", Pair.difference(*values))]
 
 
 # ---- one trace ----
@@ -25,6 +42,8 @@ def run_of(data, document):
 
 
 def getters(index, table, data, document):
+    if table["section"] == "figures":
+        return Large(large_of_two(document) if "figures" in document else large_of_one(document))
     if table["section"] == "answer":
         return Pair(document)
     of = {"trace": Trace, "sites": Sites}.get(table["section"])

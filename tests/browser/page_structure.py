@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from chromium import Browser  # noqa: E402
 
 READ = """(() => {
-    const SHOWN = "main, article, section, h1, h2, h3, figure, figure > *, .chart canvas, canvas.board, .wide, table, p.pick, p.bad, p.under, " +
+    const SHOWN = "main, article, section, h1, h2, h3, figure, figure > *, dl.figures, .chart canvas, canvas.board, .wide, table, p.pick, p.bad, p.under, " +
         "details, summary, pre, footer";
     const width = document.documentElement.clientWidth;
     const part = x => Math.round(20 * x / width);

@@ -9,7 +9,8 @@ like any other text. `see` of a checker says what is wrong with a table as a who
 import re
 
 # Of each article its Picks, its tables as texts in the order of the page, and the sentences of its sections: `lead`
-# has the first paragraph, `words` the others too, `printed` what stands there as on the screen.
+# has the first paragraph, `words` the others too, `printed` what stands there as on the screen. The large figures at its
+# head are a table of the section `figures`, whose lead is the Pick.
 READ = """[...document.querySelectorAll("article")].map(article => {
     const texts = (of, what) => [...of.querySelectorAll(what)].filter(e => !e.closest("figure")).map(e => e.textContent);
     const sections = [...article.querySelectorAll("section")];
@@ -20,11 +21,13 @@ READ = """[...document.querySelectorAll("article")].map(article => {
         lead: Object.fromEntries(sections.map(s => [s.className, lead(s)])),
         words: Object.fromEntries(sections.map(s => [s.className, texts(s, "p")])),
         printed: texts(article, "details pre"),
-        tables: [...article.querySelectorAll("table")].map(t => [t, t.closest("section") || t.parentElement]).map(([t, s]) => ({
+        tables: [...article.querySelectorAll(":scope > .figures")].map(f => ({
+            section: "figures", lead: texts(article, ".pick").join("\\n"), about: "", heads: ["", "figure"],
+            rows: [...f.children].map(row => [...row.children].map(e => e.textContent))})).concat([...article.querySelectorAll("table")].map(t => [t, t.closest("section") || t.parentElement]).map(([t, s]) => ({
             section: s.className, lead: lead(s),
             about: t.closest("details") ? t.closest("details").querySelector("summary").textContent : "",
             heads: [...t.tHead.rows[0].cells].map(c => c.textContent.trim()),
-            rows: [...t.tBodies[0].rows].map(r => [...r.cells].map(c => c.textContent))}))};
+            rows: [...t.tBodies[0].rows].map(r => [...r.cells].map(c => c.textContent))})))};
 })"""
 
 
@@ -36,6 +39,22 @@ def is_name(said, name):
 def whole(value):
     """A whole number; those beyond 2^53 are texts in JSON."""
     return None if value is None else int(value)
+
+
+class Large:
+    """The large figures of an article: `right` has a label and its texts for each; one without texts is left out."""
+
+    def __init__(self, right):
+        self.right = [(label, texts) for label, texts in right if "-" not in texts]
+
+    def see(self, table):
+        labels = [label for label, _ in self.right]
+        return [] if [row[0] for row in table["rows"]] == labels and table["heads"] == ["", "figure"] else \
+            ["the figures are %s, and not %s" % ([row[0] for row in table["rows"]], labels)]
+
+    def expected(self, table, row, column):
+        label, texts = self.right[row]
+        return texts if column else {label}
 
 
 class NoGetters:

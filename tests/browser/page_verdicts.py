@@ -100,6 +100,17 @@ class Compare:
         mean = next(m for m in self.of["geometric_means"] if m["label"] == row[0])["metrics"][table["heads"][column]]
         return near(row[column].strip("()"), mean["ratio"])
 
+    def figures(self, index, table, row, column):
+        """The Pick as its sentence begins, and changes of one row against its base."""
+        label, said = row
+        if label in ("Pick", "Smallest"):
+            return re.match(re.escape(label) + ":? " + re.escape(said) + r"(?=[:,.]? |$)", self.of["tables"][index]["pick_text"])
+        rows = self.of["tables"][index]["rows"]
+        metric = next(m for m in self.of["metrics"] if label.startswith(self.page["heads"][index].get(m["name"], "?") + ", "))
+        name = next(name for name, row in self.rows(index).items() if any(label.endswith(
+            ", %s vs %s" % (name, base)) and of is rows[row["base"]] for base, of in self.rows(index).items()))
+        return change_of(self.rows(index)[name]["metrics"][metric["name"]], said)
+
     def count(self, index, table):
         """How many rows a table must have; None: any number."""
         return len(self.runs(index)) if table["section"] == "answer" else None
@@ -172,6 +183,16 @@ class Check:
         return amount("%s %s" % (found.group(1), found.group(2) or unit), f["base"], f["unit"]) and amount(
             "%s %s" % (found.group(3), unit), f["now"], f["unit"])
 
+    def large(self):
+        moved = [cause["verdict"] for cause in self.of["causes"]]
+        least = re.search(r"; minimum detectable slowdown (.*)", self.of["verdict"])
+        return [["verdict", re.match("[A-Z]+", self.of["verdict"]).group()], ["regressions", text.count(moved.count("regression"))],
+                ["better", text.count(moved.count("better"))], ["cells", re.search("; (.* of .*) cells?", self.of["verdict"]).group(1)]] + (
+                    [["min detectable slowdown", least.group(1)]] if least else [])
+
+    def figures(self, table, row, column):
+        return row in self.large()
+
     def classes(self, table, row, column):
         of, head = next(c for c in self.of["classes"] if c["name"] == row[0]), table["heads"][column]
         if head in ("cells", "values"):
@@ -179,7 +200,7 @@ class Check:
         return head == "class" or of["reason"] in row[column] and (not of["checked"] or row[column].split("; ")[0] == of["against"])
 
     def count(self, index, table):
-        return {"findings": self.rows,
+        return {"findings": self.rows, "figures": len(self.large()),
                 "classes": len(self.of["classes"])}.get(table["section"])
 
     def check(self, index, table, row, column):
@@ -203,9 +224,9 @@ class Cells:
     def expected(self, table, row, column):
         cells = table["rows"][row]
         try:
-            return column == 0 and table["section"] != "findings" or bool(self.of.check(self.index, table, cells, column))
+            return column == 0 and table["section"] not in ("findings", "figures") or bool(self.of.check(self.index, table, cells, column))
         except (KeyError, AttributeError, StopIteration, IndexError, ValueError, TypeError):
-            return None
+            return False if table["section"] == "figures" else None
 
 
 def getters(index, table, data, document):

@@ -7,7 +7,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cli"))
 import page_tables  # noqa: E402
 import rounding as text  # noqa: E402
-from page_tables import NoGetters, whole  # noqa: E402
+from page_tables import Large, NoGetters, whole  # noqa: E402
 from snapshot_pages import Figures, Rows, check_tables  # noqa: E402
 
 POINTS = ["value", "peak requested", "peak reserved", "requested, recorded"]
@@ -37,7 +37,23 @@ def site_rows(d):
     return ["bytes", "share of change", "law", "site"], rows
 
 
+def large(d):
+    memory, totals, fit = d.get("predicted"), d.get("totals"), d.get("fit")
+    if totals or memory:
+        yield "peak requested", {text.size(whole((totals or memory)["peak_requested_bytes"]))}
+    for setting in (memory or {"settings": []})["settings"][:1]:
+        if setting["recorded"]:
+            yield "peak reserved", {text.size(whole(setting["peak_reserved_bytes"]))}
+            yield "min capacity", {text.size(whole(setting["min_capacity_bytes"]))}
+    if fit and fit["fits"]:
+        yield "largest in " + text.size(whole(fit["capacity_bytes"])), {text.count(whole(fit["fits"]))}
+    if fit and fit["fails"]:
+        yield "first OOM", {text.count(whole(fit["fails"]))}
+
+
 def getters(index, table, data, document):
+    if table["section"] == "figures":
+        return Large(large(document))
     if table["section"] == "curve":
         return Rows(POINTS, point_rows(document))
     return Rows(*site_rows(document)) if table["section"] == "sites" else NoGetters()
@@ -91,7 +107,7 @@ def compare(page, data, document, found):
     for sentence in sentences(document):
         figures.compared += 1
         found.expect(sentence in said, "not said:", sentence, "in", said)
-    right = ["curve"] + ["sites"] * bool(document.get("predicted"))
+    right = ["figures", "curve"] + ["sites"] * bool(document.get("predicted"))
     figures.same("tables", check_tables(page, getters, data, document, figures), [right])
     look_at_curve(page, figures, document)
     return figures.compared

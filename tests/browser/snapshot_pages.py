@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import page_tables  # noqa: E402
 import rounding as text  # noqa: E402
 from page_figures import Sites  # noqa: E402
-from page_tables import NoGetters, check_table, whole  # noqa: E402
+from page_tables import Large, NoGetters, check_table, whole  # noqa: E402
 
 READ = """[...document.querySelectorAll("article")].map(article => Object.fromEntries(
     [...article.querySelectorAll("section")].map(s => [s.className, {
@@ -92,7 +92,17 @@ def try_rows(d):
     return heads, [row[:len(heads)] for row in rows]
 
 
+def large_why(d):
+    request, memory = d.get("request"), {name: whole(n) for name, n in d["memory"].items()}
+    sizes = [("request" if request else "requested", request["bytes"] if request else memory["requested_bytes"]),
+             ("reserved", memory["reserved_bytes"]), ("free", memory["hole_bytes"] + memory["free_bytes"]),
+             ("largest free block", request["largest_hole_bytes"] if request else memory["largest_hole_bytes"])]
+    verdict = [("verdict", {request["verdict"].capitalize()})] if request else []
+    return verdict + [(label, {text.size(whole(n))}) for label, n in sizes]
+
+
 WHY = {
+    "figures": lambda d: Large(large_why(d)),
     "sum": lambda d: Rows(["name", "memory", "part", "share of reserved", "note"], sum_rows(d)),
     "tries": lambda d: Rows(*try_rows(d)),
     "sites": lambda d: Sites(None, [d]),
@@ -139,7 +149,7 @@ def rest_of(figures, part, d, tables):
     for block in way["largest"] if way else []:
         line = "%s %s" % (text.size(whole(block["bytes"])), block["place"] or "not known")
         figures.found.expect(line in part["room"]["words"], "not said:", line)
-    right = {"sum": True, "tries": len(d.get("settings", [])) > 1, "sites": d.get("sites")}
+    right = {"figures": True, "sum": True, "tries": len(d.get("settings", [])) > 1, "sites": d.get("sites")}
     figures.same("tables", tables, [name for name, there in right.items() if there])
     if d["replayed"]:
         figures.found.expect("a replay by the rules" in part["ground"]["words"], "that it is a replay is not said")
@@ -167,6 +177,18 @@ def map_of(figures, part, d):
     figures.same("the map", list(match.groups()),
                  [text.size(memory["reserved_bytes"]), text.count(memory["segments"]),
                   " + ".join("%s %s" % (text.size(v), name) for v, name in right if v), text.size(memory["requested_bytes"])])
+
+
+# What the areas of live memory by site are together, at each of their events.
+SITES = """(curve => curve && (lists => page.values(curve.events).map((event, i) => [event, lists.reduce((sum, list) => sum + list[i], 0)]))(
+    curve.bytes.map(page.values)))(page.data.%s.site_curve)"""
+
+
+def sites_of(page, figures, d, at):
+    totals = page.value(SITES % ("devices[%d].page.devices[0]" % at))
+    if totals:
+        figures.same("live memory by site at the event", [size for event, size in totals if event <= d["event"]["number"]][-1],
+                     d["memory"]["requested_bytes"])
 
 
 CHART = "document.querySelectorAll('section.recorded .chart')[%d]"
@@ -201,6 +223,7 @@ def compare_why(page, data, document, found):
         rest_of(figures, part, d, tables[i])
         map_of(figures, part, d)
         chart_of(page, figures, part, d, i)
+        sites_of(page, figures, d, i)
     return figures.compared
 
 
@@ -252,8 +275,14 @@ class Settings:
         if "driver_pool" in document:
             self.rows[self.POOL] = {"driver_calls": None, "retries": None, "peak_file": None, **document["driver_pool"]}
 
+    @staticmethod
+    def names(row):
+        """Equal settings are one row: one of them, how many others there are, and these on lines of their own."""
+        first, *others = row[-1].split("\n")
+        return [re.sub(" and %s$" % plural(len(others), "equal setting"), "", first) if others else first] + others
+
     def see(self, table):
-        names = [row[-1] for row in table["rows"]]
+        names = [name for row in table["rows"] for name in self.names(row)]
         good = len(names) == len(self.rows) and set(names) == set(self.rows)
         return [] if good else ["each: rows %s, and not %s" % (names[:5], list(self.rows)[:5])]
 
@@ -271,10 +300,16 @@ class Settings:
         return "same" if ratio == 1 else text.change(ratio - 1)
 
     def expected(self, table, row, column):
-        name, said, head = table["rows"][row][-1], table["rows"][row][column], table["heads"][column]
+        """Whether a cell holds for each of the settings of its row."""
+        names, cell = self.names(table["rows"][row]), table["rows"][row][column]
+        rights = [self.right(table, row, column, name) for name in names]
+        return all(right if isinstance(right, bool) else right is not None and cell in right for right in rights)
+
+    def right(self, table, row, column, name):
+        said, head = table["rows"][row][column], table["heads"][column]
         of = self.rows[name]
         if column == len(table["heads"]) - 1:
-            return {name}
+            return True
         fit = head.startswith("fits ")
         if name == self.POOL and (fit or head == "peak in file"): # the JSON has one of both
             return said == ("no" if whole(of["failed_allocations"]) else "yes") or said in map(str, range(1, len(self.document["files"]) + 1))
@@ -295,7 +330,38 @@ def named_rows(document):
 
 
 NAMED = (("least memory", "least_memory"), ("fewest driver calls", "fewest_driver_calls"), ("simplest", "simplest"))
+VERDICTS = {"fine": "keep the setting", "too_big": "no setting avoids the OOM", "none": "no setting avoids the OOM",
+            "untold": "not known", "unfaithful": "no advice", "unknown": "not known"}
+
+
+def large_tune(document):
+    """What to set and what that does, or the verdict and what any setting needs at least."""
+    answer, settings = document["answer"], document["settings"]
+    base = None if answer["compared_with"] is None else settings[answer["compared_with"]]
+    if answer["verdict"] in VERDICTS:
+        yield "verdict", {VERDICTS[answer["verdict"]]}
+        if base and base["refused"] is None and not base["failed_allocations"]:
+            yield was_of(base), {text.size(whole(base["peak_reserved_bytes"]))}
+        yield "lower bound", {text.size(whole(document["lower_bound_bytes"]))}
+        if document["best_packing_bytes"]:
+            yield "best packing", {text.size(whole(document["best_packing_bytes"]))}
+        return
+    best, twin = settings[answer["best"]], next((s for s in settings if s["reference"] and s["refused"] is None), None)
+    was = twin if best["compacted_start"] and twin and not base["compacted_start"] else base
+    peaks = [whole(s["peak_reserved_bytes"]) for s in (was, best)]
+    yield was_of(was), {"OOM" if was["failed_allocations"] else text.size(peaks[0])}
+    yield "peak reserved, best", {text.size(peaks[1])}
+    if not was["failed_allocations"]:
+        yield "change", {"%+.1f%%" % (100 * (peaks[1] / peaks[0] - 1) + d) for d in (-1e-6, 0, 1e-6)}
+    yield "setting", {re.sub("^Set ", "", answer["sentence"].split(": ", 1)[0])}
+
+
+def was_of(setting):
+    return "peak reserved, " + ("as recorded" if setting["recorded"] else "defaults")
+
+
 TUNE = {"each": Settings,
+        "figures": lambda document: Large(large_tune(document)),
         "answer": lambda document: Rows(["wanted", "peak reserved", "driver calls", "setting"], named_rows(document))}
 
 
@@ -340,8 +406,11 @@ def compare_tune(page, data, document, found):
     figures.found.expect(all(words in part["answer"]["words"] for words in said), "the answer is", part["answer"]["words"])
     answer = document["answer"]
     named = {answer.get(key) for _, key in NAMED} - {None, answer["best"]}
-    figures.same("tables", check_tables(page, getters_tune, data, document, figures), [["answer"] * bool(named) + ["each"]])
+    figures.same("tables", check_tables(page, getters_tune, data, document, figures), [["figures"] + ["answer"] * bool(named) + ["each"]])
     trade_of(page, figures, part, document)
+    totals = page.value(SITES % "page.devices[0]")
+    if totals:
+        figures.same("the most live memory by site", max(size for _, size in totals), whole(document["lower_bound_bytes"]))
     for s in document["settings"]:
         if s["refused"] is not None:
             figures.found.expect("left out" in part["tried"]["words"], "what was refused is not said")

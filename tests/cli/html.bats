@@ -433,5 +433,14 @@ s/\(down \? -1 : 1\)/1/
 s/(<p class="pick">.* vs )([0-9])/\19\2/
 s/>driver calls</>driver things</
 s/"peak_allocated_bytes":/"peak_allocated_bytes":1/
+s/(<dt>Pick<\/dt><dd class="">)arena/\1lru/
+/<dl class="figures">/,/<\/dl>/s/(<dd class="[a-z]*">[+-]?)([0-9])/\19\2/
+END
+    ok replay_once "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" -s arena -s lru --capacity 3GiB --export-html b.html --export-json b.json
+    looked_at b.html --once --cells --json b.json
+    noticed b.html --figures --json b.json <<'END'
+/<section class="oom">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
+/<section class="oom">/,/<\/section>/s/>(demand|fragmentation)</>refused</
+s/(<dt>OOM<\/dt><dd class="bad">)./\19/
 END
 }

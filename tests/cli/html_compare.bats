@@ -239,6 +239,7 @@ s/page.view\("rounds"/page.view("nothing"/
 s/(<p class="pick">.*)([0-9])/\19\2/
 s/(<b>cores<\/b> )/\19/
 s/ text: text.value/ text: ""/
+/<dl class="figures">/,/<\/dl>/s/(<dd class="[a-z]*">[+-]?)([0-9])/\19\2/
 s/^\.plot \.amount \{/.plot .amount { height: 1.3rem;/
 END
     noticed b.html --json b.json <<'END'
@@ -248,5 +249,7 @@ s/page.view\("times"/page.view("nothing"/
 /<section class="classes">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
 s/(<p class="pick">.*)([0-9]) regression/\19\2 regression/
 s/^([0-9.]+ s, exit) 1/\1 2/
+s/<dd class="bad">FAIL/<dd class="good">PASS/
+/<dl class="figures">/,/<\/dl>/s/(<dd class="[a-z]*">[+-]?)([0-9])/\19\2/
 END
 }

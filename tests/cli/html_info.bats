@@ -156,11 +156,13 @@ s/^(<p class="head">.*)57.66 KiB/\157.67 KiB/
 /<section class="sites">/,/<\/section>/s/model.py:384/model.py:385/
 /<section class="trace">/,/<\/section>/s/lifetime of 1,940/lifetime of 1,941/
 /<section class="settings">/,/<\/section>/s/59,042 B/59,043 B/
+/<dl class="figures">/,/<\/dl>/s/(<dd class="[a-z]*">[+-]?)([0-9])/\19\2/
 END
     noticed c.html --figures --json c.json <<'END'
 /<section class="answer">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
 /<section class="answer">/,/<\/section>/s/\+167.0%/+167.1%/
 /<section class="settings">/,/<\/section>/s/  3,063 /  3,064 /
 s/first: requested/both: requested/
+/<dl class="figures">/,/<\/dl>/s/(<dd class="[a-z]*">[+-]?)([0-9])/\19\2/
 END
 }

@@ -259,6 +259,8 @@ s/page.view\("recorded"/page.view("nothing"/
 s/page.view\("heap"/page.view("nothing"/
 s/<td class="n">60 MiB/<td class="n">61 MiB/
 s/(largest free block for it: <b>)30/\131/
+s/<dd class="bad">Fragmented/<dd class="bad">Refused/
+/<dl class="figures">/,/<\/dl>/s/(<dd class="[a-z]*">[+-]?)([0-9])/\19\2/
 s/"reserved":\[0,62914560/"reserved":[0,62914561/
 s/--soft: #595959/--soft: #d0d0d0/
 END
@@ -266,7 +268,10 @@ END
 s/page.view\("trade"/page.view("nothing"/
 s/class="n">3.041 GiB/class="n">3.042 GiB/
 s/\[back, on\] = /[on, back] = /
-s/<td>max_split_size_mb:64</<td>max_split_size_mb:65</
+s/^max_split_size_mb:64</max_split_size_mb:65</
+s/ and 1 equal setting</ and 2 equal settings</
+s/(<dd class="code">.*):32/\1:33/
+/<dl class="figures">/,/<\/dl>/s/(<dd class="[a-z]*">[+-]?)([0-9])/\19\2/
 END
     pages predict "${runs[@]}" --at 1024
     compared_at --once --cells
@@ -277,5 +282,6 @@ s/(<circle cx="[0-9.]+" cy=")([0-9]+)/\16\2/
 s/128: 521.5 MiB, recorded/128: 521.5 MiB/
 s/1.841 GiB   event/1.842 GiB   event/
 s/>1.898 GiB/>1.899 GiB/
+/<dl class="figures">/,/<\/dl>/s/(<dd class="[a-z]*">[+-]?)([0-9])/\19\2/
 END
 }

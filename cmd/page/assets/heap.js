@@ -113,7 +113,7 @@ page.view("heap", (figure, runs) => {
         const ratio = devicePixelRatio || 1, width = board.clientWidth;
         const most = rows.reduce((size, row) => Math.max(size, row.size), 1);
         const canvas = board.getContext("2d");
-        height = Math.max(3, Math.min(22, Math.floor(480 / Math.max(1, rows.length))));
+        height = Math.max(3, Math.min(22, Math.floor(340 / Math.max(1, rows.length))));
         scale = width / most;
         board.style.height = Math.max(24, rows.length * height) + "px";
         board.width = width * ratio;

@@ -225,6 +225,12 @@ extern const char *const tp_tune_verdicts[];
 void tp_tune_order(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out);
 void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *out);
 
+/* Adds what it says to set and what that does to a table of figures (cmd/ui/table.h); where it says
+ * to set nothing, the verdict. */
+struct tp_table;
+void tp_tune_figures(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
+                     struct tp_table *out);
+
 /* Adds the sentence that answers. */
 void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
                       struct tp_str *out);

@@ -167,6 +167,12 @@ static void print_head(const void *of, struct tp_page *page)
                 p->t->file_count > 1 ? "these recordings show" : "this recording shows");
 }
 
+static void add_figures(const void *of, bool exact, struct tp_table *t)
+{
+    const struct tp_tune_page *p = ((const struct tune_page *)of)->p;
+    tp_tune_figures(p->t, &p->answers->any, exact, t);
+}
+
 static int write_data(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tune_page *page = of;
@@ -200,6 +206,7 @@ int tp_tune_page(const void *of, FILE *out, struct tp_err *err)
         tp_str_add(&title, " and %s", tp_plural(p->t->file_count - 1, "other file").s);
     const struct tp_html_article article = {.title = tp_str_text(&title),
                                             .head = print_head,
+                                            .figures = add_figures,
                                             .sections = sections,
                                             .section_count = sizeof sections / sizeof *sections,
                                             .of = &shown,

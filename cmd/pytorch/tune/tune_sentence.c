@@ -4,6 +4,7 @@
 #include "alloc/strategies/torch/torch_rules.h"
 #include "cmd/tune/grid.h"
 #include "cmd/ui/escape.h"
+#include "cmd/ui/table.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,9 +59,15 @@ static struct tp_text change_of(double gain)
     return tp_text_of("%+.1f%%", fabs(gain) < 0.0005 ? 0.0 : -100 * gain);
 }
 
+/* Whether the best setting is compared with the recorded one from a compacted start. */
+static bool starts_compacted(const struct tp_tune_answer *a)
+{
+    return a->best->compacted && a->twin && !a->base->compacted;
+}
+
 void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *out)
 {
-    bool compacted = a->best->compacted && a->twin && !a->base->compacted;
+    bool compacted = starts_compacted(a);
     const struct tp_tune_figures *was = compacted ? &a->twin->all : &a->base->all;
     const struct tp_tune_figures *is = &a->best->all;
     if (compacted)
@@ -80,6 +87,50 @@ void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *o
                    tp_plural(was->retries, "retry").s);
     if (a->verdict == TP_TUNE_RESCUES)
         tp_str_add(out, ", without running out of memory");
+}
+
+/* ---- the largest figures ---- */
+
+static void add_order_figures(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
+                              struct tp_table *out)
+{
+    static const char set[] = "Set ";
+    const struct tp_tune_setting *from = starts_compacted(a) ? a->twin : a->base;
+    struct tp_str order = {0};
+    tp_tune_order(t, a, &order);
+    const char *text = tp_str_text(&order);
+    text += strncmp(text, set, sizeof set - 1) ? 0 : sizeof set - 1;
+    tp_table_figure(out, from->recorded ? "peak reserved, as recorded" : "peak reserved, defaults",
+                    from->all.failed ? "OOM" : tp_bytes(from->all.peak_reserved, exact).s,
+                    from->all.failed ? "bad" : "");
+    tp_table_figure(out, "peak reserved, best", tp_bytes(a->best->all.peak_reserved, exact).s, "");
+    if (!from->all.failed)
+        tp_table_figure(out, "change", change_of(a->gain).s, a->gain > 0 ? "good" : "");
+    tp_table_figure(out, "setting", text, "code");
+    tp_str_drop(&order);
+}
+
+void tp_tune_figures(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
+                     struct tp_table *out)
+{
+    static const char *const words[] = {[TP_TUNE_FINE] = "keep the setting",
+                                        [TP_TUNE_TOO_BIG] = "no setting avoids the OOM",
+                                        [TP_TUNE_NONE] = "no setting avoids the OOM",
+                                        [TP_TUNE_UNTOLD] = "not known",
+                                        [TP_TUNE_UNFAITHFUL] = "no advice",
+                                        [TP_TUNE_UNKNOWN] = "not known"};
+    if (tp_tune_is_order(a)) {
+        add_order_figures(t, a, exact, out);
+        return;
+    }
+    tp_table_figure(out, "verdict", words[a->verdict], "");
+    if (a->base && a->base->status == TP_OK && !a->base->all.failed)
+        tp_table_figure(
+            out, a->base->recorded ? "peak reserved, as recorded" : "peak reserved, defaults",
+            tp_bytes(a->base->all.peak_reserved, exact).s, "");
+    tp_table_figure(out, "lower bound", tp_bytes(tp_tune_largest(t)->live, exact).s, "");
+    if (tp_tune_largest(t)->packed)
+        tp_table_figure(out, "best packing", tp_bytes(tp_tune_largest(t)->packed, exact).s, "");
 }
 
 /* ---- none ---- */

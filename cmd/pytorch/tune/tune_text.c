@@ -267,8 +267,9 @@ static const struct tp_tune_setting *base_of(const struct tp_tune_answer *a,
     return x->compacted && !a->base->compacted && a->twin ? a->twin : a->base;
 }
 
+/* `others`: stands behind its name. */
 static void add_setting(struct screen *s, const struct tp_tune_answer *a,
-                        const struct tp_tune_setting *x)
+                        const struct tp_tune_setting *x, const char *others)
 {
     struct tp_str text = {0};
     const struct tp_tune_setting *base = base_of(a, x);
@@ -279,17 +280,62 @@ static void add_setting(struct screen *s, const struct tp_tune_answer *a,
     else if (was != TP_NONE && was && is != TP_NONE)
         change = is == was ? tp_text_of("same") : tp_change((double)is / (double)was - 1);
     add_name(s->t, x, &text);
+    tp_str_add(&text, "%s", others);
     add_row(s, &x->all, is, change.s, tp_str_text(&text));
     tp_str_drop(&text);
 }
 
-/* Adds the settings that began with the heap of the base, or those that only compare with its twin.
- */
-static void add_settings(struct screen *s, const struct tp_tune_answer *a, bool compacted)
+static bool are_equal(const struct screen *s, const struct tp_tune_setting *x,
+                      const struct tp_tune_setting *y)
 {
-    for (size_t i = 0; i < s->count; i++)
-        if ((s->compacted && s->rows[i]->compacted) == compacted)
-            add_setting(s, a, s->rows[i]);
+    return peak_of(x) == peak_of(y) && x->all.calls == y->all.calls &&
+           x->all.retries == y->all.retries && x->all.peak_file == y->all.peak_file &&
+           !x->danger == !y->danger && x->compacted == y->compacted &&
+           !strcmp(fit_text(s->t, &x->all).s, fit_text(s->t, &y->all).s);
+}
+
+/* Adds one row for all settings that are equal to the i-th row: one on the front, if there is one,
+ * and below it the others. */
+static void add_equal(struct screen *s, const struct tp_tune_answer *a, size_t i, bool *added)
+{
+    const struct tp_tune_setting *first = s->rows[i];
+    struct tp_str names = {0}, others = {0};
+    size_t count = 0;
+    for (size_t k = i; k < s->count && !first->on_front; k++)
+        if (s->rows[k]->on_front && are_equal(s, s->rows[i], s->rows[k]))
+            first = s->rows[k];
+    for (size_t k = i; k < s->count; k++) {
+        if (!are_equal(s, s->rows[i], s->rows[k]))
+            continue;
+        added[k] = true;
+        if (s->rows[k] == first)
+            continue;
+        tp_str_add(&names, "\n");
+        add_name(s->t, s->rows[k], &names);
+        count++;
+    }
+    if (count)
+        tp_str_add(&others, " and %s%s", tp_plural(count, "equal setting").s, tp_str_text(&names));
+    add_setting(s, a, first, tp_str_text(&others));
+    tp_str_drop(&names);
+    tp_str_drop(&others);
+}
+
+/* Adds the settings that began with the heap of the base, or those that only compare with its twin.
+ * On a screen each has a row; `folded`: equal ones share one. */
+static void add_settings(struct screen *s, const struct tp_tune_answer *a, bool compacted,
+                         bool folded)
+{
+    bool *added = calloc(s->count + 1, sizeof *added);
+    s->table.failed |= !added;
+    for (size_t i = 0; added && i < s->count; i++) {
+        bool here = (s->compacted && s->rows[i]->compacted) == compacted;
+        if (here && !folded)
+            add_setting(s, a, s->rows[i], "");
+        else if (here && !added[i])
+            add_equal(s, a, i, added);
+    }
+    free(added);
 }
 
 /* Why rows are marked, each reason once. */
@@ -309,16 +355,17 @@ void tp_tune_table_print(const struct tp_tune *t, const struct tp_tune_answers *
 {
     struct tp_tune_figures did;
     struct screen s = {.t = t, .several = t->file_count > 1, .exact = page->exact};
+    bool folded = page->form == TP_PAGE_HTML;
     s.limited = is_limited(t);
     add_columns(&s);
     find_rows(&s, a, all, chosen);
     if (tp_tune_recorded(t, &did))
         add_row(&s, &did, did.peak_reserved, "-", "PyTorch itself (from the file)");
-    add_setting(&s, &a->any, a->any.base);
-    add_settings(&s, &a->any, false);
+    add_setting(&s, &a->any, a->any.base, "");
+    add_settings(&s, &a->any, false, folded);
     if (s.compacted && a->any.twin)
-        add_setting(&s, &a->any, a->any.twin);
-    add_settings(&s, &a->any, true);
+        add_setting(&s, &a->any, a->any.twin, "");
+    add_settings(&s, &a->any, true, folded);
     if (!t->pool_status)
         add_row(&s, &t->pool, t->pool.peak_reserved, "-",
                 TP_TUNE_POOL " (measured on this machine's GPU)");

@@ -126,6 +126,9 @@ void tp_why_way_print(const struct tp_why *w, struct tp_page *page);
 void tp_why_tries_print(const struct tp_why *w, struct tp_page *page);
 void tp_why_ground_print(const struct tp_why *w, struct tp_page *page);
 
+/* The verdict in a word or two: "Fragmented". */
+extern const char *const tp_why_verdict_words[];
+
 /* Whether the rules did what the recorded allocator did, up to the event: else no setting is tried.
  */
 bool tp_why_is_faithful(const struct tp_why *w);

@@ -14,6 +14,7 @@
 #include "cmd/pytorch/why/why_picture.h"
 #include "cmd/report/report_sites.h"
 #include "cmd/ui/escape.h"
+#include "cmd/ui/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -483,6 +484,20 @@ static void print_head(const void *of, struct tp_page *page)
         why_of(of)->device);
 }
 
+static void add_figures(const void *of, bool exact, struct tp_table *t)
+{
+    const struct tp_why *w = why_of(of);
+    bool failed = w->moment.failed;
+    if (failed)
+        tp_table_figure(t, "verdict", tp_why_verdict_words[w->room.verdict], "bad");
+    tp_table_figure(t, failed ? "request" : "requested",
+                    tp_bytes(failed ? w->moment.what.size : w->sum.requested, exact).s, "");
+    tp_table_figure(t, "reserved", tp_bytes(w->sum.reserved, exact).s, "");
+    tp_table_figure(t, "free", tp_bytes(w->sum.hole_bytes + w->sum.free_bytes, exact).s, "");
+    tp_table_figure(t, "largest free block",
+                    tp_bytes(failed ? w->room.largest : w->sum.largest, exact).s, "");
+}
+
 static int write_articles(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_why_page *p = of;
@@ -495,6 +510,7 @@ static int write_articles(const void *of, FILE *out, struct tp_err *err)
             tp_str_add(&title, ", device %u", p->list[i].device);
         const struct tp_html_article article = {.title = tp_str_text(&title),
                                                 .head = print_head,
+                                                .figures = add_figures,
                                                 .sections = sections,
                                                 .section_count = sizeof sections / sizeof *sections,
                                                 .of = &d,

@@ -142,9 +142,14 @@ void tp_why_sum_print(const struct tp_why *w, struct tp_page *page)
 
 /* ---- the verdict ---- */
 
-static void begin_verdict(const char *word, struct tp_page *page)
+const char *const tp_why_verdict_words[] = {
+    [TP_WHY_NO_REQUEST] = "Summary",    [TP_WHY_TOO_BIG] = "Too big",
+    [TP_WHY_FRAGMENTED] = "Fragmented", [TP_WHY_NO_CAPACITY] = "Not known",
+    [TP_WHY_REFUSED] = "Refused",       [TP_WHY_HAD_ROOM] = "Not clear"};
+
+static void begin_verdict(const struct tp_why *w, struct tp_page *page)
 {
-    tp_page_styled(page, 0, TP_BOLD, "%s", word);
+    tp_page_styled(page, 0, TP_BOLD, "%s", tp_why_verdict_words[w->room.verdict]);
     tp_page_at(page, NAME, "%s", "");
 }
 
@@ -152,7 +157,7 @@ static void print_waste(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_sum *s = &w->sum;
     uint64_t waste = s->hole_bytes + s->free_bytes;
-    begin_verdict("Summary", page);
+    begin_verdict(w, page);
     if (!waste) {
         tp_page_more(page, NAME, "all reserved memory is in use");
         tp_page_line(page);
@@ -174,9 +179,9 @@ static void print_verdict(const struct tp_why *w, struct tp_page *page)
     const struct tp_why_room *r = &w->room;
     uint64_t taken = tp_why_taken(&w->sum), ours = w->sum.hole_bytes + w->sum.free_bytes;
     struct tp_text needed = size_of(page, r->need);
+    begin_verdict(w, page);
     switch (r->verdict) {
     case TP_WHY_TOO_BIG:
-        begin_verdict("Too big", page);
         tp_page_more(page, NAME, "live blocks and this request need %s, %s more than the capacity",
                      size_of(page, taken + r->need).s,
                      size_of(page, taken + r->need - r->capacity).s);
@@ -184,7 +189,6 @@ static void print_verdict(const struct tp_why *w, struct tp_page *page)
             tp_page_more(page, NAME, "; the request is larger than the capacity");
         break;
     case TP_WHY_FRAGMENTED:
-        begin_verdict("Fragmented", page);
         tp_page_more(page, NAME, "%s free", size_of(page, r->there).s);
         if (r->there > ours)
             tp_page_more(page, NAME, " (%s reserved, %s on the GPU)", size_of(page, ours).s,
@@ -192,14 +196,12 @@ static void print_verdict(const struct tp_why *w, struct tp_page *page)
         tp_page_more(page, NAME, ", but no contiguous %s", needed.s);
         break;
     case TP_WHY_NO_CAPACITY:
-        begin_verdict("Not known", page);
         tp_page_more(page, NAME,
                      "the file does not record free memory of the GPU; %s of reserved memory is "
                      "free, but no contiguous %s",
                      size_of(page, r->there).s, needed.s);
         break;
     case TP_WHY_REFUSED:
-        begin_verdict("Refused", page);
         tp_page_more(page, NAME,
                      "the driver had %s free and refused %s: a limit of the process (memory "
                      "fraction), or another process took the memory first",
@@ -207,7 +209,6 @@ static void print_verdict(const struct tp_why *w, struct tp_page *page)
                      size_of(page, r->segment).s);
         break;
     default:
-        begin_verdict("Not clear", page);
         tp_page_more(page, NAME,
                      "a free block serves this request by PyTorch's rules: the recording had other "
                      "settings (--conf) or another pool");

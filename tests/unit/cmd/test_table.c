@@ -239,6 +239,22 @@ TEST(a_page_that_is_html_gets_it_as_html)
     tp_table_drop(&t);
 }
 
+TEST(lines_behind_the_first_are_folded_in_html)
+{
+    struct tp_table t = {0};
+    struct screen s;
+    tp_table_columns(&t, NULL, 1);
+    tp_table_add(&t, "%s", "a<b\nc\n>d");
+    begin(&s, 80);
+    s.page.form = TP_PAGE_HTML;
+    tp_table_print(&t, &s.page, 0, TP_TABLE_WIDE);
+    fclose(s.page.out);
+    assert_non_null(
+        strstr(s.text, "<details><summary>a&lt;b</summary>\nc<br>\n&gt;d<br></details>"));
+    free(s.text);
+    tp_table_drop(&t);
+}
+
 TEST(lost_memory_is_said)
 {
     struct tp_table t = example();

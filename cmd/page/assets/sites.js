@@ -2,7 +2,7 @@
    it, then at the moment that the map of the heap shows. */
 "use strict";
 page.view("sites", (figure, runs) => {
-    const { make, bytes, count, percent } = page;
+    const { make, bytes, count, percent } = page, LINE = 15.36; /* pixels of a line in an area */
 
     /* What the table has: { by, bytes, items, when }; null: there is none. Numbers beyond 2^53 are
        texts. */
@@ -88,13 +88,13 @@ page.view("sites", (figure, runs) => {
         item.element.style, {
             left: x + "px", top: y + "px", width: Math.max(0, w - 2) + "px", height: Math.max(0, h - 2) + "px",
             background: `var(--a${i % 7})`, borderColor: `var(--c${i % 7})`,
-            fontSize: w < 60 || h < 24 ? "0" : "",
+            fontSize: w < 60 || h < 24 ? "0" : "", WebkitLineClamp: Math.max(1, Math.floor((h - 8) / LINE)),
         }));
     const show = what => {
         shown = what;
         shown.items.sort((a, b) => b.bytes - a.bytes);
         for (const item of shown.items)
-            item.element = make("li", { tabindex: 0, onmouseover: () => say(item), onfocus: () => say(item) },
+            item.element = make("li", { tabindex: 0, title: item.name, onmouseover: () => say(item), onfocus: () => say(item) },
                 make("b", {}, bytes(item.bytes)), " " + item.name);
         box.replaceChildren(...shown.items.map(item => item.element));
         caption.replaceChildren(...shown.when);

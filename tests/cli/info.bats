@@ -406,6 +406,20 @@ events_of() { # COUNT SIZE
     refused 2 "^tapool: '--at 16': oom.pickle has 15 events$" "$TAPOOL" replay oom.pickle -s bump --at 16
 }
 
+@test "live memory by allocation site over time adds up to what is requested" {
+    ok info "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" --json
+    python3 - "$out" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+curve, sites = d["site_curve"], [row["place"] for row in d["peak_sites"]["places"]]
+assert curve["places"] == sites[:len(curve["places"])] and len(sites) > 2, curve["places"]
+requested = {(event, size) for event, size in d["curve"]}
+points = {(event, sum(sizes)) for event, *sizes in curve["points"]}
+assert len(points) > 100 and points <= requested, sorted(points - requested)[:5]
+assert max(size for _, size in points) == d["peak_requested_bytes"]
+END
+}
+
 @test "a locale without UTF-8: the curve is a line of blocks, as wide at 80 columns as at 100" {
     LC_ALL=C ok info sample:jq
     matches "$out" '^  692\.8 KiB +▁+▂▃▅▆▇█+$'

@@ -95,13 +95,23 @@ def try_rows(d):
 def large_why(d):
     request, memory = d.get("request"), {name: whole(n) for name, n in d["memory"].items()}
     sizes = [("request" if request else "requested", request["bytes"] if request else memory["requested_bytes"]),
-             ("reserved", memory["reserved_bytes"]), ("free", memory["hole_bytes"] + memory["free_bytes"]),
-             ("largest free block", request["largest_hole_bytes"] if request else memory["largest_hole_bytes"])]
+             ("reserved", memory["reserved_bytes"]),
+             ("free", request["unused_bytes"] if request else memory["hole_bytes"] + memory["free_bytes"]),
+             ("largest free block", request["largest_hole_bytes"]) if request else
+             ("largest free block in used segments", memory["largest_hole_bytes"])]
     verdict = [("verdict", {request["verdict"].capitalize()})] if request else []
     return verdict + [(label, {text.size(whole(n))}) for label, n in sizes]
 
 
+def room_rows(d):
+    request = d["request"]
+    sizes = [request["bytes"], request["largest_hole_bytes"], request["unused_bytes"], d["memory"]["reserved_bytes"], request["capacity_bytes"]]
+    return [[text.count(d["event"]["number"])] + [text.size(whole(n)) for n in sizes] + [request["verdict"].capitalize(), d["event"]["place"] or ""]]
+
+
+ROOM = ["event", "requested", "largest free block", "free", "reserved", "capacity", "cause", "allocation site"]
 WHY = {
+    "room": lambda d: Rows(ROOM, room_rows(d)),
     "figures": lambda d: Large(large_why(d)),
     "sum": lambda d: Rows(["name", "memory", "part", "share of reserved", "note"], sum_rows(d)),
     "tries": lambda d: Rows(*try_rows(d)),
@@ -149,7 +159,7 @@ def rest_of(figures, part, d, tables):
     for block in way["largest"] if way else []:
         line = "%s %s" % (text.size(whole(block["bytes"])), block["place"] or "not known")
         figures.found.expect(line in part["room"]["words"], "not said:", line)
-    right = {"figures": True, "sum": True, "tries": len(d.get("settings", [])) > 1, "sites": d.get("sites")}
+    right = {"figures": True, "sum": True, "room": d.get("request"), "tries": len(d.get("settings", [])) > 1, "sites": d.get("sites")}
     figures.same("tables", tables, [name for name, there in right.items() if there])
     if d["replayed"]:
         figures.found.expect("a replay by the rules" in part["ground"]["words"], "that it is a replay is not said")

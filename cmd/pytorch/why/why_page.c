@@ -348,7 +348,28 @@ static bool has_request(const void *of)
 
 static void print_way(const void *of, struct tp_page *page)
 {
-    tp_why_way_print(why_of(of), page);
+    static const struct tp_column columns[] = {{.name = "event"},
+                                               {.name = "requested"},
+                                               {.name = "largest free block"},
+                                               {.name = "free"},
+                                               {.name = "reserved"},
+                                               {.name = "capacity"},
+                                               {.name = "cause", .left = true},
+                                               {.name = "allocation site", .left = true}};
+    const struct tp_why *w = why_of(of);
+    struct tp_table table = {0};
+    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
+    tp_table_count(&table, w->moment.event);
+    tp_table_bytes(&table, w->moment.what.size, page->exact);
+    tp_table_bytes(&table, w->room.largest, page->exact);
+    tp_table_bytes(&table, w->room.there, page->exact);
+    tp_table_bytes(&table, w->sum.reserved, page->exact);
+    tp_table_bytes(&table, w->room.capacity ? w->room.capacity : TP_NONE, page->exact);
+    tp_table_add(&table, "%s", tp_why_verdict_words[w->room.verdict]);
+    tp_table_add(&table, "%s", w->place);
+    tp_table_print(&table, page, 0, TP_TABLE_WIDE);
+    tp_table_drop(&table);
+    tp_why_way_print(w, page);
 }
 
 static int write_room(const void *of, FILE *out, struct tp_err *err)
@@ -493,8 +514,10 @@ static void add_figures(const void *of, bool exact, struct tp_table *t)
     tp_table_figure(t, failed ? "request" : "requested",
                     tp_bytes(failed ? w->moment.what.size : w->sum.requested, exact).s, "");
     tp_table_figure(t, "reserved", tp_bytes(w->sum.reserved, exact).s, "");
-    tp_table_figure(t, "free", tp_bytes(w->sum.hole_bytes + w->sum.free_bytes, exact).s, "");
-    tp_table_figure(t, "largest free block",
+    tp_table_figure(
+        t, "free",
+        tp_bytes(failed ? w->room.there : w->sum.hole_bytes + w->sum.free_bytes, exact).s, "");
+    tp_table_figure(t, failed ? "largest free block" : "largest free block in used segments",
                     tp_bytes(failed ? w->room.largest : w->sum.largest, exact).s, "");
 }
 

@@ -107,8 +107,7 @@ static void add_figures(const void *of, bool exact, struct tp_table *t)
                         "");
     }
     if (fit->capacity && fit->fits)
-        tp_table_figure(t, tp_text_of("largest in %s", tp_bytes(fit->capacity, exact).s).s,
-                        tp_count(fit->fits).s, "");
+        tp_table_figure(t, "max that fits", tp_count(fit->fits).s, "");
     if (fit->capacity && fit->fails)
         tp_table_figure(t, "first OOM", tp_count(fit->fails).s, "bad");
 }

@@ -46,7 +46,7 @@ def large(d):
             yield "peak reserved", {text.size(whole(setting["peak_reserved_bytes"]))}
             yield "min capacity", {text.size(whole(setting["min_capacity_bytes"]))}
     if fit and fit["fits"]:
-        yield "largest in " + text.size(whole(fit["capacity_bytes"])), {text.count(whole(fit["fits"]))}
+        yield "max that fits", {text.count(whole(fit["fits"]))}
     if fit and fit["fails"]:
         yield "first OOM", {text.count(whole(fit["fails"]))}
 

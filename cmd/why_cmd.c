@@ -212,6 +212,8 @@ static int answer_device(struct answers *a, struct tp_pytorch *s, uint32_t devic
         rc = open_recording(a, device, &trace, &r, err);
     w->recording = r;
     if (rc == TP_OK && trace.open && tries)
+        rc = tp_verify(s, device, cfg->rules, NULL, &w->whole, err);
+    if (rc == TP_OK && trace.open && tries && !tp_why_has_switched(w))
         rc = tp_why_try(&trace, capacity_of(a->opts, w), a->opts->max_memory, &w->tries, err);
     if (rc == TP_OK && trace.open && w->picture)
         tp_why_find_site_curve(&trace, w);

@@ -27,6 +27,11 @@ static void add_reason(const struct tp_replay_difference *d, const struct tp_fid
     else if (d->limits_differ)
         tp_str_add(out, "the recorded devices have different memory limits; --device N replays "
                         "one with its own");
+    else if (f && f->switches)
+        tp_str_add(out,
+                   "expandable_segments changed %s while the program ran, and this replay has one "
+                   "setting",
+                   tp_plural(f->switches, "time").s);
     else if (!f || !f->addresses)
         tp_str_add(out, "'tapool verify' compares every address");
     else if (f->good_addresses < f->addresses)

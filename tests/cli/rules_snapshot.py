@@ -242,6 +242,7 @@ KINDS = {  # whose frames, whose rules, settings from a step on, the recorded se
     "newer": ("cuda", {"divisions": 4, "divided": 32 * MIB}, {}, DIVIDED, {}, ALL, NEWER),
     "newest": ("cuda", {"divisions": 4, "divided": 32 * MIB}, {}, DIVIDED, {}, ALL, dict(NEWER, pool_id=(0, 0))),
     "growing": ("cuda", {}, {300: {"grow": {"grows": True}}, 600: {"fixed": {"grows": False}}}, ""),
+    "weights": ("cuda", {}, {100: {"grow": {"grows": True}}, 500: {"fixed": {"grows": False}}}, ""),
     "short": ("cuda", SHORT, {}, "", {}, ALL),
     "short-unframed": ("cuda", SHORT, {}, "", {}, ()),
     "share": ("cuda", dict(SHORT, device=80000 * MIB, capacity=800 * MIB), {}, "", {}, ALL),

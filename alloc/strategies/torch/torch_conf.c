@@ -326,9 +326,12 @@ int tp_torch_conf_read(struct tp_torch_settings *conf, const struct tp_torch_rul
     struct torch_reading first = {conf, true}, others = {conf, false};
     *conf = (struct tp_torch_settings){.values = *rules};
     if (strpbrk(text, "@;"))
-        return tp_hint(
-            err, tp_fail(err, TP_EUSAGE, "'%.63s': settings of phases are those of a replay", text),
-            "tapool replay TRACE -s 'torch:conf={A;B@PHASE}'");
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE,
+                               "'%.63s': ';' and '@' make settings of phases, "
+                               "which only a replay has",
+                               text),
+                       "tapool replay TRACE -s 'torch:conf={A;B@PHASE}'");
     int rc = conf_each(text, read_item, &first, err);
     if (rc == TP_OK)
         rc = conf_each(text, read_item, &others, err);

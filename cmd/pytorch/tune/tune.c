@@ -368,7 +368,7 @@ struct tp_tune_case tp_tune_case(const struct tp_tune *t)
         const struct tp_fidelity *how = &f->fidelity;
         of.too_big |= f->capacity && f->live > f->most;
         of.inferred &= f->inferred && f->capacity;
-        of.unfaithful |= f->compared && !how->addresses;
+        of.unfaithful |= (f->compared && !how->addresses) || how->switches;
         of.mid_run |= tp_program_facts(f->trace.program)->initial_heap > 0 && !f->has_heap;
         of.ran_out |= f->knows && f->did.failed;
         of.older |= tp_torch_is_before(f->trace.meta.allocator_release, 2, 11);

@@ -213,6 +213,15 @@ static const struct tp_tune_file *uncompared(const struct tp_tune *t)
     return NULL;
 }
 
+/* The file whose program changed the kind of its segments; NULL: there is none. */
+static const struct tp_tune_file *find_switched(const struct tp_tune *t)
+{
+    for (size_t i = 0; i < t->file_count; i++)
+        if (t->files[i].fidelity.switches)
+            return &t->files[i];
+    return NULL;
+}
+
 static void add_unfaithful(const struct tp_tune *t, const struct tp_tune_answer *a,
                            struct tp_str *out)
 {
@@ -227,6 +236,15 @@ static void add_unfaithful(const struct tp_tune *t, const struct tp_tune_answer 
                    "No advice: the addresses of %s could not be compared with the rules of torch, "
                    "which takes a whole snapshot, and a file",
                    f->trace.file);
+        return;
+    }
+    f = find_switched(t);
+    if (f) {
+        tp_str_add(out,
+                   "No advice: the segments of %s show that expandable_segments changed %s while "
+                   "the program ran, and a replay with one setting is another run; 'tapool replay "
+                   "-s torch:conf={A;B@PHASE}' changes it by phase",
+                   f->trace.file, tp_plural(f->fidelity.switches, "time").s);
         return;
     }
     f = least_faithful(t);

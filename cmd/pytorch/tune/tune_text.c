@@ -533,6 +533,7 @@ static struct tp_fidelity fidelity_of(const struct tp_tune *t)
             return (struct tp_fidelity){0};
         all.addresses += one->addresses;
         all.good_addresses += one->good_addresses;
+        all.switches += one->switches;
     }
     return all;
 }

@@ -133,6 +133,10 @@ extern const char *const tp_why_verdict_words[];
  */
 bool tp_why_is_faithful(const struct tp_why *w);
 
+/* Whether expandable_segments changed while the program ran, so that a replay with one setting is
+ * another run. */
+bool tp_why_has_switched(const struct tp_why *w);
+
 /* Prints the screen of one device. `several`: there are more. */
 void tp_why_text(const struct tp_why *w, bool several, struct tp_page *page);
 

@@ -71,6 +71,7 @@ struct tp_why {
     size_t named_count;
     struct tp_why_recording recording;
     struct tp_why_tries tries;
+    struct tp_verified whole;       /* what was compared to the end, where settings may be tried */
     bool replayed;                  /* nobody recorded it: the rules made it */
     const char *remarks;            /* borrowed: of the trace that was replayed; NULL: none */
     struct tp_why_picture *picture; /* owned; NULL: none is wanted */

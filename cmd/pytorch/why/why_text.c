@@ -275,6 +275,11 @@ bool tp_why_is_faithful(const struct tp_why *w)
     return (double)a->good >= TP_FAITHFUL * (double)a->all;
 }
 
+bool tp_why_has_switched(const struct tp_why *w)
+{
+    return w->verified.switches || w->whole.switches;
+}
+
 static struct tp_text try_name(const struct tp_why_tries *t, const struct tp_why_try *row)
 {
     const char *own = t->given ? "as given (--conf)" : "as recorded";
@@ -301,8 +306,8 @@ static bool any_peak(const struct tp_why_tries *t)
 
 static void print_difference(const struct tp_why *w, struct tp_page *page)
 {
-    const struct tp_fidelity f = {.addresses = w->verified.addresses.all,
-                                  .good_addresses = w->verified.addresses.good};
+    const struct tp_fidelity f = {.addresses = w->whole.addresses.all,
+                                  .good_addresses = w->whole.addresses.good};
     const struct tp_replay_difference by = {.peak = w->tries.rows[0].peak_reserved,
                                             .recorded_peak = w->recording.peak,
                                             .exact = page->exact,
@@ -420,6 +425,10 @@ void tp_why_ground_print(const struct tp_why *w, struct tp_page *page)
                      "tapool verify)%s",
                      tp_count(v->first.event).s,
                      tp_why_is_faithful(w) ? "" : "; too many differ to replay other settings");
+    if (tp_why_has_switched(w))
+        tp_page_more(page, NAME,
+                     "; expandable_segments changed while the program ran, so other settings are "
+                     "not replayed");
     tp_page_line(page);
 }
 

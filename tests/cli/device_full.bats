@@ -200,3 +200,37 @@ PY
         lacks "$out" "$text"
     done
 }
+
+# a pool of 40 MiB goes back right before 100 MiB are taken; idle: what else is free goes with it
+pool_gone() { # [idle]
+    python3 - "$@" <<'PY'
+import pickle, sys
+MIB = 1 << 20
+def event(action, addr, mib, pool=(0, 0)):
+    return dict(action=action, addr=addr * MIB, size=mib * MIB, stream=0, time_us=5, pool_id=tuple(list(pool)),
+                frames=[dict(filename="/home/me/train.py", line=7, name="step")])
+def block(addr, mib, pool=(0, 0)):
+    return [event("segment_alloc", addr, mib, pool), event("alloc", addr, mib, pool)]
+def free(addr, mib, pool=(0, 0)):
+    return [event("free_requested", addr, mib, pool), event("free_completed", addr, mib, pool)]
+def segment(addr, mib, live):
+    return dict(address=addr * MIB, total_size=mib * MIB, device=0, stream=0, segment_type="large",
+                segment_pool_id=(0, 0), blocks=[dict(address=addr * MIB, size=mib * MIB, requested_size=live * mib * MIB,
+                state="active_allocated" if live else "inactive")])
+idle = [event("segment_free", 1000, 20)] if sys.argv[1:] else []
+trace = (block(1000, 20) + free(1000, 20) + block(1100, 40, (0, 1)) + free(1100, 40, (0, 1)) + idle +
+         [event("segment_free", 1100, 40, (0, 1))] + block(1200, 100))
+left = [segment(1200, 100, 1)] + ([] if idle else [segment(1000, 20, 0)])
+pickle.dump(dict(segments=left, device_traces=[trace], allocator_settings={}), open("gone.pickle", "wb"), protocol=4)
+PY
+}
+
+@test "a private pool that goes back is no failed cudaMalloc" {
+    pool_gone
+    ok "$TAPOOL" info gone.pickle
+    lacks "$out" 'device full'
+    ok "$TAPOOL" verify gone.pickle
+    pool_gone idle # then the whole cache was freed
+    ok "$TAPOOL" info gone.pickle
+    matches "$out" '^  device full +cudaMalloc failed 1 time'
+}

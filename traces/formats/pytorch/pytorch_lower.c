@@ -407,21 +407,27 @@ static int lower_event(struct lowering *l, const struct tp_pytorch_event *from, 
 
 /* ---- empty_cache() ---- */
 
-/* Puts a TRIM before the first of the segments that empty_cache() gave back. */
+#define KEEP_ALL (UINT64_C(1) << 47)
+
+/* Puts a TRIM before the first of the segments that empty_cache() gave back. One that keeps all
+ * stands before those of a private pool, which are not given back because memory was short. */
 static int lower_trim(struct lowering *l, uint32_t i, const struct tp_pytorch_event *ev,
                       struct tp_err *err)
 {
-    bool asked = false;
+    enum tp_pytorch_return why = TP_RETURN_OTHER;
     int rc = tp_pytorch_returned(&l->returns, i, l->numbers[i], &l->cursors[i], ev,
-                                 l->moments[i].reserved, &asked, err);
+                                 l->moments[i].reserved, &why, err);
     struct tp_event trim = {.op = TP_EV_TRIM,
                             .uncounted = true,
                             .has_time = ev->has_time,
                             .has_size = true,
                             .has_offset = true,
+                            .size = why == TP_RETURN_POOL ? KEEP_ALL : 0,
                             .time_ns = since_begin(l, ev->time_us),
                             .offset = ev->offset};
-    return rc == TP_OK && asked ? lower_one(l, &trim, ev->stream, l->numbers[i], err) : rc;
+    return rc == TP_OK && why != TP_RETURN_OTHER
+               ? lower_one(l, &trim, ev->stream, l->numbers[i], err)
+               : rc;
 }
 
 /* ---- phases ---- */

@@ -59,12 +59,15 @@ int tp_pytorch_returns_begin(struct tp_pytorch_returns *r, const struct tp_pytor
                              const struct tp_pytorch_heap *heap, struct tp_pytorch_places *places,
                              struct tp_err *err);
 
+/* Why a group of segments went back: empty_cache(), the end of a private pool, or another reason;
+ * also for events that are not the first of one. */
+enum tp_pytorch_return { TP_RETURN_OTHER, TP_RETURN_ASKED, TP_RETURN_POOL };
+
 /* Looks at the next event of a device, `number` in the snapshot, before which `reserved` bytes
- * were; `now` is a cursor that stands behind it. *asked: the event is the first of a group that
- * empty_cache() gave back. */
+ * were; `now` is a cursor that stands behind it. */
 int tp_pytorch_returned(struct tp_pytorch_returns *r, uint32_t device, uint32_t number,
                         const struct tp_spill_cursor *now, const struct tp_pytorch_event *ev,
-                        uint64_t reserved, bool *asked, struct tp_err *err);
+                        uint64_t reserved, enum tp_pytorch_return *why, struct tp_err *err);
 
 /* The annotations of a snapshot as phases: at each time the innermost annotation that is open. */
 

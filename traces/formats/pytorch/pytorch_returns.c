@@ -7,6 +7,7 @@
  *                                   | segment_alloc          a request, if that much was more than
  *                                   |                        ever was reserved; else the program
  *       any but the first           | anything else          the program
+ *       all are of private pools    | segment_alloc          nobody: a pool is gone
  *
  * The third row rests on this: what was reserved before the group and the new segment together
  * would have been less than what the device gave at another time, so that nothing was short.
@@ -210,19 +211,29 @@ struct following {
     enum { NOTHING, TAKEN, FAILED } what;
     uint64_t bytes; /* that are taken */
     uint64_t count; /* of the events of the group */
+    bool pools;     /* all of these are of private pools */
 };
 
-static int look_ahead(const struct tp_spill_cursor *now, struct following *out, struct tp_err *err)
+static bool is_of_pool(const struct tp_pytorch_returns *r, uint32_t number,
+                       const struct tp_pytorch_event *ev)
+{
+    return number != TP_PYTORCH_HOST && tp_pytorch_pool_of(r->snapshot, number, ev) != 0;
+}
+
+/* `pools`: the first event of the group is of a private pool. */
+static int look_ahead(const struct tp_pytorch_returns *r, uint32_t number,
+                      const struct tp_spill_cursor *now, bool pools, struct following *out,
+                      struct tp_err *err)
 {
     struct tp_spill_cursor ahead = {
         .list = now->list, .next = now->next - (now->there - now->at), .end = now->end};
     const struct tp_pytorch_event *ev = NULL;
     int rc = TP_OK;
-    *out = (struct following){NOTHING, 0, 0};
-    do {
-        ev = tp_spill_next(&ahead, &rc, err);
+    *out = (struct following){NOTHING, 0, 1, pools};
+    while ((ev = tp_spill_next(&ahead, &rc, err)) && gives_back(ev)) {
         out->count++;
-    } while (ev && gives_back(ev));
+        out->pools &= is_of_pool(r, number, ev);
+    }
     if (ev && ev->action == TP_PYTORCH_OOM)
         out->what = FAILED;
     for (; ev && takes(ev); ev = tp_spill_next(&ahead, &rc, err)) {
@@ -262,26 +273,29 @@ static int look_for_garbage(struct tp_pytorch_returns *r, uint32_t device, uint3
 
 int tp_pytorch_returned(struct tp_pytorch_returns *r, uint32_t device, uint32_t number,
                         const struct tp_spill_cursor *now, const struct tp_pytorch_event *ev,
-                        uint64_t reserved, bool *asked, struct tp_err *err)
+                        uint64_t reserved, enum tp_pytorch_return *why, struct tp_err *err)
 {
     enum tp_pytorch_frames found = TP_FRAMES_NONE;
-    struct following f = {NOTHING, 0, 0};
+    struct following f = {NOTHING, 0, 0, false};
     bool first = gives_back(ev) && !r->devices[device].giving;
     uint64_t freed = number == TP_PYTORCH_HOST ? r->devices[device].freed : 0;
     r->devices[device].freed =
         ev->action == tp_pytorch_freeing(r->snapshot, number) ? ev->address : 0;
     r->devices[device].giving = gives_back(ev);
-    *asked = false;
+    *why = TP_RETURN_OTHER;
     if (!first)
         return TP_OK;
     int rc = r->framed ? tp_pytorch_places_called(r->places, ev->frames, empty_cache, &found, err)
                        : TP_OK;
     if (rc == TP_OK)
-        rc = look_ahead(now, &f, err);
+        rc = look_ahead(r, number, now, is_of_pool(r, number, ev), &f, err);
     bool of_free = freed && f.count == 1 && freed == ev->address;
-    *asked = rc == TP_OK && !of_free &&
-             (found == TP_FRAMES_CALLED || number == TP_PYTORCH_HOST ||
-              is_asked(r, device, reserved, r->framed, &f));
-    return rc != TP_OK || *asked || of_free ? rc
-                                            : look_for_garbage(r, device, number, now, &f, err);
+    if (rc != TP_OK || of_free)
+        return rc;
+    if (found == TP_FRAMES_CALLED || number == TP_PYTORCH_HOST ||
+        is_asked(r, device, reserved, r->framed, &f))
+        *why = TP_RETURN_ASKED;
+    else if (f.pools && f.what == TAKEN)
+        *why = TP_RETURN_POOL;
+    return *why != TP_RETURN_OTHER ? rc : look_for_garbage(r, device, number, now, &f, err);
 }

@@ -37,6 +37,9 @@ static void add_reason(const struct tp_replay_difference *d, const struct tp_fid
     else if (f->good_addresses < f->addresses)
         tp_str_add(out, "the rules reproduce %s of %s recorded addresses",
                    tp_count(f->good_addresses).s, tp_count(f->addresses).s);
+    else if (f->pools_returned)
+        tp_str_add(out, "PyTorch freed %s of private pools, which the replay keeps",
+                   tp_plural(f->pools_returned, "segment").s);
     else
         tp_str_add(
             out,

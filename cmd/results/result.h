@@ -30,6 +30,7 @@ struct tp_fidelity {
     uint64_t segments, good_segments; /* at the end, with all their blocks */
     uint64_t first_event;             /* of the first difference; TP_NONE: there is none */
     uint64_t switches;                /* changes of expandable_segments that the segments show */
+    uint64_t pools_returned; /* segments of private pools that went back, which a replay keeps */
 };
 
 /* One strategy on one trace. */

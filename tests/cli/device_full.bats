@@ -221,7 +221,8 @@ idle = [event("segment_free", 1000, 20)] if sys.argv[1:] else []
 trace = (block(1000, 20) + free(1000, 20) + block(1100, 40, (0, 1)) + free(1100, 40, (0, 1)) + idle +
          [event("segment_free", 1100, 40, (0, 1))] + block(1200, 100))
 left = [segment(1200, 100, 1)] + ([] if idle else [segment(1000, 20, 0)])
-pickle.dump(dict(segments=left, device_traces=[trace], allocator_settings={}), open("gone.pickle", "wb"), protocol=4)
+pickle.dump(dict(segments=left, device_traces=[trace],
+                 allocator_settings={"PYTORCH_CUDA_ALLOC_CONF": ""}), open("gone.pickle", "wb"), protocol=4)
 PY
 }
 
@@ -230,6 +231,9 @@ PY
     ok "$TAPOOL" info gone.pickle
     lacks "$out" 'device full'
     ok "$TAPOOL" verify gone.pickle
+    ok "$TAPOOL" tune gone.pickle --grid expandable_segments:True
+    tr -s '\n ' ' ' <"$out" >line
+    matches line '1 fewer driver call: PyTorch freed 1 segment of private pools, which the replay keeps'
     pool_gone idle # then the whole cache was freed
     ok "$TAPOOL" info gone.pickle
     matches "$out" '^  device full +cudaMalloc failed 1 time'

@@ -534,6 +534,7 @@ static struct tp_fidelity fidelity_of(const struct tp_tune *t)
         all.addresses += one->addresses;
         all.good_addresses += one->good_addresses;
         all.switches += one->switches;
+        all.pools_returned += one->pools_returned;
     }
     return all;
 }

@@ -22,6 +22,7 @@ static int add_devices(const struct tp_pytorch *s, int64_t device, struct tp_fid
         sum->segments += v.segments.all;
         sum->good_segments += v.segments.good;
         sum->switches += v.switches;
+        sum->pools_returned += v.pools_returned;
         if (sum->first_event == TP_NONE && !tp_agrees(&v))
             sum->first_event = v.first.event;
     }

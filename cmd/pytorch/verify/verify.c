@@ -179,6 +179,7 @@ static int see_segment_free(struct verifying *v, const struct tp_pytorch_event *
     bool free = tp_torch_drop(v->st, ev->address, ev->size) == TP_OK;
     v->heap.out->returned.all++;
     v->heap.out->returned.good += free;
+    v->heap.out->pools_returned += pool_of(v, ev) != 0;
     if (!free)
         differs(v, TP_SEGMENT_IN_USE, ev, 0);
     return TP_OK;

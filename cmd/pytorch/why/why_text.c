@@ -307,7 +307,8 @@ static bool any_peak(const struct tp_why_tries *t)
 static void print_difference(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_fidelity f = {.addresses = w->whole.addresses.all,
-                                  .good_addresses = w->whole.addresses.good};
+                                  .good_addresses = w->whole.addresses.good,
+                                  .pools_returned = w->whole.pools_returned};
     const struct tp_replay_difference by = {.peak = w->tries.rows[0].peak_reserved,
                                             .recorded_peak = w->recording.peak,
                                             .exact = page->exact,

@@ -12,8 +12,10 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <inttypes.h>
@@ -73,6 +75,19 @@ static inline void assert_field(const char *name, uintmax_t value, uintmax_t wan
         return;
     print_error("%s is %" PRIuMAX ", not %" PRIuMAX "\n", name, value, wanted);
     _fail(file, line);
+}
+
+/* The next of texts that stand between bars, of at most 199 characters; false behind the last. */
+static inline bool next_text(const char **texts, char text[200])
+{
+    size_t length = *texts ? strcspn(*texts, "|") : 0;
+    if (!*texts)
+        return false;
+    assert_true(length < 200);
+    memcpy(text, *texts, length);
+    text[length] = '\0';
+    *texts = (*texts)[length] ? *texts + length + 1 : NULL;
+    return true;
 }
 
 /* Pointers lie in a section without gaps, which structures need not do. */

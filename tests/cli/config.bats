@@ -236,7 +236,7 @@ tries() {
     refused 2 'goes with --update' "$TAPOOL" check --reason x
     printf '[replay]\npasses = usage\noccupy-scale = 2\n[convert]\ncompress = yes\n' >.tapool.ini
     ok bare "$TAPOOL" replay t.json -s bump --min-time 0
-    matches "$out" 'per call'
+    matches "$out" ' ns/op '
     ok bare TAPOOL_FORMAT=csv "$TAPOOL" replay t.json -s bump --passes usage --json
     ok bare TAPOOL_EXPORT_MARKDOWN=x "$TAPOOL" replay t.json -s bump --passes usage --json
     [ ! -e x ]

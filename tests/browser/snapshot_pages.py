@@ -367,7 +367,8 @@ def large_tune(document):
 
 
 def was_of(setting):
-    return "peak reserved, " + ("as recorded" if setting["recorded"] else "defaults")
+    return "peak reserved, %s%s" % ("as recorded" if setting["recorded"] else "defaults",
+                                   ", compacted start" * setting["compacted_start"])
 
 
 TUNE = {"each": Settings,

@@ -91,6 +91,12 @@ void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *o
 
 /* ---- the largest figures ---- */
 
+static struct tp_text peak_label(const struct tp_tune_setting *s)
+{
+    return tp_text_of("peak reserved, %s%s", s->recorded ? "as recorded" : "defaults",
+                      s->compacted ? ", compacted start" : "");
+}
+
 static void add_order_figures(const struct tp_tune *t, const struct tp_tune_answer *a, bool exact,
                               struct tp_table *out)
 {
@@ -100,7 +106,7 @@ static void add_order_figures(const struct tp_tune *t, const struct tp_tune_answ
     tp_tune_order(t, a, &order);
     const char *text = tp_str_text(&order);
     text += strncmp(text, set, sizeof set - 1) ? 0 : sizeof set - 1;
-    tp_table_figure(out, from->recorded ? "peak reserved, as recorded" : "peak reserved, defaults",
+    tp_table_figure(out, peak_label(from).s,
                     from->all.failed ? "OOM" : tp_bytes(from->all.peak_reserved, exact).s,
                     from->all.failed ? "bad" : "");
     tp_table_figure(out, "peak reserved, best", tp_bytes(a->best->all.peak_reserved, exact).s, "");
@@ -125,9 +131,8 @@ void tp_tune_figures(const struct tp_tune *t, const struct tp_tune_answer *a, bo
     }
     tp_table_figure(out, "verdict", words[a->verdict], "");
     if (a->base && a->base->status == TP_OK && !a->base->all.failed)
-        tp_table_figure(
-            out, a->base->recorded ? "peak reserved, as recorded" : "peak reserved, defaults",
-            tp_bytes(a->base->all.peak_reserved, exact).s, "");
+        tp_table_figure(out, peak_label(a->base).s, tp_bytes(a->base->all.peak_reserved, exact).s,
+                        "");
     tp_table_figure(out, "lower bound", tp_bytes(tp_tune_largest(t)->live, exact).s, "");
     if (tp_tune_largest(t)->packed)
         tp_table_figure(out, "best packing", tp_bytes(tp_tune_largest(t)->packed, exact).s, "");

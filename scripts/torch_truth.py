@@ -147,7 +147,7 @@ def span(values):
 
 
 def per_cent(guess, real):
-    return "%+.2f %%" % (100.0 * (guess - real) / real)
+    return "%+.2f%%" % (100.0 * (guess - real) / real)
 
 
 def lines_of(result):

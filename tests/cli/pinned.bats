@@ -71,9 +71,9 @@ verify() { "$TAPOOL" verify "$@"; }
     snapshot both >both.pickle
     ok tune pinned.pickle
     matches "$out" '^24 settings     replayed by strategy torch-pinned; shown: those'
-    matches "$out" '^  reserved    calls  PYTORCH_ALLOC_CONF$'
-    matches "$out" '^  32\.13 GiB       6  as recorded by PyTorch$'
-    matches "$out" '^  32\.13 GiB       6  defaults \(as recorded\)$'
+    matches "$out" '^  reserved +change +calls  PYTORCH_ALLOC_CONF$'
+    matches "$out" '^  32\.13 GiB +- +6  PyTorch itself \(from the file\)$'
+    matches "$out" '^  32\.13 GiB +base +6  defaults \(as recorded\)$'
     matches "$out" '^Set PYTORCH_ALLOC_CONF=pinned_max_cached_size_mb:256$'
     lacks "$out" 'CUDA|max_split_size|fidelity|verify'
     ok tune both.pickle --space 'host (pinned)' --json # the same advice from the same events

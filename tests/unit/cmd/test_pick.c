@@ -192,7 +192,8 @@ static const struct record records[] = {
         "990 B vs 1,000 B (-1.0%)",
         P("arena", 990, 4096, 6, 9), P("lru", 1000, 1000, 264, 9)),
     ROW("the runner-up for memory is the one that needs least", DEVICE,
-        "Pick stream-pool: 5 driver calls vs 90 of arena, but min capacity 1.1% higher. Smallest: lru, "
+        "Pick stream-pool: 5 driver calls vs 90 of arena, but min capacity 1.1% higher. Smallest: "
+        "lru, "
         "min capacity 3.083 KiB vs 3.203 KiB (-3.7%)",
         P("stream-pool", 3280, 3280, 5, 9), P("arena", 3245, 3245, 90, 9),
         P("lru", 3157, 3157, 264, 9)),
@@ -481,8 +482,9 @@ TEST(the_base_is_the_rival)
     said_of(&q, "Pick jemalloc: peak reserved 1.283 KiB vs 1.447 KiB of system (-11.3%), ns/op "
                 "-29.4%. Smallest: arena, peak reserved 1.249 KiB vs 1.283 KiB (-2.7%)");
     q.base = 3;
-    said_of(&q, "Pick jemalloc: ns/op -17.0% vs arena, but peak reserved 2.7% higher. Smallest: arena, "
-                "peak reserved 1.249 KiB vs 1.283 KiB (-2.7%)");
+    said_of(&q,
+            "Pick jemalloc: ns/op -17.0% vs arena, but peak reserved 2.7% higher. Smallest: arena, "
+            "peak reserved 1.249 KiB vs 1.283 KiB (-2.7%)");
 }
 
 /* A median says nothing where the intervals meet: of two such, none is quicker or slower. */

@@ -188,6 +188,6 @@ def print_same(tapool, _folder):
                                             "b=" + word, "--seed", i + 1, "--json")))
         false += len(differ)
         for name, change in differ.items():
-            print("  %s, %s, --seed %d: %s differs by %+.1f %%" % (trace, word, i + 1, name,
+            print("  %s, %s, --seed %d: %s differs by %+.1f%%" % (trace, word, i + 1, name,
                                                                  100 * change), flush=True)
     print_goal("false differences in %d comparisons" % (COMPARISONS if cells else 0), false, 0, "")

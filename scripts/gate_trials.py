@@ -125,7 +125,7 @@ def print_aa(path):
 def print_power(path, kind):
     rows = read(path, kind)
     shares = sorted(float(row["share"]) for row in rows)
-    print("%s: %+.1f %% (median of what the checks say), found in %d of %d checks (%s)" %
+    print("%s: %+.1f%% (median of what the checks say), found in %d of %d checks (%s)" %
           (kind, 100 * shares[len(shares) // 2] if shares else 0,
            sum(row["found"] == "yes" for row in rows), len(rows), path))
 
@@ -194,12 +194,12 @@ def find_fences(args, share, folder):
     for _ in range(8):
         slowed = build_slowed(args, fences, folder)
         got = measured_share(args, slowed, folder)
-        print("%d of %d calls: %+.1f %%" % (fences, CALLS, 100 * got), flush=True)
+        print("%d of %d calls: %+.1f%%" % (fences, CALLS, 100 * got), flush=True)
         if abs(got - share) <= share / 10:
             return slowed, got
         tried.append((fences, got))
         fences = next_guess(tried, share)
-    sys.exit("no number of fences slows the reference cell by %.0f %%" % (100 * share))
+    sys.exit("no number of fences slows the reference cell by %.0f%%" % (100 * share))
 
 
 def reference_of(document):
@@ -226,7 +226,7 @@ def trial_power(args):
             row = row_of(kind, version, document, found)
             row["share"] = "%.4f" % (reference["difference"]["estimate"] - 1)
             append(args.tally, row)
-            print("%d of %d: %+.1f %%, found: %s" %
+            print("%d of %d: %+.1f%%, found: %s" %
                   (i + 1, args.count, 100 * float(row["share"]), found), flush=True)
     print_power(args.tally, kind)
 

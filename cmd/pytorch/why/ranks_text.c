@@ -26,7 +26,8 @@ static void add_rank_name(const struct tp_ranks *r, const struct tp_rank *rank, 
 /* " device 1" behind the name of a rank, where that is needed. */
 static struct tp_text device_text(const struct tp_ranks *r, const struct tp_rank *rank)
 {
-    return tp_text_of(r->several_devices ? " device %u" : "", (unsigned)rank->device);
+    return r->several_devices ? tp_text_of(" device %u", (unsigned)rank->device)
+                              : (struct tp_text){""};
 }
 
 /* "+12.0%", or "new" where the median is 0. */

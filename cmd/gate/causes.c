@@ -183,8 +183,9 @@ struct tp_gate_line tp_cause_folded(const struct tp_cause *c)
     for (size_t i = 1; i < c->count && i <= FOLDED; i++) {
         const struct tp_finding *f = c->figures[i].finding;
         bool noted = c->family == TP_FAMILY_INSTABILITY;
-        tp_gate_add(&line, "%s%s%s%s", i == 1 ? "" : ", ", tp_finding_name(f).s, noted ? "" : " ",
-                    noted ? "" : tp_finding_change(f).s);
+        bool better = f->verdict == TP_IMPROVED && c->verdict == TP_REGRESSION;
+        tp_gate_add(&line, "%s%s%s%s%s", i == 1 ? "" : ", ", tp_finding_name(f).s, noted ? "" : " ",
+                    noted ? "" : tp_finding_change(f).s, better ? " (better)" : "");
     }
     if (c->count > FOLDED + 1)
         tp_gate_add(&line, ", %s more", tp_count(c->count - FOLDED - 1).s);

@@ -239,8 +239,8 @@ static void print_inconclusive(const struct tp_gate *g, struct tp_page *page)
                     tp_count(open - shown).s);
     if (open) {
         tp_page_at(page, LABEL,
-                   "This machine is too noisy today to exclude +%s%%, twice what counts.",
-                   tp_digits(200 * g->effect).s);
+                   "This machine is too noisy today to exclude +%s%%, twice the allowed +%s%%.",
+                   tp_digits(200 * g->effect).s, tp_digits(100 * g->effect).s);
         if (g->exit_code == 0)
             tp_page_more(page, LABEL, " --inconclusive=fail makes this exit 5.");
         tp_page_line(page);

@@ -397,8 +397,8 @@ struct tp_text tp_gate_detectable(const struct tp_gate *g)
         return (struct tp_text){""};
     if (!s->cell)
         return tp_text_of("not known");
-    return s->untold ? tp_text_of("%s in %zu of %s", whole_percent(s->worst).s,
-                                  s->cells - s->untold, tp_plural(s->cells, "cell").s)
+    return s->untold ? tp_text_of("%s at worst, not known in %zu of %s", whole_percent(s->worst).s,
+                                  s->untold, tp_plural(s->cells, "cell").s)
                      : whole_percent(s->worst);
 }
 

@@ -321,7 +321,7 @@ static void fill_growth(const struct tp_predict_report *r, size_t most, bool exa
 {
     const struct tp_predict_peak *peak = &r->answer->peak;
     const bool grows = peak->bytes >= peak->was;
-    static const struct tp_column columns[] = {{.head = {"", "bytes"}},
+    static const struct tp_column columns[] = {{.head = {"bytes at", "the value"}},
                                                {.head = {"share of", "change"}},
                                                {.head = {"", "law"}, .left = true},
                                                {.head = {"", "site"}, .unbroken = true}};

@@ -200,7 +200,8 @@ static void say_memory(const struct tp_pick_field *f, size_t pick, size_t rival,
                 tp_pick_need_name(f), several ? " of " : "",
                 several ? tp_pick_choice(f, pick)->label : "");
     if (change != 0)
-        tp_pick_say(text, " %s %s", by.s + (by.s[0] == '+'), change > 0 ? "higher" : "lower");
+        tp_pick_say(text, " %s %s%s%s", by.s + (by.s[0] == '+'), change > 0 ? "higher" : "lower",
+                    several ? " than " : "", several ? tp_pick_choice(f, rival)->label : "");
 }
 
 static void say_less(const struct tp_pick_field *f, size_t pick, size_t rival, char *text)

@@ -181,8 +181,8 @@ void tp_report_failure_count(const struct tp_result *r, const struct tp_device_r
                      sizeof text);
     tp_page_more(page, column, "%s failed", text);
     if (skipped)
-        tp_page_more(page, column, " and %s skipped, with %s",
-                     d->failed_allocations == 1 ? "was" : "were",
+        tp_page_more(page, column, ": skipped, with %s %s",
+                     d->failed_allocations == 1 ? "its" : "their",
                      tp_plural(skipped, "later call").s);
     tp_page_line(page);
 }

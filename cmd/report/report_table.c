@@ -163,7 +163,7 @@ static void fill_reuse(const struct row *row, struct tp_table *t)
 /* Adds "1.206 MiB (680 KiB)": free bytes and their largest block, if it is known. */
 static void add_free(struct tp_table *t, struct tp_free_sum free, bool exact)
 {
-    if (free.bytes == TP_NONE || free.largest == TP_NONE || !free.largest)
+    if (free.bytes == TP_NONE || free.largest == TP_NONE || !free.bytes)
         tp_table_bytes(t, free.bytes, exact);
     else
         tp_table_add(t, "%s (%s)", tp_bytes(free.bytes, exact).s, tp_bytes(free.largest, exact).s);

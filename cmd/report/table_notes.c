@@ -234,6 +234,21 @@ static bool fits_below_peak(const struct tp_device_run *d)
            d->min_capacity < d->peak_reserved;
 }
 
+/* Whether a strategy needs less than the best packing, which is that of one range. */
+static bool any_below_packing(const struct tp_result *results, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t least = 0;
+        for (uint32_t d = 0; d < results[i].run->device_count && least != TP_NONE; d++) {
+            uint64_t own = results[i].run->devices[d].min_capacity;
+            least = own == TP_NONE ? TP_NONE : least + own;
+        }
+        any |= least && least < tp_result_packed(results);
+    }
+    return any;
+}
+
 /* The meanings of the marks of times. */
 static void print_time_notes(const struct tp_result *results, size_t count, unsigned see,
                              struct tp_page *page)
@@ -282,6 +297,8 @@ void tp_table_notes(const struct tp_report *rep, const struct tp_result *results
         tp_page_dim(page, NOTE,
                     "Min capacity can be below the peak: when memory is full, a strategy returns "
                     "free memory.");
+    if (results->bounds && any_below_packing(results, count))
+        tp_page_dim(page, NOTE, "Best packing is in one range: separate segments can need less.");
     if (results[0].run->device_count > 1)
         tp_page_dim(page, NOTE, "Bytes are sums over the %ss, each at its own peak. One by one: -v",
                     tp_part_name(results->trace, "device", "memory space"));

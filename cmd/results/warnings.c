@@ -48,8 +48,9 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
         !idle_is_start_up(&r->run->devices[0].at_peak))
         return false;
     return say(text, size,
-               "%s reserves at least %s at a time: its %s of %s (%s of requested) are start-up "
-               "cost, not fragmentation. Too small to judge: use a trace with a peak above 16 MiB.",
+               "%s reserves at least %s at a time: what its %s of %s have above requested (%s) is "
+               "start-up cost, not fragmentation. Too small to judge: use a trace with a peak "
+               "above 16 MiB.",
                r->spec->label, tp_bytes(start, false).s,
                tp_bytes(tp_run_peak_reserved(r->run), false).s,
                tp_result_is_on_host(r) ? "address space" : "reserved memory", tp_times(times).s);

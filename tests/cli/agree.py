@@ -89,7 +89,7 @@ def detail_memory(text, run):
         check("calls", find(r"([\d,]+) (?:system|driver) calls?", text, "calls")[0],
               calls["get"] + calls["put"])
         check("reuse", find(r"hit rate (>?[\d.]+)%", text, "hit rate")[0], 100 * calls["hit_rate"], 0.0501)
-        check("carved", find(r"blocks\s+used\s+%s\s+of\s+it" % BYTES, text, "carved")[0], memory["peak_carved_bytes"])
+        check("carved", find(r"%s\s+ever\s+held\s+blocks" % BYTES, text, "carved")[0], memory["peak_carved_bytes"])
         times = at["reserved_bytes"] / at["requested_bytes"]
         check("times", find(NUMBER + r"x of requested", text, "times")[0], times,
               0.00501 if times < 9.99 else 0.0501)

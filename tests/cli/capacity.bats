@@ -270,7 +270,7 @@ END
     matches "$out" '^recorded OOM +1 time; the failed request is replayed and counted in requested$'
     matches "$out" '^  requested +7 MiB'
     matches "$out" 'the simulated one has 5 MiB, memory limit of the recorded program'
-    matches "$out" 'OUT OF MEMORY +2 of 4 allocations failed and were skipped, with 1 later call'
+    matches "$out" 'OUT OF MEMORY +2 of 4 allocations failed: skipped, with their 1 later call'
     matches "$out" '^  recorded, PyTorch +4 MiB'
     ok replay_once ran_out.jsonl -s direct --json
     is "$out" 'r["failed_allocations"], r["first_failed_event"]' "(2, 4)"
@@ -294,7 +294,7 @@ END
     printf '%s\n' "$head" '{"op": "alloc", "id": 1, "size": 1048576}' "$oom" "$oom" "$oom" >tries.jsonl
     ok replay_once tries.jsonl -s direct -s lru --capacity 4MiB
     matches "$out" '^recorded OOM +3 times; the 3 failed requests are replayed and counted in requested$'
-    matches "$out" 'OUT OF MEMORY +3 of 4 allocations failed and were skipped, with 3 later calls'
+    matches "$out" 'OUT OF MEMORY +3 of 4 allocations failed: skipped, with their 3 later calls'
     ok "$TAPOOL" info tries.jsonl
     matches "$out" '^  OOM +3 times; first at event 2, 4 MiB requested; the 3 failed requests are replayed$'
     # in all that is counted of the program they are no objects, and no calls
@@ -347,7 +347,7 @@ END
         printf '{"op": "free", "id": 4}\n'
     } >began.jsonl
     ok replay_once began.jsonl -s direct --capacity 12MiB # two allocations fail, no block from before
-    matches "$out" 'OUT OF MEMORY +2 of 2 allocations failed and were skipped, with 1 later call$'
+    matches "$out" 'OUT OF MEMORY +2 of 2 allocations failed: skipped, with their 1 later call$'
     ok replay_once began.jsonl -s direct --capacity 10MiB # one block fails, and one allocation
     matches "$out" 'OUT OF MEMORY +1 of 3 initial blocks and 1 of 2 allocations failed$'
     tr '\n' ' ' <"$out" | tr -s ' ' >line

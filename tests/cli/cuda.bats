@@ -166,7 +166,7 @@ END
     fitting with devices=2 replay_once two.json
     matches "$out" '^cuda, 2 devices +2 x Simulated GPU'
     fitting with memory=20MiB replay_once gpu.json
-    [ "$(grep -c 'OUT OF MEMORY    2 of 4 allocations failed and were skipped, with 2 later calls' "$out")" -eq 6 ]
+    [ "$(grep -c 'OUT OF MEMORY    2 of 4 allocations failed: skipped, with their 2 later calls' "$out")" -eq 6 ]
     matches "$out" '^Pick: none, every strategy here failed$'
     ok with memory=20MiB replay_once gpu.json -s cudaMallocAsync
     golden cuda-full-pool <"$out"

@@ -70,7 +70,7 @@ verify() { "$TAPOOL" verify "$@"; }
     snapshot pinned >pinned.pickle
     snapshot both >both.pickle
     ok tune pinned.pickle
-    matches "$out" '^24 settings     replayed by strategy torch-pinned; shown: those'
+    matches "$out" '^24 settings     replayed by strategy torch-pinned; shown: references'
     matches "$out" '^  reserved +change +calls  PYTORCH_ALLOC_CONF$'
     matches "$out" '^  32\.13 GiB +- +6  PyTorch itself \(from the file\)$'
     matches "$out" '^  32\.13 GiB +base +6  defaults \(as recorded\)$'

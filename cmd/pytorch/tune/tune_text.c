@@ -115,7 +115,8 @@ void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page)
     for (size_t i = 0; i < t->setting_count; i++)
         replayed += t->settings[i].status == TP_OK && !t->settings[i].twin;
     tp_page_side(page, tp_plural(replayed, "setting").s, BESIDE);
-    tp_page_at(page, BESIDE, "replayed by strategy %s; shown: those that no other beats",
+    tp_page_at(page, BESIDE,
+               "replayed by strategy %s; shown: references, and settings that no other beats",
                t->target->strategy);
     if (capacity)
         tp_page_more(page, BESIDE, " on a device of %s%s", tp_bytes(capacity, page->exact).s,

@@ -249,8 +249,8 @@ TEST(sensitivity_is_required)
          "; minimum detectable slowdown 11%"},
         {{0.06, 0.05, NULL, 2, 1},
          TP_EUNSURE,
-         "minimum detectable slowdown 6% in 1 of 2 cells",
-         "; minimum detectable slowdown 6% in 1 of 2 cells"},
+         "minimum detectable slowdown 6% at worst, not known in 1 of 2 cells",
+         "; minimum detectable slowdown 6% at worst, not known in 1 of 2 cells"},
         {{NAN, NAN, NULL, 0, 0}, TP_EUNSURE, "no times were compared", "; 1 of 1 cell"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

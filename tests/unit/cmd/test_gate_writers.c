@@ -235,7 +235,7 @@ TEST(test_sharpness)
     *s = (struct tp_gate_sharpness){0.07, 0.07, &r.cells[0], 1, 0};
     s->cells = 2;
     s->untold = 1;
-    assert_string_equal(tp_gate_detectable(&r.gate).s, "7% in 1 of 2 cells");
+    assert_string_equal(tp_gate_detectable(&r.gate).s, "7% at worst, not known in 1 of 2 cells");
     assert_has(tp_gate_sharpness_text(&r.gate).s,
                "7% in web.tpt, arena; not known in 1 cell: times vary too much");
     *s = (struct tp_gate_sharpness){NAN, NAN, NULL, 2, 2};

@@ -21,7 +21,7 @@ def trace_of(folder, words, work):
         return folder / words
     path = work / f"{folder.name}-{words.replace(' ', '-')}.jsonl"
     with open(path, "w", encoding="utf-8") as out:
-        subprocess.run([sys.executable, folder / "trace.py", *shlex.split(words)], stdout=out, check=True)
+        subprocess.run([sys.executable, "-S", "-E", folder / "trace.py", *shlex.split(words)], stdout=out, check=True)
     return path
 
 
@@ -44,7 +44,7 @@ def result(row, folder, tapool, work):
     for key in row["figure"].split("."):
         value = value[key]
     value /= UNITS.get(row["quantity"].rpartition(", ")[2], 1)
-    return [row["source"], row["quantity"], row["published"], f"{value:.10g}",
+    return [row["source"], row["quantity"], row["published"], f"{value:.12g}",
             difference(row["published"], value), row["note"]]
 
 

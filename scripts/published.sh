@@ -23,4 +23,4 @@ folder=${1:-$ROOT/tests/published}
 tapool=${TAPOOL:-$ROOT/build/release/tapool}
 [ -x "$tapool" ] || fail 2 "there is no $tapool" "scripts/quickstart.sh builds it"
 [ -d "$folder" ] || fail 2 "there is no folder '$folder'"
-exec python3 "$ROOT/scripts/published.py" "$tapool" "$folder" "${check[@]}"
+exec python3 -S -E "$ROOT/scripts/published.py" "$tapool" "$folder" "${check[@]}"

@@ -14,14 +14,14 @@ SCRIPT=$TAPOOL_ROOT/scripts/published.sh
 
 @test "a figure that differs from results.csv fails the check, and is written without --check" {
     mkdir few
-    cp -r "$PUBLISHED/pytorch-193400" few
+    cp -r "$PUBLISHED/vllm-51205" few
     ok "$SCRIPT" few
-    matches few/results.csv '^pytorch#193400,"reserved at cycle 20, MiB",2980,2980,exact,$'
-    matches few/results.csv '^pytorch#193400,"max reserved without the 2 MiB, MiB",< 500,220,holds,$'
-    sed -i 's/2980,21,/3000,21,/; s/< 500,101 no-guard/< 200,101 no-guard/' few/pytorch-193400/rows.csv
+    matches few/results.csv '^vllm#51205,"reserved after 100 slabs of 4 MiB, MiB",2000,2000,exact,$'
+    matches few/results.csv '^vllm#51962,"the same with the fix, 16 MiB, MiB",< 60,32,holds,$'
+    sed -i 's/2000,4 100,/2500,4 100,/; s/< 60,16 100 fixed/< 30,16 100 fixed/' few/vllm-51205/rows.csv
     capture "$SCRIPT" --check few
     [ "$rc" -eq 1 ] || fail "exit code $rc"
-    matches "$out" '^\+pytorch#193400,"reserved at cycle 20, MiB",3000,2980,-0\.67%,$'
-    matches "$out" '^\+pytorch#193400,"max reserved without the 2 MiB, MiB",< 200,220,exceeds,$'
-    matches few/results.csv ',2980,2980,exact,$'
+    matches "$out" '^\+vllm#51205,"reserved after 100 slabs of 4 MiB, MiB",2500,2000,-20\.00%,$'
+    matches "$out" '^\+vllm#51962,"the same with the fix, 16 MiB, MiB",< 30,32,exceeds,$'
+    matches few/results.csv ',2000,2000,exact,$'
 }

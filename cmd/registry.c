@@ -59,7 +59,17 @@
     ROW(type, of, streams)                 \
     ROW(type, of, web_server)              \
     ROW(type, of, training_step)           \
-    ROW(type, of, llm_decode)
+    ROW(type, of, llm_decode)              \
+    ROW(type, of, fleet_0)                 \
+    ROW(type, of, fleet_1)                 \
+    ROW(type, of, fleet_2)                 \
+    ROW(type, of, fleet_3)                 \
+    ROW(type, of, fleet_4)                 \
+    ROW(type, of, fleet_5)                 \
+    ROW(type, of, fleet_6)                 \
+    ROW(type, of, fleet_7)                 \
+    ROW(type, of, fleet_8)                 \
+    ROW(type, of, fleet_9)
 #define RECORDED_STRATEGIES(ROW, type, of)   \
     ROW(type, of, torch)                   \
     ROW(type, of, torch_pinned)

@@ -1,6 +1,6 @@
 /* Profile `batch`: rounds that allocate many objects and then free them all in the order of their
  * allocation, like a parser, a frame or a request with a pool. It needs deep caches. */
-#include "traces/profiles/emit.h"
+#include "traces/profiles/common/emit.h"
 
 struct batch_opts {
     uint64_t size, live, count;

@@ -10,7 +10,7 @@
  * A pass is the prompt of one request, or the next token of every running sequence.
  *
  * Known weakness: no sequence is ever preempted to make room, and prompts share no prefix. */
-#include "traces/profiles/emit.h"
+#include "traces/profiles/common/emit.h"
 
 #include <stdlib.h>
 

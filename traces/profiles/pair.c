@@ -1,6 +1,6 @@
 /* Profile `pair`: one object at a time. It uses only the fast path of an allocator, so every
  * strategy looks its best. */
-#include "traces/profiles/emit.h"
+#include "traces/profiles/common/emit.h"
 
 struct pair_opts {
     uint64_t size, count;

@@ -3,7 +3,7 @@
  * per thread.
  *
  * Ids count up, so the generator needs no memory for the queue. */
-#include "traces/profiles/emit.h"
+#include "traces/profiles/common/emit.h"
 
 struct queue_opts {
     uint64_t size, max_size, live, count;

@@ -5,7 +5,7 @@
  * The place of an object is its id, and the thread that owns it is the place modulo their number,
  * so the generator keeps no state. Known weakness: lifetimes are geometric and independent of size,
  * unlike in real programs. */
-#include "traces/profiles/emit.h"
+#include "traces/profiles/common/emit.h"
 
 struct replace_opts {
     uint64_t size, max_size, live, count, threads;

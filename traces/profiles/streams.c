@@ -4,7 +4,7 @@
  *
  * The place of a block is its id. Known weakness: no stream is ever idle for long, unlike real
  * ones. */
-#include "traces/profiles/emit.h"
+#include "traces/profiles/common/emit.h"
 
 #include <stdlib.h>
 

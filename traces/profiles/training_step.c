@@ -12,7 +12,7 @@
  * of a tensor is made of its stage and its role, so the generator keeps no state for it.
  *
  * Known weakness: kernels take no time, so another stream is never far behind. */
-#include "traces/profiles/emit.h"
+#include "traces/profiles/common/emit.h"
 #include "traces/profiles/training_model.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
  *
  * Known weakness: the mixture is invented. If the behaviour of a real server matters, record
  * one. */
-#include "traces/profiles/emit.h"
+#include "traces/profiles/common/emit.h"
 
 #include <stdlib.h>
 

@@ -5,12 +5,12 @@
 #include "cmd/jobs/catalog.h"
 #include "tests/unit/profile_rig.h"
 #include "tests/unit/trace_fixture.h"
-#include "traces/profiles/distributions.h"
+#include "traces/profiles/common/distributions.h"
 #include "traces/trace.h"
 
 extern const struct tp_profile tp_profile_pair, tp_profile_batch, tp_profile_random_replace,
     tp_profile_producer_consumer, tp_profile_streams, tp_profile_web_server,
-    tp_profile_training_step, tp_profile_llm_decode;
+    tp_profile_training_step, tp_profile_llm_decode, tp_profile_fleet_0, tp_profile_fleet_9;
 extern const struct tp_command tp_command_gen;
 
 enum { IDS = 16384 };
@@ -337,7 +337,9 @@ TEST(test_pinned)
                 {&tp_profile_streams, UINT64_C(0x4e50dfaf8297e591)},
                 {&tp_profile_web_server, UINT64_C(0x8fd27c362530f120)},
                 {&tp_profile_training_step, UINT64_C(0xe19df49d3ff61832)},
-                {&tp_profile_llm_decode, UINT64_C(0xcac60dbfab9aac2d)}};
+                {&tp_profile_llm_decode, UINT64_C(0xcac60dbfab9aac2d)},
+                {&tp_profile_fleet_0, UINT64_C(0xc08756f2d0ced50a)},
+                {&tp_profile_fleet_9, UINT64_C(0x76031faa83ed2420)}};
     char text[128];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         small(rows[i].profile, text, sizeof text);
@@ -423,7 +425,8 @@ TEST(test_largest)
                 {&tp_profile_training_step,
                  "count=10000000,layers=1024,hidden=65536,batch=1024,streams=16"},
                 {&tp_profile_llm_decode, "count=100000000,live=65536,layers=1024,hidden=65536"},
-                {&tp_profile_llm_decode, "live=65536,layers=1024,hidden=65536,kv=contiguous"}};
+                {&tp_profile_llm_decode, "live=65536,layers=1024,hidden=65536,kv=contiguous"},
+                {&tp_profile_fleet_0, "live=16777216,count=1000000000,threads=1024"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct seen s = {.fail_at = 20000};
         struct tp_err err = {0};

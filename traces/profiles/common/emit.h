@@ -7,7 +7,7 @@
 #define TP_PROFILE_EMIT_H
 
 #include "traces/profile.h"
-#include "traces/profiles/distributions.h"
+#include "traces/profiles/common/distributions.h"
 
 #include <inttypes.h>
 

@@ -1,0 +1,4 @@
+/* Profile `fleet-0`; common/fleet.c has all ten. */
+#include "traces/profiles/common/fleet.h"
+
+TP_FLEET_PROFILE(0);

@@ -72,7 +72,7 @@ def held_times(held, run):
 
 
 def idle_text(idle, largest):
-    return {text.size(idle) + (" (%s)" % text.size(largest) if idle is not None and largest else "")}
+    return {text.size(idle) + (" (%s)" % text.size(largest) if idle and largest is not None else "")}
 
 
 def idle_of(run):

@@ -37,7 +37,7 @@ stand_in() { # NAME LINE...
     chmod +x bin/nvidia-smi
     PATH=$PWD/bin:$PATH CUDA_DEVICE_MAX_CONNECTIONS=4 ok check --driver "$DRIVER" --out results --quick
     [ "$(tail -n 1 "$out")" = "$WORK/results/results.md" ] || fail "last line: $(tail -n 1 "$out")"
-    matches "$out" '^  cuda +(ok|limit) '
+    matches "$out" '^  cuda +(ok|warning) '
     head -n 3 results/results.md >head
     matches head 'simulated'
     matches results/results.md '^- device: Simulated GPU'

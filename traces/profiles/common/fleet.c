@@ -9,7 +9,8 @@
  * by freeing it that share of the mean time between two allocations of this size later.
  *
  * Known weakness: the tables know no threads, no change over time and no lifetimes other than their
- * mean. Sizes rarer than one object occur in some seeds only. */
+ * mean. Sizes rarer than one object occur with some seeds only. The tables leave out what is rarer
+ * than one object in two billion, which has 6% of the live bytes of workload 5 and 2% of 9. */
 #include "traces/profiles/common/fleet.h"
 
 #include "alloc/base/grow.h"

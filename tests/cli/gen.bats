@@ -155,7 +155,7 @@ assert d == lines[0]'
     ok gen web-server -o web.jsonl
     [ "$(hash_of web.jsonl)" = "$web" ]
     refused 3 "^tapool: unknown sample 'wbe'$" replay_once sample:wbe
-    matches "$err" "^hint: did you mean 'sample:web'\? there are: cc1, git, jq, llm-decode, node, python-threads, redis, sqlite, training-step, web$"
+    matches "$err" "^hint: did you mean 'sample:web'\? there are: cc1, fleet-0, fleet-1, fleet-2, fleet-3, fleet-4, fleet-5, fleet-6, fleet-7, fleet-8, fleet-9, git, jq, llm-decode, node, python-threads, redis, sqlite, training-step, web$"
 }
 
 @test "sample:training-step and sample:llm-decode are their profiles without a file" {

@@ -52,7 +52,7 @@ installed() { (cd / && env -i "$PREFIX/bin/tapool" "$@"); }
     ok installed replay sample:sqlite -s arena --min-time 0 --json
     is "$out" 'r["trace"]["events"]' 1
     refused 3 "^tapool: unknown sample 'nonesuch'$" installed replay sample:nonesuch
-    matches "$err" '^hint: there are: added, cc1, git, jq, llm-decode, node, python-threads, redis, sqlite, training-step, web$'
+    matches "$err" '^hint: there are: added, cc1, fleet-0, fleet-1, fleet-2, fleet-3, fleet-4, fleet-5, fleet-6, fleet-7, fleet-8, fleet-9, git, jq, llm-decode, node, python-threads, redis, sqlite, training-step, web$'
 }
 
 @test "the installation can be moved" {

@@ -283,8 +283,10 @@ TEST(test_sample_web)
 
     cfg.path = "sample:wbe";
     assert_int_equal(tp_trace_open(&cfg, &t, &err), TP_EINPUT);
-    assert_string_equal(err.hint,
-                        "did you mean 'sample:web'? there are: llm-decode, training-step, web");
+    assert_string_equal(
+        err.hint,
+        "did you mean 'sample:web'? there are: fleet-0, fleet-1, fleet-2, fleet-3, fleet-4, "
+        "fleet-5, fleet-6, fleet-7, fleet-8, fleet-9, llm-decode, training-step, web");
     cfg.profiles = NULL;
     cfg.path = "sample:web";
     assert_int_equal(tp_trace_open(&cfg, &t, &err), TP_EINPUT);

@@ -22,14 +22,17 @@ int tp_fleet_generate(size_t n, const struct tp_fleet_opts *o, uint64_t seed,
     }                                                                                              \
     const struct tp_profile tp_profile_fleet_##n = {                                               \
         .name = "fleet-" #n,                                                                       \
+        .sample = "fleet-" #n,                                                                     \
         .summary = "size and lifetime mix of workload " #n " of a large fleet",                    \
-        .about = "Sizes, rates and live counts of profile " #n                                     \
-                 " of google/fleetbench (Apache License 2.0). 'live' objects are allocated, in "   \
-                 "the phase 'fill'. In the phase 'steady' their number stays nearly the same, "    \
-                 "until 'count' objects were allocated. Each size has its share of the "           \
-                 "allocations and of the live objects; its mean lifetime follows by Little's "     \
-                 "law. Sizes that are rarer than one object occur with some seeds only. Each of "  \
-                 "several threads frees only its own objects. An event takes 100 ns on average.",  \
+        .about =                                                                                   \
+            "Sizes, rates and live counts of profile " #n                                          \
+            " of google/fleetbench (Apache License 2.0). 'live' objects are allocated, in "        \
+            "the phase 'fill'. In the phase 'steady' their number stays nearly the same, "         \
+            "until 'count' objects were allocated. Each size has its share of the "                \
+            "allocations and of the live objects; its mean lifetime follows by Little's "          \
+            "law. Sizes that are rarer than one object occur with some seeds only. Each of "       \
+            "several threads frees only its own objects. An event takes 100 ns on average. The "   \
+            "defaults make sample:fleet-" #n ".",                                                  \
         .kind = TP_KIND_HOST,                                                                      \
         .opts_size = sizeof(struct tp_fleet_opts),                                                 \
         .options = tp_fleet_options,                                                               \

@@ -150,6 +150,9 @@ struct tp_text tp_finding_name(const struct tp_finding *f);
 /* Prints the screen of `tapool check`, of a struct tp_gate. */
 void tp_gate_print(const void *of, struct tp_page *page);
 
+/* The style of the word of the verdict: green where everything was checked and passes. */
+enum tp_style tp_gate_style(const struct tp_gate *g);
+
 /* Parts of it: which baseline; what changed; the verdict; and what could not be told, how small a
  * slowdown could be, and what was set. */
 void tp_gate_print_baseline(const struct tp_gate *g, struct tp_page *page);

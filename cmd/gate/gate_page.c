@@ -108,11 +108,11 @@ static void add_figures(const void *of, bool exact, struct tp_table *t)
     const struct tp_gate *g = ((const struct gate_page *)of)->gate;
     const struct tp_gate_line verdict = tp_gate_verdict(g);
     const size_t word = strcspn(verdict.s, " :");
-    const char *css_class = g->exit_code ? "" : "good";
+    static const char *const classes[TP_STYLES] = {[TP_RED] = "bad", [TP_GREEN] = "good"};
+    const char *css_class = classes[tp_gate_style(g)];
     (void)exact;
-    if (g->exit_code == 1 || g->counts[TP_REGRESSION])
-        css_class = "bad";
-    tp_table_figure(t, "verdict", tp_text_of("%.*s", (int)word, verdict.s).s, css_class);
+    tp_table_figure(t, "verdict", tp_text_of("%.*s", (int)word, verdict.s).s,
+                    css_class ? css_class : "");
     add_count("regressions", g->told[TP_REGRESSION], "bad", t);
     add_count("better", g->told[TP_IMPROVED], "good", t);
     tp_table_figure(t, "cells",

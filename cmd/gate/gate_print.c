@@ -175,6 +175,13 @@ static void print_causes(const struct tp_gate *g, enum tp_verdict verdict,
 
 /* ---- the verdict ---- */
 
+enum tp_style tp_gate_style(const struct tp_gate *g)
+{
+    if (g->exit_code == 1 || g->counts[TP_REGRESSION])
+        return TP_RED;
+    return g->exit_code || g->what[0] ? TP_BOLD : TP_GREEN;
+}
+
 /* Prints the verdict without wrapping it, because scripts read it. Time and exit code follow on the
  * same line if they fit, else on the next one. */
 void tp_gate_print_verdict(const struct tp_gate *g, struct tp_page *page)
@@ -182,10 +189,7 @@ void tp_gate_print_verdict(const struct tp_gate *g, struct tp_page *page)
     struct tp_gate_line verdict = tp_gate_verdict(g);
     struct tp_text end = tp_text_of("%s, exit %d", tp_gate_time(g->wall_ns).s, g->exit_code);
     size_t word = strcspn(verdict.s, " :");
-    enum tp_style style = g->exit_code || g->what[0] ? TP_BOLD : TP_GREEN; /* green: all checked */
-    if (g->exit_code == 1 || g->counts[TP_REGRESSION])
-        style = TP_RED;
-    tp_page_styled(page, 0, style, "%.*s", (int)word, verdict.s);
+    tp_page_styled(page, 0, tp_gate_style(g), "%.*s", (int)word, verdict.s);
     tp_page_unbroken(page, verdict.s + word);
     if (page->form == TP_PAGE_SCREEN && page->column + 2 + tp_text_width(end.s) <= page->width) {
         tp_page_right(page, page->width, end.s);

@@ -81,3 +81,12 @@ void tp_retries_text(const struct tp_captured_retries *r, const char *settings, 
         tp_str_add(&s, "; memory of the program: at least %s, less than %s",
                    tp_bytes(r->least, exact).s, tp_bytes(r->below, exact).s);
 }
+
+struct tp_text tp_peak_change(bool is_base, uint64_t was, uint64_t is)
+{
+    if (is_base)
+        return tp_text_of("base");
+    if (!was || was == TP_NONE || is == TP_NONE)
+        return tp_text_of("-");
+    return is == was ? tp_text_of("same") : tp_change((double)is / (double)was - 1);
+}

@@ -26,6 +26,10 @@ void tp_difference_add(const struct tp_replay_difference *d, const struct tp_fid
 void tp_retries_text(const struct tp_captured_retries *r, const char *settings, bool exact,
                      char *text, size_t size);
 
+/* A peak beside that of the setting it compares with: "-13.6%", "same", "base" for that one, "-"
+ * where one of them is not known (TP_NONE). */
+struct tp_text tp_peak_change(bool is_base, uint64_t was, uint64_t is);
+
 /* Below a table in which some rows began with another heap than the recorded one. */
 #define TP_COMPACTED_NOTE                                                                          \
     "Compacted start: where the setting would have put the initial heap is not known, so it "      \

@@ -239,11 +239,7 @@ static bool any_below_packing(const struct tp_result *results, size_t count)
 {
     bool any = false;
     for (size_t i = 0; i < count; i++) {
-        uint64_t least = 0;
-        for (uint32_t d = 0; d < results[i].run->device_count && least != TP_NONE; d++) {
-            uint64_t own = results[i].run->devices[d].min_capacity;
-            least = own == TP_NONE ? TP_NONE : least + own;
-        }
+        uint64_t least = tp_run_min_capacity(results[i].run);
         any |= least && least < tp_result_packed(results);
     }
     return any;

@@ -178,6 +178,14 @@ struct tp_tune_answer tp_tune_answer(const struct tp_tune_setting *settings, siz
                                      struct tp_tune_case of);
 
 /* Whether it says to set something. */
+/* The setting that began as `x` did, with which its figures compare: the recorded one, or that from
+ * a compacted start. */
+static inline const struct tp_tune_setting *tp_tune_base_of(const struct tp_tune_answer *a,
+                                                            const struct tp_tune_setting *x)
+{
+    return x->compacted && !a->base->compacted && a->twin ? a->twin : a->base;
+}
+
 static inline bool tp_tune_is_order(const struct tp_tune_answer *a)
 {
     return a->verdict == TP_TUNE_SET || a->verdict == TP_TUNE_RESCUES;

@@ -59,18 +59,11 @@ static struct tp_text change_of(double gain)
     return tp_text_of("%+.1f%%", fabs(gain) < 0.0005 ? 0.0 : -100 * gain);
 }
 
-/* Whether the best setting is compared with the recorded one from a compacted start. */
-static bool starts_compacted(const struct tp_tune_answer *a)
-{
-    return a->best->compacted && a->twin && !a->base->compacted;
-}
-
 void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *out)
 {
-    bool compacted = starts_compacted(a);
-    const struct tp_tune_figures *was = compacted ? &a->twin->all : &a->base->all;
-    const struct tp_tune_figures *is = &a->best->all;
-    if (compacted)
+    const struct tp_tune_setting *from = tp_tune_base_of(a, a->best);
+    const struct tp_tune_figures *was = &from->all, *is = &a->best->all;
+    if (from != a->base)
         tp_str_add(out, "from a compacted start: ");
     if (was->failed)
         tp_str_add(out, "%s reserved", tp_bytes(is->peak_reserved, exact).s);
@@ -101,7 +94,7 @@ static void add_order_figures(const struct tp_tune *t, const struct tp_tune_answ
                               struct tp_table *out)
 {
     static const char set[] = "Set ";
-    const struct tp_tune_setting *from = starts_compacted(a) ? a->twin : a->base;
+    const struct tp_tune_setting *from = tp_tune_base_of(a, a->best);
     struct tp_str order = {0};
     tp_tune_order(t, a, &order);
     const char *text = tp_str_text(&order);

@@ -261,28 +261,16 @@ static void add_name(const struct tp_tune *t, const struct tp_tune_setting *x, s
     tp_str_add(out, "%s", x->danger ? " !" : "");
 }
 
-/* The setting that began as `x` did, with which its peak compares. */
-static const struct tp_tune_setting *base_of(const struct tp_tune_answer *a,
-                                             const struct tp_tune_setting *x)
-{
-    return x->compacted && !a->base->compacted && a->twin ? a->twin : a->base;
-}
-
 /* `others`: stands behind its name. */
 static void add_setting(struct screen *s, const struct tp_tune_answer *a,
                         const struct tp_tune_setting *x, const char *others)
 {
     struct tp_str text = {0};
-    const struct tp_tune_setting *base = base_of(a, x);
-    uint64_t was = peak_of(base), is = peak_of(x);
-    struct tp_text change = tp_text_of("-");
-    if (x == base)
-        change = tp_text_of("base");
-    else if (was != TP_NONE && was && is != TP_NONE)
-        change = is == was ? tp_text_of("same") : tp_change((double)is / (double)was - 1);
+    const struct tp_tune_setting *base = tp_tune_base_of(a, x);
+    const struct tp_text change = tp_peak_change(x == base, peak_of(base), peak_of(x));
     add_name(s->t, x, &text);
     tp_str_add(&text, "%s", others);
-    add_row(s, &x->all, is, change.s, tp_str_text(&text));
+    add_row(s, &x->all, peak_of(x), change.s, tp_str_text(&text));
     tp_str_drop(&text);
 }
 
@@ -444,8 +432,7 @@ static void print_older_name(const struct tp_tune *t, struct tp_page *page)
 static void print_by_file(const struct tp_tune *t, const struct tp_tune_answer *a,
                           struct tp_page *page)
 {
-    const struct tp_tune_setting *from =
-        a->best && a->best->compacted && a->twin && !a->base->compacted ? a->twin : a->base;
+    const struct tp_tune_setting *from = a->best ? tp_tune_base_of(a, a->best) : a->base;
     for (size_t i = 0; t->file_count > 1 && tp_tune_is_order(a) && i < t->file_count; i++)
         if (from->files[i].failed)
             tp_page_put(page, INDENT, "file %zu: %s", i + 1,

@@ -350,13 +350,8 @@ static struct tp_text try_change(const struct tp_why_tries *t, const struct tp_w
     for (size_t i = 0; i < t->count; i++)
         if (t->rows[i].recorded && t->rows[i].compacted == row->compacted)
             base = &t->rows[i];
-    if (row == base)
-        return tp_text_of("base");
-    if (!base || (t->capacity && (base->failed || row->failed)) || !base->peak_reserved)
-        return tp_text_of("-");
-    if (row->peak_reserved == base->peak_reserved)
-        return tp_text_of("same");
-    return tp_change((double)row->peak_reserved / (double)base->peak_reserved - 1);
+    bool known = base && !(t->capacity && (base->failed || row->failed));
+    return tp_peak_change(row == base, known ? base->peak_reserved : TP_NONE, row->peak_reserved);
 }
 
 /* Adds the rows that began as recorded, or those that only compare with each other. */

@@ -43,17 +43,17 @@ struct lru_fence {
     struct tp_link of_mark, of_stream, of_all;
 };
 
-struct lru_lane {
+struct lru_queue {
     struct tp_link fences;
-    struct tp_link busy; /* link in the list of lanes that have fences */
+    struct tp_link busy; /* link in the list of queues that have fences */
 };
 
 struct lru_index {
     struct tp_tree_node *live, *free;
     struct tp_addr_map marks; /* struct lru_node * -> struct lru_mark * */
     struct slab mark_records, fence_records;
-    struct lru_lane *lanes;   /* by stream; NULL with one stream */
-    struct tp_link busy, all; /* busy: lanes that have fences; all: fences of all lanes */
+    struct lru_queue *queues; /* by stream; NULL with one stream */
+    struct tp_link busy, all; /* busy: queues that have fences; all: fences of all queues */
     uint64_t numbers, age;    /* last number and age that were given */
 };
 
@@ -112,7 +112,7 @@ void tp_lru_index_drop(struct lru *st)
     tp_addr_map_fini(&ix->marks);
     slab_fini(&ix->mark_records);
     slab_fini(&ix->fence_records);
-    tp_meta_put(st->cache.env, ix->lanes, st->cache.env->streams * sizeof *ix->lanes);
+    tp_meta_put(st->cache.env, ix->queues, st->cache.env->streams * sizeof *ix->queues);
     tp_meta_put(st->cache.env, ix, sizeof *ix);
     st->index = NULL;
 }
@@ -133,18 +133,18 @@ static struct lru_index *index_new(struct lru *st)
 {
     const struct tp_env *env = st->cache.env;
     struct lru_index *ix = tp_meta_get(env, sizeof *ix);
-    struct lru_lane *lanes = NULL;
+    struct lru_queue *queues = NULL;
     if (ix && st->several)
-        lanes = tp_meta_get(env, env->streams * sizeof *lanes);
-    if (!ix || (st->several && !lanes)) {
+        queues = tp_meta_get(env, env->streams * sizeof *queues);
+    if (!ix || (st->several && !queues)) {
         tp_meta_put(env, ix, sizeof *ix);
         return NULL;
     }
-    for (uint32_t i = 0; lanes && i < env->streams; i++) {
-        tp_link_init(&lanes[i].fences);
-        tp_link_init(&lanes[i].busy);
+    for (uint32_t i = 0; queues && i < env->streams; i++) {
+        tp_link_init(&queues[i].fences);
+        tp_link_init(&queues[i].busy);
     }
-    ix->lanes = lanes;
+    ix->queues = queues;
     tp_link_init(&ix->busy);
     tp_link_init(&ix->all);
     slab_init(&ix->mark_records, env, sizeof(struct lru_mark));
@@ -157,21 +157,21 @@ static struct lru_index *index_new(struct lru *st)
 
 static void fence_link(struct lru_index *ix, struct lru_fence *f)
 {
-    struct lru_lane *lane = &ix->lanes[f->fence.stream];
-    if (!link_first(&lane->fences))
-        tp_link_insert(&ix->busy, &lane->busy);
-    tp_link_insert(&lane->fences, &f->of_stream);
+    struct lru_queue *queue = &ix->queues[f->fence.stream];
+    if (!link_first(&queue->fences))
+        tp_link_insert(&ix->busy, &queue->busy);
+    tp_link_insert(&queue->fences, &f->of_stream);
     tp_link_insert(&ix->all, &f->of_all);
 }
 
 static void fence_drop(struct lru_index *ix, struct lru_fence *f)
 {
-    struct lru_lane *lane = &ix->lanes[f->fence.stream];
+    struct lru_queue *queue = &ix->queues[f->fence.stream];
     tp_link_out(&f->of_mark);
     tp_link_out(&f->of_stream);
     tp_link_out(&f->of_all);
-    if (!link_first(&lane->fences))
-        tp_link_out(&lane->busy);
+    if (!link_first(&queue->fences))
+        tp_link_out(&queue->busy);
     slab_give(&ix->fence_records, f);
 }
 
@@ -200,9 +200,9 @@ static void fence_pass(struct lru_index *ix, struct lru_fence *f)
 }
 
 /* Processes the fences of a stream that have passed. */
-static void lane_poll(struct lru *st, struct lru_lane *lane)
+static void queue_poll(struct lru *st, struct lru_queue *queue)
 {
-    for (struct tp_link *l; (l = link_first(&lane->fences));) {
+    for (struct tp_link *l; (l = link_first(&queue->fences));) {
         struct lru_fence *f = TP_LINKED(struct lru_fence, of_stream, l);
         TP_STEP();
         if (!tp_src_done(st->cache.env->source, &f->fence))
@@ -224,7 +224,7 @@ static void index_poll(struct lru *st)
     }
     for (struct tp_link *l = ix->busy.behind, *next; l != &ix->busy; l = next) {
         next = l->behind;
-        lane_poll(st, TP_LINKED(struct lru_lane, busy, l));
+        queue_poll(st, TP_LINKED(struct lru_queue, busy, l));
     }
 }
 
@@ -316,7 +316,7 @@ static bool index_sort(struct lru *st)
     for (at = 0; at < count; at++) {
         tp_link_out(&fences[at]->of_stream);
         tp_link_out(&fences[at]->of_all);
-        tp_link_insert(&ix->lanes[fences[at]->fence.stream].fences, &fences[at]->of_stream);
+        tp_link_insert(&ix->queues[fences[at]->fence.stream].fences, &fences[at]->of_stream);
         tp_link_insert(&ix->all, &fences[at]->of_all);
     }
     tp_meta_put(st->cache.env, fences, (count + 1) * sizeof *fences);
@@ -368,7 +368,7 @@ void tp_lru_index_synced(struct lru *st, uint16_t stream)
     if (stream == TP_ALL_STREAMS)
         index_poll(st);
     else if (stream < st->cache.env->streams)
-        lane_poll(st, &st->index->lanes[stream]);
+        queue_poll(st, &st->index->queues[stream]);
 }
 
 struct lru_node *tp_lru_index_first(const struct lru *st)

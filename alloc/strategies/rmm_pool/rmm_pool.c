@@ -92,12 +92,12 @@ static uint64_t growth(const struct rmm_pool *st, uint64_t size)
     return size > half ? size : half;
 }
 
-static int grow(struct rmm_pool *st, struct rmm_pool_lane *lane, uint64_t size)
+static int grow(struct rmm_pool *st, struct rmm_pool_queue *queue, uint64_t size)
 {
     uint64_t next = growth(st, size);
     int rc = TP_EOOM;
     while (rc == TP_EOOM && next >= size) {
-        rc = get_range(st, next, lane->list);
+        rc = get_range(st, next, queue->list);
         if (next == size)
             next = 0; /* there is no less to try */
         else
@@ -108,23 +108,23 @@ static int grow(struct rmm_pool *st, struct rmm_pool_lane *lane, uint64_t size)
 
 /* ---- requests ---- */
 
-/* The free block that serves a request; it is in the list of a lane still. */
-static int find_block(struct rmm_pool *st, struct rmm_pool_lane *lane, uint64_t size,
+/* The free block that serves a request; it is in the list of a queue still. */
+static int find_block(struct rmm_pool *st, struct rmm_pool_queue *queue, uint64_t size,
                       struct rmm_pool_block **out)
 {
     int rc = TP_OK;
-    if ((*out = tp_rmm_pool_fit(lane->list, size)))
+    if ((*out = tp_rmm_pool_fit(queue->list, size)))
         return TP_OK;
-    const struct rmm_pool_lane *other = tp_rmm_pool_first_lane(st, size);
+    const struct rmm_pool_queue *other = tp_rmm_pool_first_queue(st, size);
     if (other) {
         *out = tp_rmm_pool_fit(other->list, size);
-        return tp_src_follow(st->env->source, (uint16_t)lane->stream, (uint16_t)other->stream);
+        return tp_src_follow(st->env->source, (uint16_t)queue->stream, (uint16_t)other->stream);
     }
-    rc = tp_rmm_pool_merge(st, lane, size, out);
+    rc = tp_rmm_pool_merge(st, queue, size, out);
     if (rc || *out)
         return rc;
-    rc = grow(st, lane, size);
-    *out = rc ? NULL : tp_rmm_pool_fit(lane->list, size);
+    rc = grow(st, queue, size);
+    *out = rc ? NULL : tp_rmm_pool_fit(queue->list, size);
     return rc;
 }
 
@@ -150,12 +150,12 @@ static int rmm_pool_alloc(void *state, void *thread, const struct tp_req *rq, st
     uint64_t lead = rq->align > RMM_POOL_GRAIN ? rq->align - RMM_POOL_GRAIN : 0;
     if (rq->size > RMM_POOL_MOST || lead > RMM_POOL_MOST)
         return TP_EOOM;
-    struct rmm_pool_lane *lane = tp_rmm_pool_lane(st, rq->stream);
+    struct rmm_pool_queue *queue = tp_rmm_pool_queue(st, rq->stream);
     struct rmm_pool_block *b = NULL;
     uint64_t size = round_up(rq->size + lead, RMM_POOL_GRAIN);
-    int rc = lane ? reserve(st) : TP_ENOMEM;
+    int rc = queue ? reserve(st) : TP_ENOMEM;
     if (!rc)
-        rc = find_block(st, lane, size, &b);
+        rc = find_block(st, queue, size, &b);
     if (rc)
         return rc;
     tp_rmm_pool_take(st, b, size);
@@ -180,14 +180,14 @@ static int rmm_pool_free(void *state, void *thread, tp_addr addr, const struct t
     struct rmm_pool_block *b = meta_map_at(&st->live, addr);
     if (!b || b->requested != rq->size || b->align != rq->align)
         return TP_EINVAL;
-    struct rmm_pool_lane *lane = tp_rmm_pool_lane(st, rq->stream);
-    if (!lane)
+    struct rmm_pool_queue *queue = tp_rmm_pool_queue(st, rq->stream);
+    if (!queue)
         return TP_ENOMEM; /* the block is still live */
     int rc = order_slack(st, b, rq->stream);
     if (rc)
         return rc;
     tp_addr_map_remove(&st->live, addr, NULL);
-    tp_rmm_pool_add(st, lane->list, b);
+    tp_rmm_pool_add(st, queue->list, b);
     return TP_OK;
 }
 
@@ -224,10 +224,10 @@ static int get_initial(struct rmm_pool *st, uint64_t size, struct tp_err *err)
 {
     if (!size)
         return TP_OK;
-    struct rmm_pool_lane *lane = tp_rmm_pool_lane(st, 0);
-    int rc = lane ? reserve(st) : TP_ENOMEM;
+    struct rmm_pool_queue *queue = tp_rmm_pool_queue(st, 0);
+    int rc = queue ? reserve(st) : TP_ENOMEM;
     if (!rc)
-        rc = get_range(st, size, lane->list);
+        rc = get_range(st, size, queue->list);
     if (rc == TP_EOOM) {
         st->bounded = true;
         st->most = 0;
@@ -248,10 +248,10 @@ static void rmm_pool_fini(void *state)
         for (struct rmm_pool_range *r = st->oldest; r; r = r->next)
             put_once(st->env->source, &r->base, r->bytes);
     tp_addr_map_fini(&st->live);
-    tp_addr_map_fini(&st->lane_of);
+    tp_addr_map_fini(&st->queue_of);
     slab_fini(&st->blocks);
     slab_fini(&st->ranges);
-    slab_fini(&st->lane_records);
+    slab_fini(&st->queue_records);
 }
 
 static int rmm_pool_init(void *state, const struct tp_env *env, const void *options,
@@ -270,9 +270,9 @@ static int rmm_pool_init(void *state, const struct tp_env *env, const void *opti
         return rc;
     slab_init(&st->blocks, env, sizeof(struct rmm_pool_block));
     slab_init(&st->ranges, env, sizeof(struct rmm_pool_range));
-    slab_init(&st->lane_records, env, sizeof(struct rmm_pool_lane));
+    slab_init(&st->queue_records, env, sizeof(struct rmm_pool_queue));
     meta_map_init(&st->live, env);
-    meta_map_init(&st->lane_of, env);
+    meta_map_init(&st->queue_of, env);
     rc = get_initial(st, initial, err);
     if (rc)
         rmm_pool_fini(st);

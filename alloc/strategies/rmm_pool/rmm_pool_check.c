@@ -73,31 +73,32 @@ static uint64_t count_blocks(const struct rmm_pool_list *list, struct tp_tree_no
     return b->list == list && b->size <= list->largest ? count + 1 : count;
 }
 
-static uint64_t count_lanes(struct tp_tree_node *n)
+static uint64_t count_queues(struct tp_tree_node *n)
 {
     if (!n)
         return 0;
-    return rmm_pool_in_order(n)->listed + count_lanes(n->low) + count_lanes(n->high);
+    return rmm_pool_in_order(n)->listed + count_queues(n->low) + count_queues(n->high);
 }
 
-static const char *check_lanes(const struct rmm_pool *st, uint64_t *free_blocks)
+static const char *check_queues(const struct rmm_pool *st, uint64_t *free_blocks)
 {
-    uint64_t listed = 0, lanes = 0;
-    for (const struct rmm_pool_lane *lane = st->oldest_lane; lane; lane = lane->next) {
-        const struct rmm_pool_list *list = lane->list;
+    uint64_t listed = 0, queues = 0;
+    for (const struct rmm_pool_queue *queue = st->oldest_queue; queue; queue = queue->next) {
+        const struct rmm_pool_list *list = queue->list;
         uint64_t count = count_blocks(list, list->blocks);
         const struct rmm_pool_block *most =
             list->largest ? tp_rmm_pool_fit(list, list->largest) : NULL;
-        lanes++;
-        listed += lane->listed;
+        queues++;
+        listed += queue->listed;
         *free_blocks += count;
-        if (list->lane != lane || count != list->count || (count && !most))
+        if (list->queue != queue || count != list->count || (count && !most))
             return "a list has lost a block";
-        if (count && (!lane->listed || !tp_rmm_pool_first_lane(st, list->largest)))
+        if (count && (!queue->listed || !tp_rmm_pool_first_queue(st, list->largest)))
             return "a stream queue with free blocks is not found";
     }
-    return listed != count_lanes(st->lanes) || lanes != st->lane_of.count ? "a stream queue is lost"
-                                                                          : NULL;
+    return listed != count_queues(st->queues) || queues != st->queue_of.count
+               ? "a stream queue is lost"
+               : NULL;
 }
 
 int tp_rmm_pool_check(void *state, struct tp_err *err)
@@ -109,7 +110,7 @@ int tp_rmm_pool_check(void *state, struct tp_err *err)
     for (const struct rmm_pool_range *r = st->oldest; r && !fault; r = r->next)
         fault = check_range(st, r, &sums);
     if (!fault)
-        fault = check_lanes(st, &free_blocks);
+        fault = check_queues(st, &free_blocks);
     if (!fault && (sums.live != st->live.count || sums.live + free_blocks != sums.blocks))
         fault = "a free block is in no list";
     if (!fault && (sums.blocks != st->blocks.used || sums.ranges != st->ranges.used))

@@ -2,8 +2,8 @@
  * stream.
  *
  *     range     | live | free of 0 | live | free of 2 | free of 0 |     linked by address
- *     lane      a stream, with its list: free blocks by (size, range, address)
- *     lanes     those that have a list, by age; each subtree knows its largest free block
+ *     queue     a stream, with its list: free blocks by (size, range, address)
+ *     queues    those that have a list, by age; each subtree knows its largest free block
  *
  * Neighbours in different lists stay apart until one list is merged into the other. */
 #ifndef TP_RMM_POOL_CORE_H
@@ -18,17 +18,17 @@
 
 struct rmm_pool_block;
 
-/* Free blocks. Its lane changes when lists are merged: the smaller one moves. */
+/* Free blocks. Its queue changes when lists are merged: the smaller one moves. */
 struct rmm_pool_list {
     struct tp_tree_node *blocks;
     uint64_t count, largest; /* blocks; bytes of the largest */
-    struct rmm_pool_lane *lane;
+    struct rmm_pool_queue *queue;
 };
 
-struct rmm_pool_lane {
-    struct tp_tree_node in_order; /* among the lanes that have a list, where `listed` */
+struct rmm_pool_queue {
+    struct tp_tree_node in_order; /* among the queues that have a list, where `listed` */
     struct rmm_pool_list *list, own;
-    struct rmm_pool_lane *next; /* in the order of their making */
+    struct rmm_pool_queue *next; /* in the order of their making */
     uint64_t order;
     uint64_t largest; /* bytes of the largest free block of the subtree */
     uint64_t stream;
@@ -58,15 +58,15 @@ struct rmm_pool_block {
 
 struct rmm_pool {
     const struct tp_env *env;
-    uint64_t most;              /* bytes that the pool may grow to */
-    bool bounded;               /* there is such a limit */
-    uint64_t size;              /* bytes of all ranges */
-    struct tp_tree_node *lanes; /* those that have a list */
-    struct rmm_pool_lane *oldest_lane, *newest_lane;
+    uint64_t most;               /* bytes that the pool may grow to */
+    bool bounded;                /* there is such a limit */
+    uint64_t size;               /* bytes of all ranges */
+    struct tp_tree_node *queues; /* those that have a list */
+    struct rmm_pool_queue *oldest_queue, *newest_queue;
     struct rmm_pool_range *oldest, *newest;
-    struct tp_addr_map live;    /* allocated address -> block */
-    struct tp_addr_map lane_of; /* stream + 1 -> lane */
-    struct slab blocks, ranges, lane_records;
+    struct tp_addr_map live;     /* allocated address -> block */
+    struct tp_addr_map queue_of; /* stream + 1 -> queue */
+    struct slab blocks, ranges, queue_records;
     struct carved carved;
 };
 
@@ -88,15 +88,15 @@ static inline struct rmm_pool_block *rmm_pool_by_size(struct tp_tree_node *n)
     return n ? TP_TREE_ITEM(struct rmm_pool_block, by_size, n) : NULL;
 }
 
-static inline struct rmm_pool_lane *rmm_pool_in_order(struct tp_tree_node *n)
+static inline struct rmm_pool_queue *rmm_pool_in_order(struct tp_tree_node *n)
 {
-    return n ? TP_TREE_ITEM(struct rmm_pool_lane, in_order, n) : NULL;
+    return n ? TP_TREE_ITEM(struct rmm_pool_queue, in_order, n) : NULL;
 }
 
 /* ---- rmm_pool_lists.c: free blocks ---- */
 
-/* The lane of a stream, made if it is missing; it has a list then. NULL: out of memory. */
-struct rmm_pool_lane *tp_rmm_pool_lane(struct rmm_pool *st, uint16_t stream);
+/* The queue of a stream, made if it is missing; it has a list then. NULL: out of memory. */
+struct rmm_pool_queue *tp_rmm_pool_queue(struct rmm_pool *st, uint16_t stream);
 
 /* Adds a block to a list, as one with its free neighbours of that list. */
 void tp_rmm_pool_add(struct rmm_pool *st, struct rmm_pool_list *list, struct rmm_pool_block *b);
@@ -108,12 +108,12 @@ void tp_rmm_pool_take(struct rmm_pool *st, struct rmm_pool_block *b, uint64_t si
 /* The smallest block of a list with at least `size` bytes, of equal ones the first; NULL: none. */
 struct rmm_pool_block *tp_rmm_pool_fit(const struct rmm_pool_list *list, uint64_t size);
 
-/* The first lane whose list has a block of `size` bytes; NULL: none. */
-struct rmm_pool_lane *tp_rmm_pool_first_lane(const struct rmm_pool *st, uint64_t size);
+/* The first queue whose list has a block of `size` bytes; NULL: none. */
+struct rmm_pool_queue *tp_rmm_pool_first_queue(const struct rmm_pool *st, uint64_t size);
 
-/* Merges the lists of other lanes into that of `lane`, one after the other, until a block fits;
+/* Merges the lists of other queues into that of `queue`, one after the other, until a block fits;
  * *out: NULL, if none does in the end. */
-int tp_rmm_pool_merge(struct rmm_pool *st, struct rmm_pool_lane *lane, uint64_t size,
+int tp_rmm_pool_merge(struct rmm_pool *st, struct rmm_pool_queue *queue, uint64_t size,
                       struct rmm_pool_block **out);
 
 /* ---- rmm_pool_check.c: members of the strategy ---- */

@@ -16,8 +16,8 @@ static bool is_before(const struct tp_tree_node *a, const struct tp_tree_node *b
 
 static bool is_older(const struct tp_tree_node *a, const struct tp_tree_node *b)
 {
-    return TP_TREE_ITEM(const struct rmm_pool_lane, in_order, a)->order <
-           TP_TREE_ITEM(const struct rmm_pool_lane, in_order, b)->order;
+    return TP_TREE_ITEM(const struct rmm_pool_queue, in_order, a)->order <
+           TP_TREE_ITEM(const struct rmm_pool_queue, in_order, b)->order;
 }
 
 static uint64_t largest_below(struct tp_tree_node *n)
@@ -27,54 +27,54 @@ static uint64_t largest_below(struct tp_tree_node *n)
 
 static void note_largest(struct tp_tree_node *n)
 {
-    struct rmm_pool_lane *lane = rmm_pool_in_order(n);
+    struct rmm_pool_queue *queue = rmm_pool_in_order(n);
     uint64_t low = largest_below(n->low), high = largest_below(n->high);
-    lane->largest = low > high ? low : high;
-    if (lane->list->largest > lane->largest)
-        lane->largest = lane->list->largest;
+    queue->largest = low > high ? low : high;
+    if (queue->list->largest > queue->largest)
+        queue->largest = queue->list->largest;
 }
 
-/* ---- lanes ---- */
+/* ---- queues ---- */
 
-static void enlist(struct rmm_pool *st, struct rmm_pool_lane *lane)
+static void enlist(struct rmm_pool *st, struct rmm_pool_queue *queue)
 {
-    if (!lane->listed)
-        tp_tree_insert(&st->lanes, &lane->in_order, is_older, note_largest);
-    lane->listed = true;
+    if (!queue->listed)
+        tp_tree_insert(&st->queues, &queue->in_order, is_older, note_largest);
+    queue->listed = true;
 }
 
-static void unlist(struct rmm_pool *st, struct rmm_pool_lane *lane)
+static void unlist(struct rmm_pool *st, struct rmm_pool_queue *queue)
 {
-    if (lane->listed)
-        tp_tree_remove(&st->lanes, &lane->in_order, note_largest);
-    lane->listed = false;
+    if (queue->listed)
+        tp_tree_remove(&st->queues, &queue->in_order, note_largest);
+    queue->listed = false;
 }
 
-struct rmm_pool_lane *tp_rmm_pool_lane(struct rmm_pool *st, uint16_t stream)
+struct rmm_pool_queue *tp_rmm_pool_queue(struct rmm_pool *st, uint16_t stream)
 {
-    struct rmm_pool_lane *lane = meta_map_at(&st->lane_of, stream + UINT64_C(1));
-    if (!lane) {
-        if (tp_addr_map_reserve(&st->lane_of, st->lane_of.count + 1) ||
-            !(lane = slab_take(&st->lane_records)))
+    struct rmm_pool_queue *queue = meta_map_at(&st->queue_of, stream + UINT64_C(1));
+    if (!queue) {
+        if (tp_addr_map_reserve(&st->queue_of, st->queue_of.count + 1) ||
+            !(queue = slab_take(&st->queue_records)))
             return NULL;
-        lane->stream = stream;
-        lane->list = &lane->own;
-        lane->own.lane = lane;
-        lane->order = st->lane_of.count;
-        if (st->newest_lane)
-            st->newest_lane->next = lane;
+        queue->stream = stream;
+        queue->list = &queue->own;
+        queue->own.queue = queue;
+        queue->order = st->queue_of.count;
+        if (st->newest_queue)
+            st->newest_queue->next = queue;
         else
-            st->oldest_lane = lane;
-        st->newest_lane = lane;
-        tp_addr_map_insert(&st->lane_of, stream + UINT64_C(1), (uintptr_t)lane);
+            st->oldest_queue = queue;
+        st->newest_queue = queue;
+        tp_addr_map_insert(&st->queue_of, stream + UINT64_C(1), (uintptr_t)queue);
     }
-    enlist(st, lane);
-    return lane;
+    enlist(st, queue);
+    return queue;
 }
 
-struct rmm_pool_lane *tp_rmm_pool_first_lane(const struct rmm_pool *st, uint64_t size)
+struct rmm_pool_queue *tp_rmm_pool_first_queue(const struct rmm_pool *st, uint64_t size)
 {
-    struct tp_tree_node *n = st->lanes;
+    struct tp_tree_node *n = st->queues;
     while (n && largest_below(n) >= size) {
         TP_STEP();
         if (largest_below(n->low) >= size)
@@ -89,17 +89,17 @@ struct rmm_pool_lane *tp_rmm_pool_first_lane(const struct rmm_pool *st, uint64_t
 
 /* ---- blocks of a list ---- */
 
-/* The largest block of a list has changed: the lane is filed anew, with what is above it. */
+/* The largest block of a list has changed: the queue is filed anew, with what is above it. */
 static void set_largest(struct rmm_pool *st, struct rmm_pool_list *list, uint64_t size)
 {
-    struct rmm_pool_lane *lane = list->lane;
-    bool listed = lane->listed;
+    struct rmm_pool_queue *queue = list->queue;
+    bool listed = queue->listed;
     if (size == list->largest)
         return;
-    unlist(st, lane);
+    unlist(st, queue);
     list->largest = size;
     if (listed)
-        enlist(st, lane);
+        enlist(st, queue);
 }
 
 static void list_insert(struct rmm_pool *st, struct rmm_pool_list *list, struct rmm_pool_block *b)
@@ -185,16 +185,16 @@ struct rmm_pool_block *tp_rmm_pool_fit(const struct rmm_pool_list *list, uint64_
 
 /* ---- merging ---- */
 
-/* Moves all blocks of a lane into the list of another. Neither is among the lanes that have a
+/* Moves all blocks of a queue into the list of another. Neither is among the queues that have a
  * list. */
-static void merge(struct rmm_pool *st, struct rmm_pool_lane *into, struct rmm_pool_lane *from)
+static void merge(struct rmm_pool *st, struct rmm_pool_queue *into, struct rmm_pool_queue *from)
 {
     if (from->list->count > into->list->count) {
         struct rmm_pool_list *larger = from->list;
         from->list = into->list;
         into->list = larger;
-        from->list->lane = from;
-        into->list->lane = into;
+        from->list->queue = from;
+        into->list->queue = into;
     }
     while (from->list->blocks) {
         struct rmm_pool_block *b = rmm_pool_by_size(tp_tree_first(from->list->blocks));
@@ -204,21 +204,21 @@ static void merge(struct rmm_pool *st, struct rmm_pool_lane *into, struct rmm_po
     }
 }
 
-int tp_rmm_pool_merge(struct rmm_pool *st, struct rmm_pool_lane *lane, uint64_t size,
+int tp_rmm_pool_merge(struct rmm_pool *st, struct rmm_pool_queue *queue, uint64_t size,
                       struct rmm_pool_block **out)
 {
-    struct rmm_pool_lane *other;
+    struct rmm_pool_queue *other;
     int rc = TP_OK;
     *out = NULL;
-    unlist(st, lane);
-    while (!rc && !*out && (other = rmm_pool_in_order(tp_tree_first(st->lanes)))) {
-        rc = tp_src_follow(st->env->source, (uint16_t)lane->stream, (uint16_t)other->stream);
+    unlist(st, queue);
+    while (!rc && !*out && (other = rmm_pool_in_order(tp_tree_first(st->queues)))) {
+        rc = tp_src_follow(st->env->source, (uint16_t)queue->stream, (uint16_t)other->stream);
         if (rc)
             break;
         unlist(st, other);
-        merge(st, lane, other);
-        *out = tp_rmm_pool_fit(lane->list, size);
+        merge(st, queue, other);
+        *out = tp_rmm_pool_fit(queue->list, size);
     }
-    enlist(st, lane);
+    enlist(st, queue);
     return rc;
 }

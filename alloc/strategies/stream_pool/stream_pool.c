@@ -77,9 +77,9 @@ static int stream_pool_init(void *state, const struct tp_env *env, const void *o
     bool limited = opts->threshold != THRESHOLD_UNLIMITED || opts->max_cached;
     st->eager = st->fenced && (env->streams > 1 || limited);
     st->lazy = st->fenced && !st->eager;
-    slab_init(&st->lane_records, env, sizeof(struct lane));
+    slab_init(&st->queue_records, env, sizeof(struct stream_queue));
     slab_init(&st->uses, env, sizeof(struct stream_use));
-    meta_map_init(&st->lane_of, env);
+    meta_map_init(&st->queue_of, env);
     return TP_OK;
 }
 
@@ -87,8 +87,8 @@ static void stream_pool_fini(void *state)
 {
     struct pool *st = state;
     tp_stream_pool_give_all(st);
-    tp_addr_map_fini(&st->lane_of);
-    slab_fini(&st->lane_records);
+    tp_addr_map_fini(&st->queue_of);
+    slab_fini(&st->queue_records);
     slab_fini(&st->uses);
     tp_cache_fini(&st->cache);
 }

@@ -1,12 +1,12 @@
 /* The data structures in which `stream-pool` keeps its blocks.
  *
- *     bins: key -> shelf (stream 0) -> shelf (stream 3)        lanes: stream -> lane
+ *     bins: key -> shelf (stream 0) -> shelf (stream 3)        queues: stream -> queue
  *                    ready: newest .. oldest                     cached blocks of all sizes by age
  *                    held:  newest .. oldest                     fences of USEs not passed yet
  *
  * Bins are those of cache.h, whose key is an allocated size and, for alignments above the source's
  * page, an alignment. A block freed after a USE on other streams is held until these streams are
- * past the free. Along a shelf and along a lane fences pass in order, so
+ * past the free. Along a shelf and along a queue fences pass in order, so
  * checking the oldest is enough. Everything is ordered by age, nothing by address.
  *
  * A small direct-mapped table caches recently used shelves, and a hit searches no other table. */
@@ -27,24 +27,24 @@ struct block {
     struct cache_block block;
     struct stream_use *uses; /* uses on other streams since the block was allocated */
     uint64_t pending;        /* held: number of uses whose fence is not known to have passed, > 0 */
-    struct tp_link in_lane;  /* cached: in lane->ready or lane->held */
+    struct tp_link in_list;  /* cached: in queue->ready or queue->held */
     uint64_t age;            /* cached: number of the free, from 1 */
     struct tp_fence fence;   /* cached: fence of the free */
 };
 
-struct lane {
+struct stream_queue {
     uint16_t stream;
     struct tp_link ready, held; /* cached blocks, the oldest first */
     struct tp_link fences;      /* uses whose fence has not passed, in the order of recording */
     uint64_t recorded;          /* with `lazy`: blocks up to this age have their fence */
-    struct lane *next;          /* next lane, in the order of first use */
+    struct stream_queue *next;  /* next queue, in the order of first use */
 };
 
 /* Of the stream that asked for its live blocks, and freed its cached ones. */
 struct shelf {
     struct cache_shelf shelf;
     struct tp_link held; /* the oldest first */
-    struct lane *lane;
+    struct stream_queue *queue;
     bool waits; /* the shelf is filed under a held block (RANK_HELD) */
 };
 
@@ -61,9 +61,9 @@ struct pool {
     bool eager;                  /* each free records a fence at once */
     bool lazy;                   /* fences are recorded only when they are needed */
     struct shelf *recent[POOL_RECENT];
-    struct tp_addr_map lane_of; /* stream + 1 -> struct lane * */
-    struct lane *lanes, *last_lane;
-    struct slab lane_records, uses;
+    struct tp_addr_map queue_of; /* stream + 1 -> struct stream_queue * */
+    struct stream_queue *queues, *last_queue;
+    struct slab queue_records, uses;
 };
 
 static inline struct block *pool_block(struct cache_block *b)
@@ -104,35 +104,35 @@ static inline struct block *block_older(struct block *a, struct block *b)
     return !a || (b && b->age < a->age) ? b : a;
 }
 
-/* The oldest ready block of a lane; NULL: none. */
-static inline struct block *lane_ready(const struct lane *lane)
+/* The oldest ready block of a queue; NULL: none. */
+static inline struct block *queue_ready(const struct stream_queue *queue)
 {
-    return TP_LINK_ITEM(struct block, in_lane, &lane->ready, lane->ready.behind);
+    return TP_LINK_ITEM(struct block, in_list, &queue->ready, queue->ready.behind);
 }
 
-/* The oldest cached block of a lane, ready or held; NULL: none. */
-static inline struct block *lane_oldest(const struct lane *lane)
+/* The oldest cached block of a queue, ready or held; NULL: none. */
+static inline struct block *queue_oldest(const struct stream_queue *queue)
 {
-    return block_older(lane_ready(lane),
-                       TP_LINK_ITEM(struct block, in_lane, &lane->held, lane->held.behind));
+    return block_older(queue_ready(queue),
+                       TP_LINK_ITEM(struct block, in_list, &queue->held, queue->held.behind));
 }
 
-/* The newest block of a list of a lane; NULL: none. */
-static inline struct block *lane_newest(const struct tp_link *list)
+/* The newest block of a list of a queue; NULL: none. */
+static inline struct block *queue_newest(const struct tp_link *list)
 {
-    return TP_LINK_ITEM(struct block, in_lane, list, list->before);
+    return TP_LINK_ITEM(struct block, in_list, list, list->before);
 }
 
-/* The next older block than `b` of a list of a lane; NULL: none. */
-static inline struct block *lane_older(const struct tp_link *list, const struct block *b)
+/* The next older block than `b` of a list of a queue; NULL: none. */
+static inline struct block *queue_older(const struct tp_link *list, const struct block *b)
 {
-    return TP_LINK_ITEM(struct block, in_lane, list, b->in_lane.before);
+    return TP_LINK_ITEM(struct block, in_list, list, b->in_list.before);
 }
 
-/* The lane in whose queue the fence of a use is, or will be. */
-static inline struct lane *use_lane(const struct stream_use *u)
+/* The stream queue that has the fence of a use, or will have it. */
+static inline struct stream_queue *use_queue(const struct stream_use *u)
 {
-    return TP_LINKED(struct lane, fences, u->queue);
+    return TP_LINKED(struct stream_queue, fences, u->queue);
 }
 
 /* ---- ranks ---- */
@@ -147,15 +147,15 @@ void tp_stream_pool_rank_shelf(struct pool *st, struct shelf *s);
  * gone, because callers check answers. */
 void tp_stream_pool_rank_held(struct pool *st, struct shelf *s);
 
-void tp_stream_pool_rank_lane(struct pool *st, struct lane *lane);
+void tp_stream_pool_rank_queue(struct pool *st, struct stream_queue *queue);
 
 void tp_stream_pool_rank_use(struct pool *st, const struct stream_use *u);
 
-/* ---- lanes and shelves ---- */
+/* ---- queues and shelves ---- */
 
-static inline struct lane *lane_find(const struct pool *st, uint16_t stream)
+static inline struct stream_queue *queue_find(const struct pool *st, uint16_t stream)
 {
-    return meta_map_at(&st->lane_of, UINT64_C(1) + stream);
+    return meta_map_at(&st->queue_of, UINT64_C(1) + stream);
 }
 
 static inline uint32_t recent_index(uint64_t key, uint32_t stream)

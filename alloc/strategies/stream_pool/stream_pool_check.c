@@ -24,13 +24,13 @@ static const char *pool_check_block(const struct block *b, struct pool_sums *sum
     return NULL;
 }
 
-/* Is a list of `lane` in order, with all blocks held or none? Adds its length to *count. */
-static bool pool_check_ages(const struct tp_link *list, const struct lane *lane, bool held,
+/* Is a list of `queue` in order, with all blocks held or none? Adds its length to *count. */
+static bool pool_check_ages(const struct tp_link *list, const struct stream_queue *queue, bool held,
                             uint64_t *count)
 {
     uint64_t age = UINT64_MAX;
-    for (const struct block *b = lane_newest(list); b; b = lane_older(list, b), ++*count) {
-        if (b->in_lane.behind->before != &b->in_lane || block_shelf(b)->lane != lane ||
+    for (const struct block *b = queue_newest(list); b; b = queue_older(list, b), ++*count) {
+        if (b->in_list.behind->before != &b->in_list || block_shelf(b)->queue != queue ||
             (b->pending > 0) != held || b->age >= age)
             return false;
         age = b->age;
@@ -57,7 +57,7 @@ static const char *pool_check_bins(const struct pool *st, const struct pool_sums
     uint64_t held = 0;
     for (uint64_t at = 0; (e = tp_addr_map_next(&st->cache.bins, &at));)
         for (struct shelf *s = bin_find(st, e->key); s; s = shelf_next(s)) {
-            if (s->shelf.stream != s->lane->stream)
+            if (s->shelf.stream != s->queue->stream)
                 return "a shelf is in the wrong stream queue";
             if (!tp_cache_check_list(&s->held, &s->shelf, &held) ||
                 !pool_check_shelf(&s->held, true) || !pool_check_shelf(&s->shelf.ready, false))
@@ -66,23 +66,23 @@ static const char *pool_check_bins(const struct pool *st, const struct pool_sums
     return held != sums->held || held != st->held ? "a held block is on no shelf" : NULL;
 }
 
-static const char *pool_check_lanes(const struct pool *st, const struct pool_sums *sums)
+static const char *pool_check_queues(const struct pool *st, const struct pool_sums *sums)
 {
-    uint64_t ready = 0, held = 0, lanes = 0, queued = 0;
-    for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
-        lanes++;
-        if (!pool_check_ages(&lane->ready, lane, false, &ready) ||
-            !pool_check_ages(&lane->held, lane, true, &held))
+    uint64_t ready = 0, held = 0, queues = 0, queued = 0;
+    for (const struct stream_queue *queue = st->queues; queue; queue = queue->next) {
+        queues++;
+        if (!pool_check_ages(&queue->ready, queue, false, &ready) ||
+            !pool_check_ages(&queue->held, queue, true, &held))
             return "the blocks of a stream are out of order";
-        const struct tp_link *l = lane->fences.behind;
-        for (; l != &lane->fences; l = l->behind, queued++) {
+        const struct tp_link *l = queue->fences.behind;
+        for (; l != &queue->fences; l = l->behind, queued++) {
             const struct stream_use *u = TP_LINKED(struct stream_use, in_queue, l);
             const struct block *b = u->block;
-            if (!u->queued || use_lane(u) != lane || !b->pending || l->behind->before != l)
+            if (!u->queued || use_queue(u) != queue || !b->pending || l->behind->before != l)
                 return "the queue of a stream is broken";
         }
     }
-    if (lanes != st->lane_of.count || ready != sums->ready || held != sums->held)
+    if (queues != st->queue_of.count || ready != sums->ready || held != sums->held)
         return "a cached block is in no stream";
     return queued >= sums->held ? NULL : "a held block waits for nothing";
 }
@@ -101,7 +101,7 @@ int tp_stream_pool_check(void *state, struct tp_err *err)
     if (!fault)
         fault = pool_check_bins(st, &sums);
     if (!fault)
-        fault = pool_check_lanes(st, &sums);
+        fault = pool_check_queues(st, &sums);
     if (!fault && sums.uses != st->uses.used)
         fault = "a use is lost";
     return fault ? tp_fail(err, TP_EBROKEN, "strategy 'stream-pool': %s", fault) : TP_OK;

@@ -32,16 +32,16 @@ void tp_stream_pool_rank_held(struct pool *st, struct shelf *s)
         tp_stream_pool_drop_ranks(st);
 }
 
-void tp_stream_pool_rank_lane(struct pool *st, struct lane *lane)
+void tp_stream_pool_rank_queue(struct pool *st, struct stream_queue *queue)
 {
     if (!st->ranks)
         return;
-    const struct block *b = lane_oldest(lane);
-    const struct stream_use *u = uses_first(&lane->fences);
+    const struct block *b = queue_oldest(queue);
+    const struct stream_use *u = uses_first(&queue->fences);
     struct rank age = {.oldest = b ? b->age : 0}, fence = {.oldest = u ? u->fence.serial : 0};
-    age.late = age.oldest > rank_synced(st->ranks, lane->stream);
-    if (!tp_stream_pool_rank_file(st->ranks, RANK_LANE_AGE, lane, age) ||
-        !tp_stream_pool_rank_file(st->ranks, RANK_LANE_FENCE, lane, fence))
+    age.late = age.oldest > rank_synced(st->ranks, queue->stream);
+    if (!tp_stream_pool_rank_file(st->ranks, RANK_LANE_AGE, queue, age) ||
+        !tp_stream_pool_rank_file(st->ranks, RANK_LANE_FENCE, queue, fence))
         tp_stream_pool_drop_ranks(st);
 }
 
@@ -86,13 +86,13 @@ enum { POOL_FEW_SHELVES = 16 };
 /* Sets the fence of the blocks of a list that were freed after `age`. */
 static void set_fences(const struct tp_link *list, uint64_t age, struct tp_fence fence)
 {
-    for (struct block *b = lane_newest(list); b && b->age > age; b = lane_older(list, b))
+    for (struct block *b = queue_newest(list); b && b->age > age; b = queue_older(list, b))
         b->fence = fence;
 }
 
 static bool is_newer(const struct tp_link *list, uint64_t age)
 {
-    const struct block *b = lane_newest(list);
+    const struct block *b = queue_newest(list);
     return b && b->age > age;
 }
 
@@ -101,23 +101,23 @@ static bool is_newer(const struct tp_link *list, uint64_t age)
  * checked. */
 static void pool_record(struct pool *st)
 {
-    for (struct lane *lane = st->lanes; st->lazy && lane; lane = lane->next) {
+    for (struct stream_queue *queue = st->queues; st->lazy && queue; queue = queue->next) {
         struct tp_fence fence;
-        if (!is_newer(&lane->ready, lane->recorded) && !is_newer(&lane->held, lane->recorded))
+        if (!is_newer(&queue->ready, queue->recorded) && !is_newer(&queue->held, queue->recorded))
             continue;
-        tp_src_record(st->cache.env->source, lane->stream, &fence);
-        set_fences(&lane->ready, lane->recorded, fence);
-        set_fences(&lane->held, lane->recorded, fence);
-        lane->recorded = st->age;
+        tp_src_record(st->cache.env->source, queue->stream, &fence);
+        set_fences(&queue->ready, queue->recorded, fence);
+        set_fences(&queue->held, queue->recorded, fence);
+        queue->recorded = st->age;
     }
 }
 
 /* For a lazy pool: the stream was synchronised, so blocks without a fence need none. */
-static void pool_synced(struct pool *st, struct lane *lane)
+static void pool_synced(struct pool *st, struct stream_queue *queue)
 {
-    set_fences(&lane->ready, lane->recorded, (struct tp_fence){0});
-    set_fences(&lane->held, lane->recorded, (struct tp_fence){0});
-    lane->recorded = st->age;
+    set_fences(&queue->ready, queue->recorded, (struct tp_fence){0});
+    set_fences(&queue->held, queue->recorded, (struct tp_fence){0});
+    queue->recorded = st->age;
 }
 
 /* ---- into and out of the cache ---- */
@@ -129,7 +129,7 @@ static void block_drop_uses(struct pool *st, struct block *b)
         next = u->next;
         if (u->queued) {
             uses_dequeue(u);
-            tp_stream_pool_rank_lane(st, use_lane(u));
+            tp_stream_pool_rank_queue(st, use_queue(u));
         }
         pool_give_use(st, u);
     }
@@ -137,16 +137,16 @@ static void block_drop_uses(struct pool *st, struct block *b)
     b->pending = 0;
 }
 
-void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct lane *lane)
+void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct stream_queue *queue)
 {
     for (struct stream_use **at = &b->uses, *u; (u = *at);) {
-        if (use_lane(u) == lane) {
+        if (use_queue(u) == queue) {
             *at = u->next;
             pool_give_use(st, u);
             continue;
         }
         uses_queue(st->cache.env->source, u);
-        tp_stream_pool_rank_lane(st, use_lane(u));
+        tp_stream_pool_rank_queue(st, use_queue(u));
         b->pending++;
         at = &u->next;
     }
@@ -161,29 +161,29 @@ static void pool_uncache(struct pool *st, struct block *b)
         st->held--;
     }
     cache_take(&st->cache, &b->block);
-    tp_link_out(&b->in_lane);
+    tp_link_out(&b->in_list);
     tp_stream_pool_rank_shelf(st, shelf);
-    tp_stream_pool_rank_lane(st, shelf->lane);
+    tp_stream_pool_rank_queue(st, shelf->queue);
 }
 
 /* Processes passed fences of uses on this stream. A held block becomes ready when the last of its
  * fences has passed. */
-static void pool_poll_lane(struct pool *st, struct lane *lane)
+static void pool_poll_queue(struct pool *st, struct stream_queue *queue)
 {
-    for (struct stream_use *u; (u = uses_passed(st->cache.env->source, &lane->fences));) {
+    for (struct stream_use *u; (u = uses_passed(st->cache.env->source, &queue->fences));) {
         struct block *b = u->block;
         if (--b->pending)
             continue;
         struct shelf *shelf = block_shelf(b);
         block_drop_uses(st, b);
         tp_link_out(&b->block.on_shelf);
-        tp_link_out(&b->in_lane);
+        tp_link_out(&b->in_list);
         st->held--;
         file_by_age(&shelf->shelf.ready, b, offsetof(struct block, block.on_shelf));
-        file_by_age(&shelf->lane->ready, b, offsetof(struct block, in_lane));
+        file_by_age(&shelf->queue->ready, b, offsetof(struct block, in_list));
         tp_stream_pool_rank_shelf(st, shelf);
     }
-    tp_stream_pool_rank_lane(st, lane);
+    tp_stream_pool_rank_queue(st, queue);
 }
 
 /* Turns held blocks ready whose other streams are past them. Where fences pass in order, the fence
@@ -193,41 +193,41 @@ static void pool_poll(struct pool *st)
 {
     while (st->held && pool_is_ordered(st)) {
         const struct rank *first = tp_stream_pool_rank_from(st->ranks, RANK_LANE_FENCE, 0, 0, 0);
-        struct lane *lane = first ? first->owner : NULL;
-        if (!lane || !pool_passed(st, &uses_first(&lane->fences)->fence))
+        struct stream_queue *queue = first ? first->owner : NULL;
+        if (!queue || !pool_passed(st, &uses_first(&queue->fences)->fence))
             return;
-        pool_poll_lane(st, lane);
+        pool_poll_queue(st, queue);
     }
-    for (struct lane *lane = st->lanes; lane && st->held; lane = lane->next) {
+    for (struct stream_queue *queue = st->queues; queue && st->held; queue = queue->next) {
         TP_STEP();
-        pool_poll_lane(st, lane);
+        pool_poll_queue(st, queue);
     }
 }
 
 /* Notes that a stream is past all blocks freed on it up to `age`. Files its shelves again, because
  * these blocks can now be reused. Each block is processed once. */
-static void pool_rank_synced(struct pool *st, struct lane *lane, uint64_t age)
+static void pool_rank_synced(struct pool *st, struct stream_queue *queue, uint64_t age)
 {
-    uint64_t before = rank_synced(st->ranks, lane->stream);
-    if (!rank_note_synced(st->ranks, lane->stream, age))
+    uint64_t before = rank_synced(st->ranks, queue->stream);
+    if (!rank_note_synced(st->ranks, queue->stream, age))
         tp_stream_pool_drop_ranks(st);
-    struct block *b = lane_newest(&lane->ready);
-    for (; b && b->age > before; b = lane_older(&lane->ready, b))
+    struct block *b = queue_newest(&queue->ready);
+    for (; b && b->age > before; b = queue_older(&queue->ready, b))
         if (shelf_oldest(&b->block.shelf->ready) == b)
             tp_stream_pool_rank_shelf(st, block_shelf(b));
-    pool_poll_lane(st, lane);
+    pool_poll_queue(st, queue);
 }
 
 /* The age of the newest block of a list whose own fence has passed; 0: none. */
 static uint64_t newest_passed(const struct pool *st, const struct tp_link *list)
 {
-    const struct block *b = lane_newest(list);
+    const struct block *b = queue_newest(list);
     while (b && !pool_passed(st, &b->fence))
-        b = lane_older(list, b);
+        b = queue_older(list, b);
     return b ? b->age : 0;
 }
 
-/* Makes the ranks when the pool reaches many streams, and files all shelves and lanes. */
+/* Makes the ranks when the pool reaches many streams, and files all shelves and queues. */
 static void pool_make_ranks(struct pool *st)
 {
     st->ranks = tp_stream_pool_ranks_new(st->cache.env);
@@ -241,9 +241,9 @@ static void pool_make_ranks(struct pool *st)
         if (shelf && shelf_oldest(&shelf->held) == b)
             tp_stream_pool_rank_held(st, shelf);
     }
-    for (struct lane *lane = st->lanes; lane && st->ranks; lane = lane->next) {
-        uint64_t ready = newest_passed(st, &lane->ready), held = newest_passed(st, &lane->held);
-        pool_rank_synced(st, lane, ready > held ? ready : held);
+    for (struct stream_queue *queue = st->queues; queue && st->ranks; queue = queue->next) {
+        uint64_t ready = newest_passed(st, &queue->ready), held = newest_passed(st, &queue->held);
+        pool_rank_synced(st, queue, ready > held ? ready : held);
     }
 }
 
@@ -260,33 +260,33 @@ static int pool_wait(struct pool *st, const struct block *b, bool here)
     return rc;
 }
 
-/* ---- making lanes and shelves ---- */
+/* ---- making queues and shelves ---- */
 
-/* The lane of a stream, made if it is missing; NULL: out of memory. Lanes are kept, so there are at
- * most as many as the program has streams. */
-static struct lane *lane_make(struct pool *st, uint16_t stream)
+/* The queue of a stream, made if it is missing; NULL: out of memory. Queues are kept, so there are
+ * at most as many as the program has streams. */
+static struct stream_queue *queue_make(struct pool *st, uint16_t stream)
 {
-    struct lane *known = lane_find(st, stream);
+    struct stream_queue *known = queue_find(st, stream);
     if (known)
         return known;
-    if (tp_addr_map_reserve(&st->lane_of, st->lane_of.count + 1))
+    if (tp_addr_map_reserve(&st->queue_of, st->queue_of.count + 1))
         return NULL;
-    struct lane *lane = slab_take(&st->lane_records);
-    if (!lane)
+    struct stream_queue *queue = slab_take(&st->queue_records);
+    if (!queue)
         return NULL;
-    lane->stream = stream;
-    tp_link_init(&lane->ready);
-    tp_link_init(&lane->held);
-    tp_link_init(&lane->fences);
-    if (st->last_lane)
-        st->last_lane->next = lane;
+    queue->stream = stream;
+    tp_link_init(&queue->ready);
+    tp_link_init(&queue->held);
+    tp_link_init(&queue->fences);
+    if (st->last_queue)
+        st->last_queue->next = queue;
     else
-        st->lanes = lane;
-    st->last_lane = lane;
-    tp_addr_map_insert(&st->lane_of, UINT64_C(1) + stream, (uintptr_t)lane);
-    if (__builtin_expect(st->lane_of.count >= RANKS_FROM_LANES, 0) && st->eager && !st->ranks)
+        st->queues = queue;
+    st->last_queue = queue;
+    tp_addr_map_insert(&st->queue_of, UINT64_C(1) + stream, (uintptr_t)queue);
+    if (__builtin_expect(st->queue_of.count >= RANKS_FROM_LANES, 0) && st->eager && !st->ranks)
         pool_make_ranks(st);
-    return lane;
+    return queue;
 }
 
 /* The shelf of a key and stream, made if it is missing; NULL: out of memory. A new shelf has no
@@ -296,11 +296,11 @@ static struct shelf *shelf_make(struct pool *st, uint64_t key, uint16_t stream)
     struct shelf *s = shelf_find(st, key, stream);
     if (s)
         return s;
-    struct lane *lane = lane_make(st, stream);
-    s = lane ? pool_shelf(tp_cache_shelf_make(&st->cache, key, stream)) : NULL;
+    struct stream_queue *queue = queue_make(st, stream);
+    s = queue ? pool_shelf(tp_cache_shelf_make(&st->cache, key, stream)) : NULL;
     if (!s)
         return NULL;
-    s->lane = lane;
+    s->queue = queue;
     tp_link_init(&s->held);
     st->recent[recent_index(key, stream)] = s;
     return s;
@@ -308,18 +308,18 @@ static struct shelf *shelf_make(struct pool *st, uint64_t key, uint16_t stream)
 
 /* ---- giving back ---- */
 
-/* The lane whose oldest block is the first from `age` on, among lanes whose stream is past that
+/* The queue whose oldest block is the first from `age` on, among queues whose stream is past that
  * block (`late` 0) or not (1); NULL: none. */
-static struct lane *pool_lane_from(struct pool *st, uint64_t late, uint64_t age)
+static struct stream_queue *pool_queue_from(struct pool *st, uint64_t late, uint64_t age)
 {
     while (st->ranks) {
         const struct rank *e = tp_stream_pool_rank_from(st->ranks, RANK_LANE_AGE, 0, late, age);
         if (!e || e->late != late)
             break;
-        struct lane *lane = e->owner;
-        if (lane_oldest(lane) && lane_oldest(lane)->age == e->oldest)
-            return lane;
-        tp_stream_pool_rank_lane(st, lane);
+        struct stream_queue *queue = e->owner;
+        if (queue_oldest(queue) && queue_oldest(queue)->age == e->oldest)
+            return queue;
+        tp_stream_pool_rank_queue(st, queue);
     }
     return NULL;
 }
@@ -329,14 +329,14 @@ static struct block *pool_oldest(struct pool *st)
 {
     struct block *best = NULL;
     for (uint64_t late = 0; late < 2 && st->ranks; late++) {
-        const struct lane *lane = pool_lane_from(st, late, 0);
-        best = lane ? block_older(best, lane_oldest(lane)) : best;
+        const struct stream_queue *queue = pool_queue_from(st, late, 0);
+        best = queue ? block_older(best, queue_oldest(queue)) : best;
     }
     if (st->ranks)
         return best;
-    for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
+    for (const struct stream_queue *queue = st->queues; queue; queue = queue->next) {
         TP_STEP();
-        best = block_older(best, lane_oldest(lane));
+        best = block_older(best, queue_oldest(queue));
     }
     return best;
 }
@@ -348,29 +348,29 @@ static struct block *pool_oldest_ordered(struct pool *st)
     struct block *best = NULL;
     for (uint64_t late = 0; late < 2; late++) {
         uint64_t end = best ? best->age : UINT64_MAX;
-        const struct lane *lane = pool_lane_from(st, late, 0);
-        while (lane && lane_oldest(lane)->age < end) {
-            struct block *b = lane_ready(lane);
+        const struct stream_queue *queue = pool_queue_from(st, late, 0);
+        while (queue && queue_oldest(queue)->age < end) {
+            struct block *b = queue_ready(queue);
             bool passed = b && pool_passed(st, &b->fence);
             if (passed && (!best || b->age < best->age))
                 best = b;
             if (b && b->age < end && (passed || late))
                 end = b->age;
-            lane = pool_lane_from(st, late, lane_oldest(lane)->age + 1);
+            queue = pool_queue_from(st, late, queue_oldest(queue)->age + 1);
         }
     }
     return best;
 }
 
-/* The oldest block that could be given back at once; NULL: none. Fences along a lane pass in order,
- * so a pending one ends the search of that lane. pool_poll must be called first. */
+/* The oldest block that could be given back at once; NULL: none. Fences along a queue pass in
+ * order, so a pending one ends the search of that queue. pool_poll must be called first. */
 static struct block *pool_oldest_passed(struct pool *st)
 {
     struct block *best = pool_is_ordered(st) ? pool_oldest_ordered(st) : NULL;
     if (pool_is_ordered(st))
         return best;
-    for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
-        struct block *b = lane_ready(lane);
+    for (const struct stream_queue *queue = st->queues; queue; queue = queue->next) {
+        struct block *b = queue_ready(queue);
         TP_STEP();
         if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
             best = b;
@@ -407,11 +407,11 @@ void tp_stream_pool_limit(struct pool *st)
 
 /* What a driver does when a stream is synchronised: gives back what was freed on it, the oldest
  * first, down to the release threshold. What another stream may still use stays. */
-static void pool_release(struct pool *st, struct lane *lane)
+static void pool_release(struct pool *st, struct stream_queue *queue)
 {
-    pool_poll_lane(st, lane);
-    for (struct block *b; st->cache.carved.now > st->release_threshold && (b = lane_ready(lane)) &&
-                          pool_passed(st, &b->fence);)
+    pool_poll_queue(st, queue);
+    for (struct block *b; st->cache.carved.now > st->release_threshold &&
+                          (b = queue_ready(queue)) && pool_passed(st, &b->fence);)
         pool_give_back(st, b);
 }
 
@@ -643,8 +643,8 @@ int tp_stream_pool_use(void *state, void *thread, tp_addr addr, uint16_t stream)
         return TP_EINVAL;
     if (!st->fenced || was_used_on(st, b, stream))
         return TP_OK;
-    struct lane *lane = lane_make(st, stream);
-    struct stream_use *u = lane ? uses_note(&st->uses, &b->uses, b, stream, &lane->fences) : NULL;
+    struct stream_queue *queue = queue_make(st, stream);
+    struct stream_use *u = queue ? uses_note(&st->uses, &b->uses, b, stream, &queue->fences) : NULL;
     if (u)
         tp_stream_pool_rank_use(st, u);
     return u ? TP_OK : TP_ENOMEM;
@@ -686,11 +686,11 @@ int tp_stream_pool_trim(void *state, uint64_t keep)
 int tp_stream_pool_sync(void *state, void *thread, uint16_t stream)
 {
     struct pool *st = state;
-    struct lane *only = stream == TP_ALL_STREAMS ? NULL : lane_find(st, stream);
+    struct stream_queue *only = stream == TP_ALL_STREAMS ? NULL : queue_find(st, stream);
     (void)thread;
-    for (struct lane *lane = st->lanes; lane && st->lazy; lane = lane->next)
-        if (stream == TP_ALL_STREAMS || lane == only)
-            pool_synced(st, lane);
+    for (struct stream_queue *queue = st->queues; queue && st->lazy; queue = queue->next)
+        if (stream == TP_ALL_STREAMS || queue == only)
+            pool_synced(st, queue);
     if (pool_is_ordered(st) && only)
         pool_rank_synced(st, only, st->age);
     if (only)

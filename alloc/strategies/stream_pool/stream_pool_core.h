@@ -12,9 +12,9 @@ int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct t
 /* Moves a block to the shelf of `stream`, which frees it but did not ask for it. */
 int tp_stream_pool_change_shelf(struct pool *st, struct block *b, uint16_t stream);
 
-/* Records fences for the uses of a block that is freed on `lane`. Uses on that lane need none,
+/* Records fences for the uses of a block that is freed on `queue`. Uses on that queue need none,
  * because the fence of the free covers them. */
-void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct lane *lane);
+void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct stream_queue *queue);
 
 /* Members of the strategy's table. adopt, use: as in alloc/strategy.h. sync: gives back what was
  * freed on the stream, down to the release threshold, and what is over a limit, as fences have
@@ -54,18 +54,18 @@ static inline __attribute__((always_inline)) void pool_cache(struct pool *st, st
     if (st->eager)
         tp_src_record(st->cache.env->source, shelf->shelf.stream, &b->fence);
     if (__builtin_expect(b->uses != NULL, 0))
-        tp_stream_pool_fence_uses(st, b, shelf->lane);
+        tp_stream_pool_fence_uses(st, b, shelf->queue);
     bool held = b->pending > 0;
     st->held += held;
     b->block.refs = 0;
     b->age = ++st->age;
     cache_add(&st->cache, __builtin_expect(held, 0) ? &shelf->held : &shelf->shelf.ready,
               &b->block);
-    tp_link_insert(__builtin_expect(held, 0) ? &shelf->lane->held : &shelf->lane->ready,
-                   &b->in_lane);
+    tp_link_insert(__builtin_expect(held, 0) ? &shelf->queue->held : &shelf->queue->ready,
+                   &b->in_list);
     if (st->eager && __builtin_expect(st->ranks != NULL, 0)) {
         tp_stream_pool_rank_shelf(st, shelf);
-        tp_stream_pool_rank_lane(st, shelf->lane);
+        tp_stream_pool_rank_queue(st, shelf->queue);
         if (shelf_oldest(&shelf->held) == b)
             tp_stream_pool_rank_held(st, shelf);
     }
@@ -78,7 +78,7 @@ static inline struct block *pool_pop(struct pool *st, struct shelf *s)
     struct tp_link *ready = &s->shelf.ready;
     struct block *b = TP_LINKED(struct block, block.on_shelf, ready->before);
     cache_pop(&st->cache, ready, &b->block);
-    tp_link_out(&b->in_lane);
+    tp_link_out(&b->in_list);
     return b;
 }
 

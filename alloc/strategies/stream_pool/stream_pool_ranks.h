@@ -3,13 +3,13 @@
  *
  *     among the shelves of a bin   the oldest ready block, those of streams that caught up first
  *                                  the oldest held block, where requests may wait for it
- *     among the lanes              the oldest cached block
+ *     among the queues              the oldest cached block
  *                                  the fence of a USE that was recorded first
  *
- * A pool of few streams searches every shelf and lane instead. An entry is filed under the item
+ * A pool of few streams searches every shelf and queue instead. An entry is filed under the item
  * that was the oldest at that time; that item may have gone since, so the caller checks an answer
  * and files the entry again where it is out of date. When memory is exhausted, the pool searches
- * every shelf and lane again. */
+ * every shelf and queue again. */
 #ifndef TP_STREAM_POOL_RANKS_H
 #define TP_STREAM_POOL_RANKS_H
 
@@ -26,7 +26,7 @@ struct rank {
     uint64_t bin;             /* bin of a shelf, else 0 */
     uint64_t late;            /* 0: the stream is past the oldest block */
     uint64_t oldest;          /* age of the oldest block, or serial of the first fence */
-    void *owner;              /* struct shelf * or struct lane * */
+    void *owner;              /* struct shelf * or struct stream_queue * */
 };
 
 struct ranks {

@@ -163,10 +163,10 @@ static int torch_init(void *state, const struct tp_env *env, const void *options
     tp_link_init(&st->segments);
     slab_init(&st->blocks, env, sizeof(struct torch_block));
     slab_init(&st->segment_records, env, sizeof(struct torch_segment));
-    slab_init(&st->lane_records, env, sizeof(struct torch_lane));
+    slab_init(&st->queue_records, env, sizeof(struct torch_queue));
     slab_init(&st->uses, env, sizeof(struct stream_use));
     meta_map_init(&st->live, env);
-    meta_map_init(&st->lane_of, env);
+    meta_map_init(&st->queue_of, env);
     meta_map_init(&st->private_of, env);
     slab_init(&st->private_records, env, sizeof(struct torch_private));
     return TP_OK;
@@ -177,12 +177,12 @@ static void torch_fini(void *state)
     struct torch *st = state;
     tp_torch_put_all(st);
     tp_addr_map_fini(&st->live);
-    tp_addr_map_fini(&st->lane_of);
+    tp_addr_map_fini(&st->queue_of);
     tp_addr_map_fini(&st->private_of);
     slab_fini(&st->private_records);
     slab_fini(&st->blocks);
     slab_fini(&st->segment_records);
-    slab_fini(&st->lane_records);
+    slab_fini(&st->queue_records);
     slab_fini(&st->uses);
     release_options(st);
 }

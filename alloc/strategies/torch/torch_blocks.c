@@ -138,26 +138,26 @@ void tp_torch_release(struct torch *st, struct torch_block *b)
 
 /* ---- other streams ---- */
 
-static struct torch_lane *lane_make(struct torch *st, uint16_t stream)
+static struct torch_queue *queue_make(struct torch *st, uint16_t stream)
 {
-    struct torch_lane *lane = meta_map_at(&st->lane_of, stream + UINT64_C(1));
-    if (lane || tp_addr_map_reserve(&st->lane_of, st->lane_of.count + 1) ||
-        !(lane = slab_take(&st->lane_records)))
-        return lane;
-    lane->stream = stream;
-    lane->next = st->lanes;
-    st->lanes = lane;
-    tp_link_init(&lane->fences);
-    tp_addr_map_insert(&st->lane_of, stream + UINT64_C(1), (uintptr_t)lane);
-    return lane;
+    struct torch_queue *queue = meta_map_at(&st->queue_of, stream + UINT64_C(1));
+    if (queue || tp_addr_map_reserve(&st->queue_of, st->queue_of.count + 1) ||
+        !(queue = slab_take(&st->queue_records)))
+        return queue;
+    queue->stream = stream;
+    queue->next = st->queues;
+    st->queues = queue;
+    tp_link_init(&queue->fences);
+    tp_addr_map_insert(&st->queue_of, stream + UINT64_C(1), (uintptr_t)queue);
+    return queue;
 }
 
 static int add_use(struct torch *st, struct torch_block *b, uint16_t stream)
 {
     if (!st->fenced || stream == b->segment->stream || uses_have(b->uses, stream))
         return TP_OK;
-    struct torch_lane *lane = lane_make(st, stream);
-    return lane && uses_note(&st->uses, &b->uses, b, stream, &lane->fences) ? TP_OK : TP_ENOMEM;
+    struct torch_queue *queue = queue_make(st, stream);
+    return queue && uses_note(&st->uses, &b->uses, b, stream, &queue->fences) ? TP_OK : TP_ENOMEM;
 }
 
 int tp_torch_use(struct torch *st, tp_addr addr, uint16_t stream)
@@ -211,17 +211,17 @@ static void pass(struct torch *st, struct stream_use *u)
 
 void tp_torch_poll(struct torch *st)
 {
-    for (struct torch_lane *lane = st->waiting ? st->lanes : NULL; lane; lane = lane->next) {
+    for (struct torch_queue *queue = st->waiting ? st->queues : NULL; queue; queue = queue->next) {
         TP_STEP();
-        for (struct stream_use *u; (u = uses_passed(st->env->source, &lane->fences));)
+        for (struct stream_use *u; (u = uses_passed(st->env->source, &queue->fences));)
             pass(st, u);
     }
 }
 
 int tp_torch_wait(struct torch *st)
 {
-    for (struct torch_lane *lane = st->waiting ? st->lanes : NULL; lane; lane = lane->next)
-        for (struct stream_use *u; (u = uses_first(&lane->fences));) {
+    for (struct torch_queue *queue = st->waiting ? st->queues : NULL; queue; queue = queue->next)
+        for (struct stream_use *u; (u = uses_first(&queue->fences));) {
             int rc = tp_src_wait(st->env->source, &u->fence);
             if (rc)
                 return rc;

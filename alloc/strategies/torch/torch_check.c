@@ -141,8 +141,8 @@ static uint64_t count_nodes(const struct tp_tree_node *n)
 static uint64_t count_queued(const struct torch *st)
 {
     uint64_t count = 0;
-    for (const struct torch_lane *lane = st->lanes; lane; lane = lane->next)
-        for (const struct tp_link *l = lane->fences.behind; l != &lane->fences; l = l->behind)
+    for (const struct torch_queue *queue = st->queues; queue; queue = queue->next)
+        for (const struct tp_link *l = queue->fences.behind; l != &queue->fences; l = l->behind)
             count++;
     return count;
 }

@@ -69,9 +69,9 @@ struct torch_segment {
     uint16_t stream;
 };
 
-struct torch_lane {
+struct torch_queue {
     struct tp_link fences;
-    struct torch_lane *next;
+    struct torch_queue *next;
     uint64_t stream;
 };
 
@@ -130,10 +130,10 @@ struct torch {
     struct tp_link segments;        /* all, in the order of their making */
     struct tp_tree_node *in_order;  /* with by_address: all by their addresses */
     struct tp_addr_map live;        /* allocated address -> block */
-    struct tp_addr_map lane_of;     /* stream + 1 -> lane */
+    struct tp_addr_map queue_of;    /* stream + 1 -> queue */
     struct tp_addr_map private_of;  /* number of a private pool -> its pools */
-    struct torch_lane *lanes;
-    struct slab blocks, segment_records, lane_records, uses, private_records;
+    struct torch_queue *queues;
+    struct slab blocks, segment_records, queue_records, uses, private_records;
     struct carved carved;
     uint64_t segment_bytes; /* of all segments, as PyTorch counts them: mapped ones */
     uint64_t allowed;       /* bytes that segments may have; UINT64_MAX: no limit */

@@ -66,10 +66,12 @@ static const struct tp_opt rows[] = {
  * another run. */
 static int describe(struct tp_trace *t, const struct tp_predict_asking *q, struct tp_err *err)
 {
-    struct tp_str from = {0};
+    struct tp_str from = {0}, at = {0};
     tp_predict_sources(q, &from);
-    tp_meta_remark(&t->meta, "Predicted at %s, not recorded: from %s.",
-                   tp_axis_text(&q->target, q->recordings[0]->axes).s, tp_str_text(&from));
+    tp_predict_target(q, &at);
+    tp_meta_remark(&t->meta, "Predicted at %s, not recorded: from %s.", tp_str_text(&at),
+                   tp_str_text(&from));
+    tp_str_drop(&at);
     tp_str_drop(&from);
     struct tp_recorded none = {0};
     int rc = t->recorded.by ? tp_recorded_init(&none, t->recorded.by, 0, err) : TP_OK;

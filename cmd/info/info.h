@@ -25,6 +25,9 @@ void tp_info_text(const struct tp_info_report *r, struct tp_page *page);
 void tp_info_name(const struct tp_info_report *r, struct tp_page *page);
 void tp_info_contents(const struct tp_info_report *r, struct tp_page *page);
 void tp_info_live(const struct tp_info_report *r, struct tp_page *page);
+/* The name of row i of a table of sizes: "512 B - 64 KiB" is above 512 B. */
+struct tp_text tp_info_size_name(const struct tp_info_size *sizes, int i);
+
 void tp_info_objects(const struct tp_info_report *r, struct tp_page *page);
 void tp_info_end(const struct tp_info_report *r, struct tp_page *page);
 

@@ -63,6 +63,16 @@ __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const cha
     tp_str_drop(&text);
 }
 
+struct tp_text tp_info_size_name(const struct tp_info_size *sizes, int i)
+{
+    if (sizes[i].up_to == UINT64_MAX)
+        return tp_text_of("> %s", tp_bytes(sizes[i - 1].up_to, false).s);
+    if (i == 0)
+        return tp_text_of("<= %s", tp_bytes(sizes[i].up_to, false).s);
+    return tp_text_of("%s - %s", tp_bytes(sizes[i - 1].up_to, false).s,
+                      tp_bytes(sizes[i].up_to, false).s);
+}
+
 /* Each row is a class of sizes: its blocks, their share, their bytes, the share of the bytes. */
 static void fill_sizes(const struct tp_info *info, bool exact, struct tp_table *t)
 {
@@ -74,11 +84,9 @@ static void fill_sizes(const struct tp_info *info, bool exact, struct tp_table *
     tp_table_columns(t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < TP_INFO_SIZES; i++) {
         const struct tp_info_count *c = &info->sizes[i].count;
-        bool last = info->sizes[i].up_to == UINT64_MAX;
         if (!c->objects)
             continue;
-        tp_table_add(t, "  %s %s",
-                     last ? ">" : "<=", tp_bytes(info->sizes[last ? i - 1 : i].up_to, false).s);
+        tp_table_add(t, "  %s", tp_info_size_name(info->sizes, i).s);
         tp_table_count(t, c->objects);
         tp_table_add(t, "%s", tp_percent(share(c->objects, info->allocated.objects)).s);
         tp_table_bytes(t, c->bytes, exact);

@@ -44,10 +44,7 @@ static void add_sizes(struct tp_table *t, const struct tp_trace_pair *pair)
         const double value[] = {(double)one->count.objects, (double)other->count.objects};
         if (value[0] == 0 && value[1] == 0)
             continue;
-        if (one->up_to == UINT64_MAX)
-            tp_table_add(t, "larger");
-        else
-            tp_table_add(t, "<= %s", tp_bytes(one->up_to, false).s);
+        tp_table_add(t, "%s", tp_info_size_name(side[0].info->sizes, i).s);
         tp_table_count(t, one->count.objects);
         tp_table_count(t, other->count.objects);
         add_difference(t, value);

@@ -29,9 +29,9 @@ static struct tp_text percent(double share)
 void tp_predict_target(const struct tp_predict_asking *q, struct tp_str *out)
 {
     char *const *axes = q->recordings[0]->axes;
-    bool named = axes[0] && q->target.count == 1;
-    tp_str_add(out, "%s%s%s", named ? axes[0] : "", named ? " = " : "",
-               tp_axis_text(&q->target, axes).s);
+    if (q->target.count == 1)
+        tp_str_add(out, "%s = ", axes[0] ? axes[0] : "n");
+    tp_str_add(out, "%s", tp_axis_text(&q->target, axes).s);
 }
 
 /* How far the value is beyond those that were recorded. */

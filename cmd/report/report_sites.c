@@ -99,7 +99,7 @@ static void add_more(const struct tp_sites *h, const struct tp_site *row, struct
         return;
     tp_str_add(out, "; %s", tp_plural(row->blocks, "block").s);
     if (row->youngest <= row->oldest && h->by != TP_BY_AGE)
-        tp_str_add(out, ", oldest %s",
+        tp_str_add(out, ", %s%s old", row->youngest < row->oldest ? "up to " : "",
                    h->timed ? tp_duration(row->oldest).s : tp_plural(row->oldest, "event").s);
 }
 
@@ -167,7 +167,8 @@ void tp_sites_print(const struct tp_sites *h, struct tp_page *page)
     unsigned shown = page->form == TP_PAGE_SCREEN && h->count > SHOWN ? SHOWN : h->count;
     tp_page_line(page);
     tp_page_at(page, 0, "%s", moment(h).s);
-    tp_page_more(page, NOTE + 1, " by %s%s", by[h->by], h->estimated ? "; estimated" : "");
+    tp_page_more(page, NOTE + 1, " by %s: %s%s", by[h->by], tp_bytes(h->bytes, false).s,
+                 h->estimated ? ", estimated" : "");
     tp_page_line(page);
     for (unsigned i = 0; i < h->count; i++)
         small += h->rows[i].blocks;

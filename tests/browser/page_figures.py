@@ -258,7 +258,7 @@ class Answer:
 class Sites:
     """A row for each site, which says more of it behind its name where more was asked for; and for the others."""
     SAID = re.compile(r"(?P<name>.*?)(?: \(by (?P<by>[\d,]+) blocks?\))?(?:, (?:mostly )?from (?P<callers>.*?))?"
-                      r"(?:; (?P<blocks>[\d,]+) blocks?(?:, oldest (?P<age>.*))?)?")
+                      r"(?:; (?P<blocks>[\d,]+) blocks?(?:, (?:up to )?(?P<age>.*) old)?)?")
     HEADS = ("allocation site", "phase", "age", "block size", "metadata")
 
     def __init__(self, document, runs):

@@ -9,7 +9,7 @@ import rounding as text  # noqa: E402
 from page_figures import Sites  # noqa: E402
 from page_prose import Prose, Screen, exact_size  # noqa: E402
 from page_tables import Large, NoGetters, another, check_table, same, whole  # noqa: E402
-from page_trace import Trace  # noqa: E402
+from page_trace import Trace, size_names  # noqa: E402
 
 
 # ---- the large figures ----
@@ -98,8 +98,8 @@ class Pair:
 
     def __init__(self, document):
         self.rows = [(NAMES[row["name"]], row["unit"], [whole(v) for v in row["values"]]) for row in document["figures"]]
-        self.rows += [("larger" if row["up_to_bytes"] is None else "<= " + text.size(whole(row["up_to_bytes"])), "count",
-                       [whole(v) for v in row["objects"]]) for row in document["sizes"]]
+        self.rows += [(name, "count", [whole(v) for v in row["objects"]])
+                      for row, name in zip(document["sizes"], size_names(document["sizes"]))]
         self.rows = [row for row in self.rows if any(row[2])]
 
     def see(self, table):

@@ -108,8 +108,9 @@ SENTENCES = [(pattern, values) for pattern, values in (
     (r"alignment (?:below|other than) <C> bytes: <C> requests? \(<P>\), (?:up to )?<S>", lambda d: [(
         d["alignment"]["usual_bytes"], d["alignment"]["other_requests"],
         share(d["alignment"]["other_requests"], requests(d)), d["alignment"]["highest_bytes"])]),
-    (r"^Live memory at event <C> ", lambda d: [(sites(d)["event"],)]),
-    (r"^<S> <P>(?: \D*?[:;] <C> blocks?(?:, (?:the )?oldest <T>)?)?", held),
+    (r"^Live memory at event <C> by [\w ]+: <S>", lambda d: [(sites(d)["event"], sites(d)["bytes"])]),
+    (r"^Live memory at the peak by [\w ]+: <S>", lambda d: [(sites(d)["bytes"],)]),
+    (r"^<S> <P>(?: \D*?[:;] <C> blocks?(?:, (?:up to )?<T> old)?)?", held),
     (r"NAME \(<P>\)", lambda d: [(share(p["bytes"], row["bytes"]),) for row in sites(d)["places"] for p in row["called_from"]]),
     (r"NAME \(by <C> blocks?\)", lambda d: [(row["blocks"],) for row in sites(d)["places"]]),
     (r"^ *<C> (?:sites?|rows?) more: --json", lambda d: [(sites(d)["count"] - 8,)]),
@@ -118,7 +119,7 @@ SENTENCES = [(pattern, values) for pattern, values in (
 UNKNOWN = [
     r"^frees <C> requested(?:; <C> of them completed later, by up to <T>)?", r"^no effect <C> of these events",
     r"first at event <C>, <S> requested(?:, <S> free on the device)?(?:; <C> of them)?",
-    r", the oldest <C> events?", r"from the call stacks of <C> blocks?: below <S> one block in <C> ",
+    r", (?:up to )?<C> events? old", r"from the call stacks of <C> blocks?: below <S> one block in <C> ",
     r"last allocation there: .*?(?=, in phase|$)", r"^Drawn are the first <C> of <C>;", r"\(<C> events, <S>\)",
 ]
 # Digits that are words.

@@ -7,14 +7,18 @@ import rounding as text  # noqa: E402
 from page_tables import whole  # noqa: E402
 
 
+def size_names(sizes):
+    limits = [None if row["up_to_bytes"] is None else text.size(whole(row["up_to_bytes"])) for row in sizes]
+    return ["> " + low if limit is None else low + " - " + limit if low else "<= " + limit
+            for low, limit in zip([None] + limits, limits)]
+
+
 def size_rows(sizes, size):
     """The rows as texts, with bytes as `size` writes them; bytes that are not known are None."""
-    last, rows = None, []
+    rows = []
     objects, known = sum(whole(row["objects"]) for row in sizes), all(row["bytes"] is not None for row in sizes)
     all_bytes = known and sum(whole(row["bytes"]) for row in sizes)
-    for row in sizes:
-        limit = "> " + last if row["up_to_bytes"] is None else "<= " + text.size(whole(row["up_to_bytes"]))
-        last = limit.split(" ", 1)[1]
+    for row, limit in zip(sizes, size_names(sizes)):
         if row["objects"]:
             rows.append([limit, text.count(row["objects"]), text.percent(whole(row["objects"]) / objects),
                          size(whole(row["bytes"])) if known else None,

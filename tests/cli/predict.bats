@@ -13,12 +13,12 @@ requests() { "$TAPOOL" convert "$1" -o - | grep '"op": "alloc"' | sed 's/.*"size
     for n in 64 128 256 1024; do made $n >$n.jsonl; done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --at 1024 -o big.jsonl
     matches "$out" '^aligned +44 of 44 requests, by call stack$'
-    matches "$out" '^prediction +at 1,024, 8x the largest recording$'
+    matches "$out" '^prediction +at n = 1,024, 8x the largest recording$'
     diff <(requests big.jsonl) <(requests 1024.jsonl)
     ok "$TAPOOL" info big.jsonl --json
     is "$out" 'd["peak_requested_bytes"]' "$("$TAPOOL" info 1024.jsonl --json | python3 -c '
 import json, sys; print(json.load(sys.stdin)["peak_requested_bytes"])')"
-    grep -q 'Predicted at 1,024, not recorded: from 64.jsonl at 64, 128.jsonl at 128' big.jsonl
+    grep -q 'Predicted at n = 1,024, not recorded: from 64.jsonl at 64, 128.jsonl at 128' big.jsonl
     # downwards too, and in any order
     ok "$TAPOOL" predict 1024.jsonl@len=1024 128.jsonl@len=128 256.jsonl@len=256 --at len=64 -o small.tpt
     diff <(requests small.tpt) <(requests 64.jsonl)
@@ -255,7 +255,7 @@ at() { made "$2" batch="$1" "${@:3}" >"$1-$2.jsonl"; }
     matches "$out" '^OUT OF MEMORY   128 MiB requested at event '
     matches "$out" 'capacity 400 MiB; 90 MiB free on the GPU'
     said=$(tr -s ' \n' ' ' <"$out")
-    [[ $said == *"Based on a replay by the rules of PyTorch's allocator: the trace has no addresses. Predicted at 1,024, not recorded: from gpt-infer-ctx128"* ]]
+    [[ $said == *"Based on a replay by the rules of PyTorch's allocator: the trace has no addresses. Predicted at n = 1,024, not recorded: from gpt-infer-ctx128"* ]]
     ok "$TAPOOL" tune p.tpt
     lacks "$out" 'what PyTorch did'
     lacks "$out" 'reserved at most'

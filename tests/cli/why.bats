@@ -44,7 +44,7 @@ END
     oom fragmented
     fitting "$TAPOOL" why fragmented.pickle --at 9 --depth 3 --bytes
     matches "$out" '^ = +167,772,160 B   reserved, 2 segments +100.0%$'
-    matches "$out" '^  60 MiB +48\.4%  model\.py:21 forward < train\.py:88 step < train\.+; 2 blocks, oldest 500 us$'
+    matches "$out" '^  60 MiB +48\.4%  model\.py:21 forward < train\.py:88 step < tra\.+; 2 blocks, up to 500 us old$'
     ok "$TAPOOL" why fragmented.pickle --at end
     grep -q '^OUT OF MEMORY' "$out" # its last event is one
     ok "$TAPOOL" why fragmented.pickle --at peak

@@ -16,10 +16,10 @@
  * highest. All TP_NONE where a replay stopped before that event. */
 struct tp_at_peak {
     uint64_t event, time_ns; /* event 0: in the initial heap, or the trace allocates nothing */
-    uint64_t requested, allocated, reserved, idle;
-    uint64_t pieces, largest; /* free blocks that could serve again; TP_NONE without a walk */
-    /* These five add up to idle; TP_NONE without a walk. page_rest: bytes of the device's pages
-     * that belong to no range */
+    uint64_t requested, allocated, reserved, free_bytes;
+    uint64_t free_blocks, largest; /* free blocks that could serve again; TP_NONE without a walk */
+    /* These five add up to free_bytes; TP_NONE without a walk. page_rest: bytes of the device's
+     * pages that belong to no range */
     uint64_t cached, span, dead, internal, page_rest;
 };
 
@@ -240,8 +240,8 @@ enum tp_run_flags {
     TP_RUN_FITS = 1u << 5,     /* min_capacity was searched for */
     /* on a real device: memory figures are ranges over the passes */
     TP_RUN_DEVICE = 1u << 6,
-    /* memory came from the driver's pool: allocated, idle, reuse and curve are TP_NONE, NAN or
-     * empty, and peak_reserved is the pool's high-water mark */
+    /* memory came from the driver's pool: allocated, free bytes, reuse and curve are TP_NONE, NAN
+     * or empty, and peak_reserved is the pool's high-water mark */
     TP_RUN_POOL = 1u << 7,
     /* the strategy began with the heap that was recorded */
     TP_RUN_AGED = 1u << 8,

@@ -317,8 +317,8 @@ static void fill_calls(const struct tp_usage *u, const struct tp_usage_device *d
 static void forget_reserved(struct tp_device_run *run)
 {
     run->peak_reserved = run->peak_reserved_event = run->end_reserved = TP_NONE;
-    run->at_peak.reserved = run->at_peak.idle = TP_NONE;
-    run->first_failure.at.reserved = run->first_failure.at.idle = TP_NONE;
+    run->at_peak.reserved = run->at_peak.free_bytes = TP_NONE;
+    run->first_failure.at.reserved = run->first_failure.at.free_bytes = TP_NONE;
     run->overhead = run->unused_reserved = run->unused_reserved_weighted = NAN;
     run->mean_reserved = NAN;
     for (uint32_t i = 0; i < run->phase_count; i++)
@@ -330,8 +330,8 @@ static void forget_reserved(struct tp_device_run *run)
 static void forget_allocated(struct tp_device_run *run)
 {
     run->peak_allocated = TP_NONE;
-    run->at_peak.allocated = run->at_peak.idle = TP_NONE;
-    run->first_failure.at.allocated = run->first_failure.at.idle = TP_NONE;
+    run->at_peak.allocated = run->at_peak.free_bytes = TP_NONE;
+    run->first_failure.at.allocated = run->first_failure.at.free_bytes = TP_NONE;
     run->internal_fragmentation = run->internal_fragmentation_weighted = NAN;
     run->unused_reserved = run->unused_reserved_weighted = NAN;
     run->mean_allocated = NAN;

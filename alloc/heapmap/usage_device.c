@@ -89,7 +89,7 @@ static void fill_counts(const struct tp_usage *u, struct tp_usage_device *d)
  * are known. */
 void tp_usage_pool_state(struct tp_at_peak *at)
 {
-    at->allocated = at->reserved = at->idle = TP_NONE;
+    at->allocated = at->reserved = at->free_bytes = TP_NONE;
 }
 
 static void fill_pool(const struct tp_usage *u, struct tp_usage_device *d)

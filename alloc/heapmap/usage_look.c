@@ -3,7 +3,7 @@
 
 struct tally {
     uint64_t bytes[TP_WALK_COUNT];
-    uint64_t pieces, largest, largest_span;
+    uint64_t free_blocks, largest, largest_span;
 };
 
 static void tally_piece(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
@@ -13,7 +13,7 @@ static void tally_piece(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
     t->bytes[kind] += size;
     if (kind != TP_WALK_CACHED && kind != TP_WALK_SPAN)
         return;
-    t->pieces++;
+    t->free_blocks++;
     tp_usage_raise(&t->largest, size);
     if (kind == TP_WALK_SPAN)
         tp_usage_raise(&t->largest_span, size);
@@ -45,7 +45,7 @@ static uint64_t walk_now(struct tp_usage *u, struct tp_usage_device *d, struct t
         return 0;
     if (!u->status)
         u->status = tp_usage_check_books(u, d, t.bytes);
-    at->pieces = t.pieces;
+    at->free_blocks = t.free_blocks;
     at->largest = t.largest;
     at->cached = t.bytes[TP_WALK_CACHED];
     at->span = t.bytes[TP_WALK_SPAN];
@@ -70,7 +70,7 @@ static struct tp_at_peak state_of(const struct tp_usage *u, const struct tp_usag
     at.requested = d->requested;
     at.allocated = d->allocated;
     at.reserved = reserved;
-    at.idle = reserved > d->allocated ? reserved - d->allocated : 0;
+    at.free_bytes = reserved > d->allocated ? reserved - d->allocated : 0;
     if (u->pool)
         tp_usage_pool_state(&at);
     return at;

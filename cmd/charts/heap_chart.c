@@ -73,7 +73,7 @@ static void add_moment(struct tp_str *s, const struct tp_result *r, uint64_t eve
         tp_str_add(s, "before the first event");
 }
 
-/* "3.947 GiB in 96 ranges: 3.588 GiB live, 367.6 MiB idle" */
+/* "3.947 GiB in 96 ranges: 3.588 GiB live, 367.6 MiB free" */
 static void say_figures(struct tp_heap_drawn *h, uint32_t device)
 {
     const struct tp_frame *f = h->lines.frame;

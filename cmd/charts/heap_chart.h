@@ -2,8 +2,8 @@
  *
  *     title
  *     the moment, and what was asked for
- *     [live] [cached] [idle] ...                       those kinds that there are
- *     arena    3.705 GiB in 6 ranges: 3.585 GiB live, 123 MiB idle
+ *     [live] [cached] [free] ...                       those kinds that there are
+ *     arena    3.705 GiB in 6 ranges: 3.585 GiB live, 123 MiB free
  *     |========||=====|  ||||  |                       lines of ranges (heap_lines.h)
  *     0        512 MiB    1 GiB
  *     notes

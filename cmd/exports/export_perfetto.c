@@ -2,7 +2,7 @@
  * ui.perfetto.dev and chrome://tracing show.
  *
  *     process 1  sqlite: arena on host      one for each trace and strategy
- *         memory     requested, allocated, reserved, idle (bytes)
+ *         memory     requested, allocated, reserved, free (bytes)
  *         phases     the phases between the marks of the trace
  *
  * Times are the recorded ones, in microseconds. In a trace without times each event takes one
@@ -68,7 +68,7 @@ static void write_counters(struct perfetto_writer *w, size_t process, const char
     begin_event(w, 'C', process, TRACK_MEMORY, ns);
     fprintf(w->out,
             ",\"name\":\"%s\",\"args\":{\"requested\":%llu,\"allocated\":%llu,\"reserved\":%llu,"
-            "\"idle\":%llu}}",
+            "\"free\":%llu}}",
             name, (unsigned long long)bytes[TP_CURVE_REQUESTED], (unsigned long long)allocated,
             (unsigned long long)reserved,
             (unsigned long long)(reserved > allocated ? reserved - allocated : 0));

@@ -113,8 +113,8 @@ static void add_figures(const void *of, bool exact, struct tp_table *t)
     (void)exact;
     tp_table_figure(t, "verdict", tp_text_of("%.*s", (int)word, verdict.s).s,
                     css_class ? css_class : "");
-    add_count("regressions", g->told[TP_REGRESSION], "bad", t);
-    add_count("better", g->told[TP_IMPROVED], "good", t);
+    add_count("values worse", g->counts[TP_REGRESSION], "bad", t);
+    add_count("better", g->counts[TP_IMPROVED], "good", t);
     tp_table_figure(t, "cells",
                     tp_text_of("%s of %s", tp_count(g->cell_count).s, tp_count(g->cells_total).s).s,
                     "");

@@ -9,7 +9,7 @@
  *         also: end_reserved +4.9%, overhead +4.8%                         what moved with it;
  *                                                                             with -v all of it
  *
- *     FAIL: 2 regressions, ...                           3 min 02 s, exit 1   the verdict, and what
+ *     FAIL: 4 of 12 values worse, ...                   3 min 02 s, exit 1   the verdict, and what
  *       minimum detectable slowdown (90% power): 12% in ...                   could be detected
  *
  * A column that does not fit goes to the next line. Known weakness: only the first 40 regressions

@@ -448,14 +448,22 @@ static struct tp_gate_line what_of(const struct tp_gate *g)
  * `all` adds the verdicts that a PASS does not have. */
 static void add_counts(struct tp_gate_line *line, const struct tp_gate *g, bool all)
 {
-    const size_t *n = g->told;
+    const size_t *n = g->counts;
+    size_t values = 0;
+    for (int v = 0; v < TP_VERDICTS; v++)
+        values += n[v];
     if (all)
-        tp_gate_add(line, "%s, ", tp_plural(n[TP_REGRESSION], "regression").s);
-    if (all || n[TP_IMPROVED])
-        tp_gate_add(line, "%s better, ", tp_count(n[TP_IMPROVED]).s);
-    tp_gate_add(line, "%s unchanged", tp_plural(n[TP_SAME], "value").s);
+        tp_gate_add(line, "%s of %s worse, %s better, %s", tp_count(n[TP_REGRESSION]).s,
+                    tp_plural(values, "value").s, tp_count(n[TP_IMPROVED]).s,
+                    tp_count(n[TP_SAME]).s);
+    else if (n[TP_IMPROVED])
+        tp_gate_add(line, "%s better, %s", tp_plural(n[TP_IMPROVED], "value").s,
+                    tp_count(n[TP_SAME]).s);
+    else
+        tp_gate_add(line, "%s", tp_plural(n[TP_SAME], "value").s);
+    tp_gate_add(line, " unchanged");
     if (all)
-        tp_gate_add(line, ", %s inconclusive", tp_count(g->counts[TP_INCONCLUSIVE]).s);
+        tp_gate_add(line, ", %s inconclusive", tp_count(n[TP_INCONCLUSIVE]).s);
     if (n[TP_INSENSITIVE])
         tp_gate_add(line, ", %s insensitive", tp_count(n[TP_INSENSITIVE]).s);
 }

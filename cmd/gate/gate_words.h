@@ -110,12 +110,12 @@ struct tp_gate_line tp_gate_unmet(const struct tp_gate *g);
  * line: -s lru --effect 9; by tapool-baseline.json: 2 tolerances"; "" if nothing is. */
 struct tp_gate_line tp_gate_set_by(const struct tp_gate *g);
 
-/* The verdict: "FAIL: 2 regressions, 1 better, 99 unchanged, 0 inconclusive; 6 of 6 cells; minimum
- * detectable slowdown 6%". The
- * first word is PASS, FAIL, INCONCLUSIVE, or ABORTED if an error or a signal ended the check
- * before a regression was found. "(2 of 6 cells, memory and counts only)" follows it if that is all
- * that was checked. The grammar is fixed and every form writes the whole line, because
- * scripts read it; on the screen no other line begins with one of these words. */
+/* The verdict: "FAIL: 4 of 102 values worse, 1 better, 97 unchanged, 0 inconclusive; 6 of 6 cells;
+ * minimum detectable slowdown 6%". The first word is PASS, FAIL, INCONCLUSIVE, or ABORTED if an
+ * error or a signal ended the check before a regression was found. "(2 of 6 cells, memory and
+ * counts only)" follows it if that is all that was checked. The grammar is fixed and every form
+ * writes the whole line, because scripts read it; on the screen no other line begins with one of
+ * these words. */
 struct tp_gate_line tp_gate_verdict(const struct tp_gate *g);
 
 /* The minimum detectable slowdown over all cells: "6%", or "not known" if that is so in any cell;

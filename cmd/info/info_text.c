@@ -248,7 +248,7 @@ static void print_recorded_end(const struct tp_info_report *r, struct tp_page *p
             continue;
         }
         tp_page_at(page, NOTE, "%s%s free in %s of %s's segments, largest %s", of_device(r, i).s,
-                   tp_bytes(d->end_free, page->exact).s, tp_plural(d->end_pieces, "block").s,
+                   tp_bytes(d->end_free, page->exact).s, tp_plural(d->end_free_blocks, "block").s,
                    rec->by, tp_bytes(d->end_largest, page->exact).s);
         const struct tp_text bytes = tp_bytes(d->end_returnable, page->exact);
         const char *back = d->end_returnable ? bytes.s : "nothing";

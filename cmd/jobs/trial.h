@@ -11,9 +11,9 @@
 /* What a setting did on one device, in bytes and counts. */
 struct tp_trial_device {
     uint64_t peak_reserved, peak_reserved_event; /* event 0: before the first one */
-    uint64_t gets, puts;         /* segments taken and given back after the first event */
-    uint64_t retries;            /* times that all idle segments went back and it asked once more */
-    uint64_t failed;             /* requests that were refused for good */
+    uint64_t gets, puts; /* segments taken and given back after the first event */
+    uint64_t retries;    /* times that all unused segments went back and it asked once more */
+    uint64_t failed;     /* requests that were refused for good */
     uint64_t first_failed_event; /* TP_NONE: none failed */
     bool too_big;                /* at the first one the program itself needed more than there is */
     uint64_t

@@ -20,7 +20,7 @@
 
 /* ---- where the memory went: a bar for the eye, and a table of the same bytes ---- */
 
-enum { REQUESTED, ROUNDING, CACHED, IDLE, DEAD, INTERNAL, PAGE_REST, UNKNOWN, PARTS };
+enum { REQUESTED, ROUNDING, CACHED, FREE, DEAD, INTERNAL, PAGE_REST, UNKNOWN, PARTS };
 
 static const struct {
     const char *css_class, *name; /* the class gives its colour and pattern */
@@ -28,11 +28,11 @@ static const struct {
     [REQUESTED] = {"live", "requested"},
     [ROUNDING] = {"rounding", "rounding"},
     [CACHED] = {"cached", "cached"},
-    [IDLE] = {"idle", "free"},
+    [FREE] = {"free", "free"},
     [DEAD] = {"dead", "dead"},
     [INTERNAL] = {"internal", "internal"},
     [PAGE_REST] = {"rest", "rest of pages"},
-    [UNKNOWN] = {"idle", "not allocated"},
+    [UNKNOWN] = {"free", "not allocated"},
 };
 
 /* One bar: a result on a device. */
@@ -54,11 +54,11 @@ static bool bar_of(const struct tp_result *r, uint32_t device, struct where_bar 
     b->bytes[REQUESTED] = at->requested;
     b->bytes[ROUNDING] = at->allocated - at->requested;
     if (at->cached == TP_NONE) {
-        b->bytes[UNKNOWN] = at->idle;
+        b->bytes[UNKNOWN] = at->free_bytes;
         return true;
     }
     b->bytes[CACHED] = at->cached;
-    b->bytes[IDLE] = at->span;
+    b->bytes[FREE] = at->span;
     b->bytes[DEAD] = at->dead;
     b->bytes[INTERNAL] = at->internal;
     b->bytes[PAGE_REST] = at->page_rest;
@@ -189,8 +189,8 @@ static void fill_bars(const struct where_bar *bars, size_t count, const bool *th
             if (there[k])
                 tp_table_bytes(t, b->bytes[k], false);
         tp_table_bytes(t, b->at->reserved, false);
-        tp_table_count(t, b->at->pieces);
-        tp_table_bytes(t, b->at->pieces ? b->at->largest : TP_NONE, false);
+        tp_table_count(t, b->at->free_blocks);
+        tp_table_bytes(t, b->at->free_blocks ? b->at->largest : TP_NONE, false);
     }
 }
 

@@ -189,19 +189,34 @@ static void say_joint(size_t said, size_t parts, char *text)
     tp_pick_say(text, "%s", said ? joint : " ");
 }
 
-/* "min capacity 1.0% higher"; of several picked strategies with the name of the one that it is of.
- */
+/* "vs lru: torch -0.3%, arena +0.6%" */
+static void say_memories(const struct tp_pick_field *f, size_t rival, char *text)
+{
+    const char *joint = ":";
+    tp_pick_say(text, ", %s vs %s", tp_pick_need_name(f), tp_pick_choice(f, rival)->label);
+    for (size_t i = 0; i < f->count; i++) {
+        double change = tp_pick_need(f, i) / tp_pick_need(f, rival) - 1;
+        if (!f->in[i])
+            continue;
+        tp_pick_say(text, "%s %s %s", joint, tp_pick_choice(f, i)->label,
+                    change == 0 ? "same" : tp_change(change).s);
+        joint = ",";
+    }
+}
+
+/* "but min capacity 1.0% higher"; of several picked strategies that of each. */
 static void say_memory(const struct tp_pick_field *f, size_t pick, size_t rival, char *text)
 {
     double change = tp_pick_need(f, pick) / tp_pick_need(f, rival) - 1;
-    bool several = f->in[pick] && tp_pick_count_in(f) > 1;
+    if (f->in[pick] && tp_pick_count_in(f) > 1) {
+        say_memories(f, rival, text);
+        return;
+    }
     struct tp_text by = tp_change(fabs(change));
-    tp_pick_say(text, ", %s%s%s%s%s", change > 0 ? "but " : "", change == 0 ? "same " : "",
-                tp_pick_need_name(f), several ? " of " : "",
-                several ? tp_pick_choice(f, pick)->label : "");
+    tp_pick_say(text, ", %s%s%s", change > 0 ? "but " : "", change == 0 ? "same " : "",
+                tp_pick_need_name(f));
     if (change != 0)
-        tp_pick_say(text, " %s %s%s%s", by.s + (by.s[0] == '+'), change > 0 ? "higher" : "lower",
-                    several ? " than " : "", several ? tp_pick_choice(f, rival)->label : "");
+        tp_pick_say(text, " %s %s", by.s + (by.s[0] == '+'), change > 0 ? "higher" : "lower");
 }
 
 static void say_less(const struct tp_pick_field *f, size_t pick, size_t rival, char *text)

@@ -30,6 +30,9 @@ void tp_retries_text(const struct tp_captured_retries *r, const char *settings, 
  * where one of them is not known (TP_NONE). */
 struct tp_text tp_peak_change(bool is_base, uint64_t was, uint64_t is);
 
+/* Above these rows on a screen. */
+#define TP_COMPACTED_HEAD "estimates, from a compacted start:"
+
 /* Below a table in which some rows began with another heap than the recorded one. */
 #define TP_COMPACTED_NOTE                                                                          \
     "Compacted start: where the setting would have put the initial heap is not known, so it "      \

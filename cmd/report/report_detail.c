@@ -34,18 +34,18 @@ static void print_sum_line(const struct sum_line *line, struct tp_page *page)
     tp_page_line(page);
 }
 
-static void note_idle(const struct tp_result *r, const struct tp_device_run *d, bool exact,
+static void note_free(const struct tp_result *r, const struct tp_device_run *d, bool exact,
                       char *note, size_t size)
 {
     const struct tp_at_peak *at = &d->at_peak;
     struct tp_str s = tp_str_in(note, size);
-    if (at->pieces == TP_NONE) {
-        if (!r->spec->plugin) /* one without a walk says nothing of its pieces */
+    if (at->free_blocks == TP_NONE) {
+        if (!r->spec->plugin) /* one without a walk says nothing of its free blocks */
             tp_str_add(&s, "from the allocator's own statistics");
         return;
     }
-    if (at->pieces)
-        tp_str_add(&s, "%s, largest %s", tp_plural(at->pieces, "block").s,
+    if (at->free_blocks)
+        tp_str_add(&s, "%s, largest %s", tp_plural(at->free_blocks, "block").s,
                    tp_bytes(at->largest, exact).s);
     if (at->dead)
         tp_str_item(&s, "; ", "%s unusable until a reset", tp_bytes(at->dead, exact).s);
@@ -114,7 +114,9 @@ static void print_packing(const struct tp_result *r, uint16_t device, struct tp_
     if (!r->bounds)
         return;
     const struct tp_offline *best = &r->bounds[device];
-    tp_page_put(page, TEXT, "best packing %s%s: smallest offline placement found in one range",
+    tp_page_put(page, TEXT,
+                "best packing %s%s: smallest layout found offline in one range; "
+                "separate segments can need less",
                 tp_bytes(best->best, page->exact).s,
                 best->best == best->least ? ", equal to the lower bound" : "");
 }
@@ -176,12 +178,12 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     if (d->failed_allocations)
         snprintf(requested.note, sizeof requested.note, "without failed and skipped requests");
     struct sum_line rounding = {'+', at->allocated - at->requested, "rounding", ""};
-    struct sum_line idle = {'+', at->idle, "free", ""};
+    struct sum_line unallocated = {'+', at->free_bytes, "free", ""};
     struct sum_line reserved = {'=', at->reserved, peak ? "reserved, also the peak" : "reserved",
                                 ""};
     snprintf(rounding.note, sizeof rounding.note, "%s of allocated (internal fragmentation)",
              tp_percent(d->internal_fragmentation).s);
-    note_idle(r, d, page->exact, idle.note, sizeof idle.note);
+    note_free(r, d, page->exact, unallocated.note, sizeof unallocated.note);
     note_reserved(d, page->exact, reserved.note, sizeof reserved.note);
     if (!d->trace_peak_requested && !d->peak_reserved) {
         tp_page_put(page, LABEL, "the program allocates nothing here");
@@ -209,7 +211,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
         print_resident(r, page);
         return;
     }
-    print_sum_line(&idle, page);
+    print_sum_line(&unallocated, page);
     print_sum_line(&reserved, page);
     if (!peak)
         print_own_peak(r, d, page);
@@ -243,6 +245,8 @@ static void print_replays(const struct tp_throughput *t, struct tp_page *page)
         tp_page_more(page, SPEED_NOTE, "%s", tp_duration(t->wall_ns).s);
     else
         tp_page_more(page, SPEED_NOTE, "%.1f s", (double)t->wall_ns / 1e9);
+    if (t->runs.count > 1)
+        tp_page_more(page, SPEED_NOTE, "; other runs differ more");
 }
 
 /* What several threads did beside the time of their calls. */
@@ -403,7 +407,8 @@ static void print_latencies(const struct tp_report *rep, const struct tp_result 
     tp_clock_marks_print(rep, &marks, too_few, LAT_NAME, page);
     uint64_t sampled = r->run->latency.sampled;
     tp_page_dim(page, LAT_NAME,
-                "Each call%s%s%s is timed by itself, in %s, not those of ns/op. Bars: log scale.",
+                "Each call%s%s%s is timed by itself, in %s, not those of ns/op. Bars: log height, "
+                "log time.",
                 sampled ? " of the first " : "", sampled ? tp_count(sampled).s : "",
                 sampled ? " of the trace" : "", tp_plural(r->run->latency.replays, "replay").s);
     tp_page_line(page);

@@ -40,22 +40,22 @@ static uint64_t not_reserved(const struct tp_first_failure *f)
     return known ? f->capacity - f->at.reserved : 0;
 }
 
-/* Idle bytes that can serve a request, without those that are dead or lost to rounding. All idle
+/* Free bytes that can serve a request, without those that are dead or lost to rounding. All free
  * bytes if the strategy does not tell them apart. */
-static uint64_t usable_idle(const struct tp_at_peak *at)
+static uint64_t usable_free(const struct tp_at_peak *at)
 {
-    return at->cached == TP_NONE ? at->idle : at->cached + at->span;
+    return at->cached == TP_NONE ? at->free_bytes : at->cached + at->span;
 }
 
 /* Prints "free: 99.1 MiB in 2,472 blocks (largest 45.6 MiB) + 114.7 MiB not yet reserved". */
 static void print_free(const struct tp_first_failure *f, int column, struct tp_page *page)
 {
     const struct tp_at_peak *at = &f->at;
-    if (usable_idle(at) == TP_NONE) /* a pool of the driver does not report it */
+    if (usable_free(at) == TP_NONE) /* a pool of the driver does not report it */
         return;
-    tp_page_at(page, column, "free: %s", tp_bytes(usable_idle(at), page->exact).s);
-    if (at->pieces != TP_NONE && at->pieces > 1)
-        tp_page_more(page, column, " in %s blocks (largest %s)", tp_count(at->pieces).s,
+    tp_page_at(page, column, "free: %s", tp_bytes(usable_free(at), page->exact).s);
+    if (at->free_blocks != TP_NONE && at->free_blocks > 1)
+        tp_page_more(page, column, " in %s blocks (largest %s)", tp_count(at->free_blocks).s,
                      tp_bytes(at->largest, page->exact).s);
     if (f->capacity != TP_NONE)
         tp_page_more(page, column, " + %s not yet reserved",
@@ -84,23 +84,23 @@ static void print_fragmentation(const struct tp_result *r, const struct tp_first
                                 int column, struct tp_page *page)
 {
     const struct tp_at_peak *at = &f->at;
-    uint64_t idle = usable_idle(at) == TP_NONE ? 0 : usable_idle(at);
+    uint64_t usable = usable_free(at) == TP_NONE ? 0 : usable_free(at);
     if (r->run->flags & TP_RUN_POOL) {
         tp_page_at(page, column,
                    "OOM by fragmentation: the requested bytes fit, the pool refused.");
         return;
     }
-    if (idle + not_reserved(f) < f->size) {
+    if (usable + not_reserved(f) < f->size) {
         tp_page_at(page, column,
                    "OOM by rounding: %s free, %s requested; %s of reserved memory is rounding or "
                    "cannot be used.",
-                   tp_bytes(idle + not_reserved(f), page->exact).s,
+                   tp_bytes(usable + not_reserved(f), page->exact).s,
                    tp_bytes(f->size, page->exact).s,
-                   tp_bytes(at->reserved - at->requested - idle, page->exact).s);
+                   tp_bytes(at->reserved - at->requested - usable, page->exact).s);
         return;
     }
     tp_page_at(page, column, "OOM by fragmentation: %s free",
-               tp_bytes(idle + not_reserved(f), page->exact).s);
+               tp_bytes(usable + not_reserved(f), page->exact).s);
     if (at->largest && at->largest != TP_NONE)
         tp_page_more(
             page, column, ", largest %s %s", at->largest < not_reserved(f) ? "part" : "block",
@@ -260,12 +260,12 @@ static enum oom_cause cause_of(const struct tp_result *r, const struct tp_first_
                                                             [TP_OOM_STRATEGY] = LIMITED,
                                                             [TP_OOM_GUARD] = GUARDED,
                                                             [TP_OOM_UNKNOWN] = REFUSED};
-    uint64_t idle = usable_idle(&f->at) == TP_NONE ? 0 : usable_idle(&f->at);
+    uint64_t usable = usable_free(&f->at) == TP_NONE ? 0 : usable_free(&f->at);
     if (f->oom_class != TP_OOM_FRAGMENTATION)
         return of_class[f->oom_class];
     if (r->run->flags & TP_RUN_POOL)
         return POOL_REFUSED;
-    return idle + not_reserved(f) < f->size ? ROUNDED : FRAGMENTED;
+    return usable + not_reserved(f) < f->size ? ROUNDED : FRAGMENTED;
 }
 
 static void add_failed_row(const struct tp_result *r, uint32_t device, bool exact,
@@ -280,7 +280,7 @@ static void add_failed_row(const struct tp_result *r, uint32_t device, bool exac
     tp_table_add(t, "%s", d->first_failed_event ? tp_count(d->first_failed_event).s : "start");
     tp_table_bytes(t, f->size, exact);
     tp_table_bytes(t, f->at.largest, exact);
-    tp_table_bytes(t, usable_idle(&f->at), exact);
+    tp_table_bytes(t, usable_free(&f->at), exact);
     tp_table_bytes(t, f->at.reserved, exact);
     tp_table_bytes(t, f->capacity, exact);
     tp_table_count(t, d->failed_allocations);

@@ -78,12 +78,13 @@ bool tp_has_recorded_row(const struct tp_result *r)
     return r->captured->known && !r->trace->initial_dropped;
 }
 
-static void print_recorded_notes(const struct tp_result *r, bool idle, struct tp_page *page)
+static void print_recorded_notes(const struct tp_result *r, bool free_shown, struct tp_page *page)
 {
     struct tp_recorded_row sum = tp_recorded_row_of(r);
     tp_page_dim(page, NOTE, "The recorded row is from the file%s.",
-                idle ? "; its free memory includes rounding and blocks that were not split" : "");
-    if (idle && sum.free.bytes != TP_NONE && sum.free.largest == TP_NONE)
+                free_shown ? "; its free memory includes rounding and blocks that were not split"
+                           : "");
+    if (free_shown && sum.free.bytes != TP_NONE && sum.free.largest == TP_NONE)
         tp_page_dim(page, NOTE, "Its largest free block is not known: %s.",
                     r->trace->recorded.has_end ? "the addresses in the file contradict each other"
                                                : "the file has no segment addresses");
@@ -234,6 +235,17 @@ static bool fits_below_peak(const struct tp_device_run *d)
            d->min_capacity < d->peak_reserved;
 }
 
+static bool has_no_free_block(const struct tp_device_run *d)
+{
+    const struct tp_at_peak *at = &d->at_peak;
+    return at->free_blocks == 0 && at->free_bytes && at->free_bytes == at->page_rest;
+}
+
+static bool has_failed(const struct tp_device_run *d)
+{
+    return d->failed_allocations > 0;
+}
+
 /* Whether a strategy needs less than the best packing, which is that of one range. */
 static bool any_below_packing(const struct tp_result *results, size_t count)
 {
@@ -289,6 +301,10 @@ void tp_table_notes(const struct tp_report *rep, const struct tp_result *results
     if (see & SEE_SPACE && any_device(results, count, peaks_elsewhere))
         tp_page_dim(page, NOTE, "%s: each strategy's own peak, not always at the trace peak.",
                     host ? "Address space" : "Peak reserved");
+    if (any_device(results, count, has_failed))
+        tp_page_dim(page, NOTE, "OOM: the row is without the allocations that failed.");
+    if (see & SEE_FREE && any_device(results, count, has_no_free_block))
+        tp_page_dim(page, NOTE, "No block: free only in partly used pages of the device.");
     if (see & SEE_CAPACITY && any_device(results, count, fits_below_peak))
         tp_page_dim(page, NOTE,
                     "Min capacity can be below the peak: when memory is full, a strategy returns "

@@ -165,7 +165,7 @@ static int scan_window(void *ctx, const struct tp_window *w, struct tp_err *err)
     return TP_OK;
 }
 
-/* The largest free piece that the file records at the trace peak. It only counts if the file and
+/* The largest free block that the file records at the trace peak. It only counts if the file and
  * the program as it is replayed put the trace peak at the same event. */
 static uint64_t largest_of(const struct tp_program *program, const struct tp_recorded *r,
                            uint32_t index)

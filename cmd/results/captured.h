@@ -14,7 +14,7 @@ struct tp_captured_device {
     uint64_t at_demand;     /* bytes reserved at the trace peak */
     uint64_t demand_size;   /* size of the request at the trace peak; 0: not known */
     uint64_t demand_failed; /* bytes refused at the trace peak, if the program ran out then */
-    uint64_t largest;       /* largest free piece at the trace peak; or TP_RECORDED_UNKNOWN */
+    uint64_t largest;       /* largest free block at the trace peak; or TP_RECORDED_UNKNOWN */
     uint64_t takes, gives;  /* segments got from and given back to the driver while recording */
     uint64_t maps, unmaps;  /* ranges of expandable segments mapped and unmapped while recording */
     uint64_t ooms;          /* requests that failed for want of memory in the recorded program */

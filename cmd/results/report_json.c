@@ -108,7 +108,7 @@ static void write_recorded_device(struct tp_json *j, cJSON *o, const struct tp_c
     } ends[] = {
         {"end_segments", end->end_segments},          {"end_large_segments", end->end_large},
         {"end_small_segments", end->end_small},       {"end_free_bytes", end->end_free},
-        {"end_free_blocks", end->end_pieces},         {"end_largest_free_bytes", end->end_largest},
+        {"end_free_blocks", end->end_free_blocks},    {"end_largest_free_bytes", end->end_largest},
         {"end_returnable_bytes", end->end_returnable}};
     tp_json_uint(j, o, "number", end->number);
     tp_json_uint(j, o, "start_reserved_bytes", d->start_reserved);

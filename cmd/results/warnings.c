@@ -33,7 +33,7 @@ __attribute__((format(printf, 3, 4))) static bool say(char *text, size_t size, c
 /* Whether free memory mostly waits for its first use, and is not lost to the strategy. */
 static bool idle_is_start_up(const struct tp_at_peak *at)
 {
-    return at->dead == TP_NONE || at->dead < at->idle / 2;
+    return at->dead == TP_NONE || at->dead < at->free_bytes / 2;
 }
 
 static bool small_trace(const struct tp_result *r, char *text, size_t size)

@@ -33,7 +33,7 @@ const struct tp_term tp_terms[] = {
          FOUND_BY("overhead")),
     TERM(MEMORY, "min capacity", "smallest device without OOM"),
     TERM(MEMORY, "lower bound", "no placement of the blocks needs less", SAID_BY("minimalloc")),
-    TERM(MEMORY, "best packing", "smallest offline placement found in one range", SAID_BY("minimalloc")),
+    TERM(MEMORY, "best packing", "smallest layout found offline in one range", SAID_BY("minimalloc")),
     TERM(MEMORY, "regret", "peak reserved / best packing"),
     TERM(MEMORY, "OOM", "out of memory: an allocation failed", SAID_BY("PyTorch"),
          FOUND_BY("OOM|out of memory")),

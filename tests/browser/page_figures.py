@@ -71,11 +71,12 @@ def held_times(held, run):
     return {text.times(times)}
 
 
-def idle_text(idle, largest):
-    return {text.size(idle) + (" (%s)" % text.size(largest) if idle and largest is not None else "")}
+def free_text(size, largest):
+    block = "no block" if largest == 0 else text.size(largest)
+    return {text.size(size) + (" (%s)" % block if size and largest is not None else "")}
 
 
-def idle_of(run):
+def free_of(run):
     parts = [device["memory"]["at_trace_peak"] for device in run["devices"]]
     pieces = [whole(p["largest_free_block_bytes"]) for p in parts]
     return total(p["free_bytes"] for p in parts), None if None in pieces else max(pieces)
@@ -163,8 +164,8 @@ class Answer:
         "address space": lambda a, run: reserved_text(run),
         "overhead": lambda a, run: a.times_text(run),
         "min capacity": lambda a, run: {text.size(of_devices(run, "memory", "min_capacity_bytes"))},
-        "free at peak (largest block)": lambda a, run: idle_text(*idle_of(run)),
-        "free at peak": lambda a, run: {text.size(idle_of(run)[0])},
+        "free at peak (largest block)": lambda a, run: free_text(*free_of(run)),
+        "free at peak": lambda a, run: {text.size(free_of(run)[0])},
         "ns/op 95% CI": lambda a, run: time_text(run),
         "strategy ns/op 95% CI": lambda a, run: time_text(run),
         "strategy ns/op": lambda a, run: strategy_time_text(run),
@@ -192,8 +193,8 @@ class Answer:
     RECORDED = {
         "peak reserved": lambda a, run: {text.size(a.recorded("peak_reserved_bytes"))},
         "overhead": lambda a, run: {"-"} if a.ran_out() else held_times(a.recorded("peak_reserved_bytes"), run),
-        "free at peak (largest block)": lambda a, run: idle_text(a.recorded_idle(), a.recorded_largest()),
-        "free at peak": lambda a, run: {text.size(a.recorded_idle())},
+        "free at peak (largest block)": lambda a, run: free_text(a.recorded_free(), a.recorded_largest()),
+        "free at peak": lambda a, run: {text.size(a.recorded_free())},
         "driver calls": lambda a, run: {text.count(a.recorded("segments_taken", "ranges_mapped", "segments_given_back",
                                                               "ranges_unmapped"))},
         "hit rate": lambda a, run: a.recorded_reuse(),
@@ -218,7 +219,7 @@ class Answer:
             had < whole(d["memory"]["trace_peak_requested_bytes"])
             for (had, _), d in zip(self.recorded_pairs(), self.first["devices"]))
 
-    def recorded_idle(self):
+    def recorded_free(self):
         if any(held < had for held, had in self.recorded_pairs()) and self.recorded("out_of_memory"):
             return None
         return sum(max(0, held - had) for held, had in self.recorded_pairs())

@@ -184,9 +184,9 @@ class Check:
             "%s %s" % (found.group(3), unit), f["now"], f["unit"])
 
     def large(self):
-        moved = [cause["verdict"] for cause in self.of["causes"]]
+        moved = [finding["verdict"] for finding in self.of["findings"]]
         least = re.search(r"; minimum detectable slowdown (.*)", self.of["verdict"])
-        return [["verdict", re.match("[A-Z]+", self.of["verdict"]).group()], ["regressions", text.count(moved.count("regression"))],
+        return [["verdict", re.match("[A-Z]+", self.of["verdict"]).group()], ["values worse", text.count(moved.count("regression"))],
                 ["better", text.count(moved.count("better"))], ["cells", re.search("; (.* of .*) cells?", self.of["verdict"]).group(1)]] + (
                     [["min detectable slowdown", least.group(1)]] if least else [])
 

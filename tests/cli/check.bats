@@ -109,7 +109,7 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     one_sentence "$err"
     matches "$err" '^tapool: regression: peak_allocated of a.json, arena$'
     matches "$out" '^REGRESSION +a.json, arena$'
-    matches "$out" '^FAIL.*: 1 regression,'
+    matches "$out" '^FAIL.*: 1 of [0-9]+ values worse,'
     matches "$out" 'rerun: +/[^ ]*/tapool check a.json -s arena --seed 7$'
     matches "$out" '^  peak_allocated \+[0-9,.]+% +1,000 B -> '
     sed -i 's/"touch"/"tolerances": {"peak_allocated": "9000%"},\n"touch"/' tapool-baseline.json
@@ -135,7 +135,7 @@ SCHEMA=$TAPOOL_ROOT/cmd/baseline/baseline.schema.json
     matches "$out" '^    also: end_reserved \+'
     matches "$out" ', [0-9]+ more$'
     matches "$out" '^  driver_calls.get -1 +2 -> 1$'
-    matches "$out" '^FAIL .*: 1 regression, [01] better, '
+    matches "$out" '^FAIL .*: [0-9]+ of [0-9]+ values worse, [0-9]+ better, '
     lacks "$out" 'lock it in'
     is c.json '[(c["family"], c["verdict"]) for c in d["causes"]][0]' "('memory', 'regression')"
     is c.json 'd["counts"]["regression"] > 5' True
@@ -317,7 +317,7 @@ aborted() {
     [ "$rc" -eq "$code" ] || fail "exit code $rc, not $code, of: $*" "$(cat "$err")" || return 1
     one_sentence "$err" || return 1
     matches "$err" "$regex" || return 1
-    matches "$out" "^ABORTED \\((some )?memory and counts only\\): 0 regressions" || return 1
+    matches "$out" "^ABORTED \\((some )?memory and counts only\\): 0 of [0-9]+ values? worse" || return 1
     matches "$out" " exit $code$" || return 1
     lacks "$out" PASS
 }
@@ -367,7 +367,7 @@ aborted() {
     [ "$rc" -eq 4 ]
     matches "$err" '^tapool: a.json, arena: .*was killed by signal 9'
     matches "$out" '^REGRESSION +a.json, arena$'
-    matches "$out" '^FAIL \(memory and counts only\): 1 regression,'
+    matches "$out" '^FAIL \(memory and counts only\): [0-9]+ of [0-9]+ values worse,'
     matches "$out" ' exit 4$'
     matches "$out" '^::error title=tapool check%3A regression::'
     matches s.md peak_allocated
@@ -379,20 +379,20 @@ aborted() {
     capture check --base-bin ./stopping --export-json d.json
     [ "$rc" -eq 130 ]
     matches "$out" '^  latency +NOT CHECKED: interrupted$'
-    matches "$out" '^FAIL .*: 1 regression,'
+    matches "$out" '^FAIL .*: [0-9]+ of [0-9]+ values worse,'
     matches "$out" ' exit 130$'
     is d.json 'd["exit_code"]' 130
     # a file that cannot be written hides nothing
     capture check --export-json /dev/full --export-markdown e.md
     [ "$rc" -eq 4 ]
     matches "$err" '/dev/full'
-    matches "$out" '^FAIL .*: 1 regression,'
+    matches "$out" '^FAIL .*: [0-9]+ of [0-9]+ values worse,'
     matches "$out" ' exit 4$'
     matches e.md peak_allocated
     sed -i 's/"peak_allocated": 1000/"peak_allocated": 900000000/' tapool-baseline.json
     capture check --export-json /dev/full
     [ "$rc" -eq 4 ]
-    matches "$out" '^ABORTED .*: 0 regressions, 1 better,'
+    matches "$out" '^ABORTED .*: 0 of [0-9]+ values worse, 1 better,'
     matches "$out" ' exit 4$'
 }
 
@@ -435,7 +435,7 @@ aborted() {
     GITHUB_STEP_SUMMARY=/nonexistent/summary capture check
     [ "$rc" -eq 4 ]
     matches "$err" '^tapool: ./nonexistent/summary'
-    matches "$out" '^ABORTED .*: 0 regressions,'
+    matches "$out" '^ABORTED .*: 0 of [0-9]+ values? worse,'
     matches "$out" ' exit 4$'
     matches "$out" '^::error title=tapool check::./nonexistent/summary'
     lacks "$out" PASS

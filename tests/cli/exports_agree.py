@@ -246,7 +246,7 @@ def check_perfetto(path, document):
             points = counters.pop((pid, name), [])
             same("perfetto points", [[p[n] for n in ("requested", "allocated", "reserved")] for _, p in points],
                  [point[1:] for point in curve_of(run, device)])
-            same("perfetto idle", all(p["idle"] == max(0, p["reserved"] - p["allocated"]) for _, p in points), True)
+            same("perfetto free", all(p["free"] == max(0, p["reserved"] - p["allocated"]) for _, p in points), True)
             for (ts, _), point in zip(points, curve_of(run, device)):
                 if known:
                     same("perfetto time", ts, point[0])

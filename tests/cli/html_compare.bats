@@ -247,7 +247,7 @@ s/page.view\("times"/page.view("nothing"/
 /<section class="findings">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
 /<section class="causes">/,/<\/section>/s/^peak_reserved \+[0-9]/peak_reserved +9/
 /<section class="classes">/,/<\/section>/s/(class="n">)([0-9])/\19\2/
-s/(<p class="pick">.*)([0-9]) regression/\19\2 regression/
+s/(<p class="pick">.*)([0-9]) (of [0-9]+ values? worse)/\19\2 \3/
 s/^([0-9.]+ s, exit) 1/\1 2/
 s/<dd class="bad">FAIL/<dd class="good">PASS/
 /<dl class="figures">/,/<\/dl>/s/(<dd class="[a-z]*">[+-]?)([0-9])/\19\2/

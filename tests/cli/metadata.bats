@@ -22,7 +22,7 @@ rows='{p["place"]: int(p["bytes"]) for p in d["peak_sites"]["places"]}'
     ok info labelled.pickle --by metadata --at 14 --json # the address of what was freed was used again
     is "$out" "sorted(${rows/peak_/})" "['[mallocWithAddress]; (long text)', 'activations; saved for backward', 'again', 'weights']"
     ok info labelled.pickle --by metadata
-    matches "$out" '^Live memory at the peak by metadata$'
+    matches "$out" '^Live memory at the peak by metadata: [0-9.]+ [KMGi]*B$'
     matches "$out" '^  4 KiB +25\.0%  activations; saved for backward; 1 block'
     matches "$out" '4 annotations of live blocks \(annotate\), without effect on memory\.'
     lacks "$out" 'kind that is not known'

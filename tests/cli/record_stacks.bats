@@ -73,7 +73,7 @@ END
     named
     held 60 60.01 exact
     ok "$TAPOOL" info a.tpt
-    matches "$out" '^Live memory at the peak by allocation site$'
+    matches "$out" '^Live memory at the peak by allocation site: [0-9.]+ [KMGi]*B$'
     matches "$out" '60\.0%  called_program\.c:[0-9]+ f, from called_program\.c:[0-9]+ main'
     matches "$out" '40\.0%  called_program\.c:[0-9]+ g'
     lacks "$out" "__libc_start|_start" # what starts a program asks for nothing
@@ -82,12 +82,12 @@ END
     recorded --stacks 16 -- small
     held 48 72 estimated
     ok "$TAPOOL" info a.tpt
-    matches "$out" 'by allocation site; estimated$'
+    matches "$out" 'by allocation site: [0-9.]+ [KMGi]*B, estimated$'
     # JSON leaves the callers out, says so, and is estimated as before
     ok "$TAPOOL" convert a.tpt -f -o b.json
     matches "$out" 'the callers stay behind, a \.tpt keeps them'
     ok "$TAPOOL" info b.json
-    matches "$out" 'by allocation site; estimated$'
+    matches "$out" 'by allocation site: [0-9.]+ [KMGi]*B, estimated$'
     lacks "$out" ', from '
     # a trace without the stacks still has the places
     ok "$TAPOOL" convert a.tpt -f -o b.tpt --compress

@@ -84,8 +84,8 @@ static inline void write_recorded(const char *wanted, const struct tp_recorded_d
                                   const char *which, char *out, size_t size)
 {
     static const char *const names[] = {
-        "number",         "start_reserved", "start_segments", "end_reserved", "end_segments",
-        "end_large",      "end_small",      "end_free",       "end_pieces",   "end_largest",
+        "number",         "start_reserved", "start_segments", "end_reserved",    "end_segments",
+        "end_large",      "end_small",      "end_free",       "end_free_blocks", "end_largest",
         "end_returnable", "demand_event",   "demand_largest"};
     uint64_t values[COUNT(names)];
     char name[40];

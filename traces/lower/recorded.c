@@ -23,7 +23,7 @@ static const struct recorded_member {
     {"end_large_segments", offsetof(struct tp_recorded_device, end_large)},
     {"end_small_segments", offsetof(struct tp_recorded_device, end_small)},
     {"end_free_bytes", offsetof(struct tp_recorded_device, end_free)},
-    {"end_free_blocks", offsetof(struct tp_recorded_device, end_pieces)},
+    {"end_free_blocks", offsetof(struct tp_recorded_device, end_free_blocks)},
     {"end_largest_bytes", offsetof(struct tp_recorded_device, end_largest)},
     {"end_returnable_bytes", offsetof(struct tp_recorded_device, end_returnable)},
     {"demand_event", offsetof(struct tp_recorded_device, demand_event)},

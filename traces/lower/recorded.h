@@ -16,11 +16,11 @@ struct tp_recorded_device {
     /* after the last event; all 0 unless has_end is set */
     uint64_t end_reserved, end_segments, end_large, end_small;
     /* free blocks in segments: bytes, number, bytes of the largest */
-    uint64_t end_free, end_pieces, end_largest;
+    uint64_t end_free, end_free_blocks, end_largest;
     uint64_t end_returnable; /* bytes of segments that are unused */
     /* at the trace peak; both are TP_RECORDED_UNKNOWN if it cannot be determined */
     uint64_t demand_event;   /* event of the peak; 0: before the first one */
-    uint64_t demand_largest; /* bytes of the largest free piece of a segment at the peak */
+    uint64_t demand_largest; /* bytes of the largest free block of a segment at the peak */
 };
 
 struct tp_recorded {

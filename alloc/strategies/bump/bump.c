@@ -98,7 +98,7 @@ static int alloc_fallback(struct bump *st, const struct tp_req *rq, struct tp_bl
     uint64_t size = round_up(rq->size, st->env->source->page);
     uint64_t align = rq->align > st->mask ? rq->align : st->mask + 1;
     rc = held_get(st->env, &st->fallbacks, size, align, out);
-    /* idle ranges, even an empty current one, can make room */
+    /* unused ranges, even an empty current one, can make room */
     if (rc == TP_EOOM && tp_bump_give_back(st, 0))
         rc = held_get(st->env, &st->fallbacks, size, align, out);
     if (rc)

@@ -41,23 +41,23 @@ void tp_bump_forget(struct bump *st, struct bump_range *r)
 
 bool tp_bump_give_back(struct bump *st, uint64_t keep)
 {
-    uint64_t idle = 0;
+    uint64_t unused = 0;
     bool took = false;
     if (st->all_used)
         return false;
     bump_sync(st);
     for (struct bump_range *r = st->oldest; r; r = r->next)
-        idle += r->used ? 0 : r->size;
+        unused += r->used ? 0 : r->size;
     struct bump_range **at = &st->oldest, *kept = NULL;
     for (struct bump_range *r = *at; r; r = *at) {
         uint64_t size = r->size;
         bool needed = r->used || (r == st->current && kept);
-        if (needed || idle <= keep || tp_src_put(st->env->source, r->base, size)) {
+        if (needed || unused <= keep || tp_src_put(st->env->source, r->base, size)) {
             kept = r;
             at = &r->next;
             continue;
         }
-        idle -= size;
+        unused -= size;
         took = true;
         *at = r->next;
         if (st->current == r)
@@ -65,7 +65,7 @@ bool tp_bump_give_back(struct bump *st, uint64_t keep)
         tp_bump_forget(st, r);
     }
     st->newest = kept;
-    st->all_used = !idle;
+    st->all_used = !unused;
     return took;
 }
 

@@ -2,10 +2,10 @@
  *
  *     alloc --> same size, same stream: newest first, no wait: the stream's order suffices
  *           --> same size, another stream that has got past the free (cross_stream)
- *           --> the source; refused: idle blocks go back, then pending ones are waited for
+ *           --> the source; refused: free blocks go back, then pending ones are waited for
  *     free  --> a fence on the stream, and the bin of its size; over `threshold` the oldest blocks
  *               whose fence has passed go back
- *     sync  --> idle blocks that were freed on the stream go back, down to `release_threshold`
+ *     sync  --> free blocks that were freed on the stream go back, down to `release_threshold`
  *
  * When blocks go back is as in the pool of cudaMallocAsync: that of driver 580 (CUDA 13.0, H200)
  * gives memory back when the stream on which it was freed, an event of it or the device is

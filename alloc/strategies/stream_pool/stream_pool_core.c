@@ -440,7 +440,7 @@ static int drain(struct pool *st, uint64_t keep)
 
 /* ---- blocks for a request ---- */
 
-/* Gets a range from the source. If it refuses, gives back all idle blocks, then waits for pending
+/* Gets a range from the source. If it refuses, gives back all free blocks, then waits for pending
  * ones, oldest first, until there is room. */
 static int pool_get_range(struct pool *st, uint64_t bytes, uint64_t align, tp_addr *addr)
 {

@@ -25,7 +25,7 @@ int tp_torch_walk(void *state, tp_walk_fn *fn, void *ctx)
 /* Sums over the segments, to be compared with trees, tables and counters. */
 struct torch_sums {
     uint64_t blocks, live, pending, uses, segments, bytes, carved;
-    uint64_t free[2], idle[2], unmapped[2]; /* blocks of the large and of the small pool */
+    uint64_t free[2], unused[2], unmapped[2]; /* blocks of the large and of the small pool */
     uint64_t free_bytes[2];
     uint64_t room[2]; /* the largest that an unmapped block offers */
     tp_addr open;     /* where the bytes that are open up to the block begin */
@@ -54,9 +54,9 @@ static void count_block(const struct torch_block *b, struct torch_sums *sums)
     sums->pending += b->state == TORCH_PENDING;
     sums->free[small] += b->state == TORCH_FREE;
     if (b->state == TORCH_FREE) {
-        uint64_t idle = torch_is_whole(b) ? b->size : tp_torch_unmappable(b);
-        sums->idle[small] += idle != 0;
-        sums->free_bytes[small] += idle;
+        uint64_t unused = torch_is_whole(b) ? b->size : tp_torch_unmappable(b);
+        sums->unused[small] += unused != 0;
+        sums->free_bytes[small] += unused;
     }
     sums->unmapped[small] += b->state == TORCH_UNMAPPED;
     note_room(b, sums);
@@ -120,10 +120,10 @@ static const char *check_segment(struct torch *st, const struct torch_segment *s
 }
 
 /* Counts a tree from its first block on, whose sizes must ascend; UINT64_MAX: they do not. */
-static uint64_t count_idle(const struct torch_pool *pool, struct torch_block *b)
+static uint64_t count_unused(const struct torch_pool *pool, struct torch_block *b)
 {
     uint64_t count = 0;
-    for (const struct torch_block *last = NULL; b; b = tp_torch_idle_behind(b)) {
+    for (const struct torch_block *last = NULL; b; b = tp_torch_unused_behind(b)) {
         if (b->state != TORCH_FREE || b->segment->pool != pool ||
             (last && last->size > b->size && last->segment->stream == b->segment->stream))
             return UINT64_MAX;
@@ -158,14 +158,14 @@ static uint64_t most_room(const struct torch_pool *pool, uint64_t most)
 static bool are_complete(const struct torch *st, int small, const struct torch_sums *sums)
 {
     const struct torch_pool *own = small ? &st->small : &st->large;
-    uint64_t free = 0, unmapped = 0, idle = 0, free_bytes = 0, room = 0, placed = 0;
+    uint64_t free = 0, unmapped = 0, unused = 0, free_bytes = 0, room = 0, placed = 0;
     for (const struct torch_private *p = st->privates; own;) {
         free += count_nodes(own->free) + count_nodes(own->grown);
         placed += count_nodes(own->placed);
         unmapped += count_nodes(own->unmapped);
         room = most_room(own, room);
-        idle += count_idle(own, tp_torch_idle_first(own));
-        idle += count_idle(own, tp_torch_units_first(own));
+        unused += count_unused(own, tp_torch_unused_first(own));
+        unused += count_unused(own, tp_torch_units_first(own));
         free_bytes += own->free_bytes;
         own = NULL;
         if (p) {
@@ -175,7 +175,7 @@ static bool are_complete(const struct torch *st, int small, const struct torch_s
     }
     return free == sums->free[small] && unmapped == sums->unmapped[small] &&
            placed == (st->by_address ? free : 0) && room == sums->room[small] &&
-           idle == sums->idle[small] && free_bytes == sums->free_bytes[small];
+           unused == sums->unused[small] && free_bytes == sums->free_bytes[small];
 }
 
 static const char *check_sums(const struct torch *st, const struct torch_sums *sums)

@@ -34,7 +34,7 @@ enum torch_state {
 /* Trees of blocks, all but `placed` by stream, size, and place. */
 struct torch_pool {
     struct tp_tree_node *free;     /* free blocks of segments that do not grow */
-    struct tp_tree_node *idle;     /* of those: whole segments */
+    struct tp_tree_node *unused;   /* of those: whole segments */
     struct tp_tree_node *grown;    /* free blocks of segments that grow */
     struct tp_tree_node *units;    /* of those: the ones with whole units */
     struct tp_tree_node *placed;   /* with by_address: all free blocks, by address */
@@ -89,7 +89,7 @@ struct torch_block {
     struct torch_segment *segment;
     struct torch_block *before, *behind; /* in the segment */
     struct tp_tree_node by_size;         /* in `free`, `grown`, or `unmapped` */
-    struct tp_tree_node by_idle;         /* in `idle` or `units` */
+    struct tp_tree_node by_unused;       /* in `unused` or `units` */
     union {
         struct tp_tree_node by_place; /* in `placed` */
         struct torch_room room;       /* of the unmapped blocks from this one down in their tree */
@@ -147,9 +147,9 @@ struct torch {
     bool by_address; /* the order of segments is that of their addresses (torch_place.h) */
 };
 
-static inline struct torch_block *torch_by_idle(struct tp_tree_node *n)
+static inline struct torch_block *torch_by_unused(struct tp_tree_node *n)
 {
-    return n ? TP_TREE_ITEM(struct torch_block, by_idle, n) : NULL;
+    return n ? TP_TREE_ITEM(struct torch_block, by_unused, n) : NULL;
 }
 
 static inline struct torch_segment *torch_segment_of(struct tp_link *l)
@@ -217,14 +217,14 @@ struct torch_block *tp_torch_pool_behind(struct torch_block *b);
 
 /* The first whole segment, that from (stream, size) on, and the last one of a stream; the first
  * block with whole units of a segment that grows. NULL: none. */
-struct torch_block *tp_torch_idle_first(const struct torch_pool *pool);
-struct torch_block *tp_torch_idle_from(const struct torch_pool *pool, uint16_t stream,
-                                       uint64_t size);
-struct torch_block *tp_torch_idle_last(const struct torch_pool *pool, uint16_t stream);
+struct torch_block *tp_torch_unused_first(const struct torch_pool *pool);
+struct torch_block *tp_torch_unused_from(const struct torch_pool *pool, uint16_t stream,
+                                         uint64_t size);
+struct torch_block *tp_torch_unused_last(const struct torch_pool *pool, uint16_t stream);
 struct torch_block *tp_torch_units_first(const struct torch_pool *pool);
 
 /* The next one behind any of these. */
-struct torch_block *tp_torch_idle_behind(struct torch_block *b);
+struct torch_block *tp_torch_unused_behind(struct torch_block *b);
 
 /* The last free block that begins at `addr` or before; NULL: none. Only with by_address. */
 struct torch_block *tp_torch_placed_before(const struct torch_pool *pool, tp_addr addr);

@@ -298,25 +298,25 @@ size_t tp_torch_choices(void *state, uint64_t requested, uint16_t stream, struct
     return count;
 }
 
-tp_addr tp_torch_serves(void *state, uint64_t requested, uint16_t stream, uint64_t *idle)
+tp_addr tp_torch_serves(void *state, uint64_t requested, uint16_t stream, uint64_t *unused)
 {
     struct torch *st = state;
     uint64_t size = tp_torch_rounded(&st->rules, requested);
     struct torch_pool *pool = torch_pool_of(st, size <= st->rules.small_most);
     const struct torch_block *b = tp_torch_pool_fit(st, pool, stream, size);
-    *idle = tp_torch_free_bytes(st);
+    *unused = tp_torch_free_bytes(st);
     return b ? b->addr : 0;
 }
 
 /* Compares what is mapped from a block on: `size` bytes. Ends where more is there than in the file.
  */
 static bool are_blocks(const struct torch_block *b, uint64_t size, const struct tp_torch_at *blocks,
-                       size_t count, uint64_t idle)
+                       size_t count, uint64_t free_blocks)
 {
     size_t live = 0;
     for (; b && b->state != TORCH_UNMAPPED; b = b->behind) {
         TP_STEP();
-        if (b->size > size || (b->state == TORCH_FREE && !idle--))
+        if (b->size > size || (b->state == TORCH_FREE && !free_blocks--))
             return false;
         size -= b->size;
         if (b->state == TORCH_FREE)
@@ -326,7 +326,7 @@ static bool are_blocks(const struct torch_block *b, uint64_t size, const struct 
             return false;
         live++;
     }
-    return live == count && !idle && !size;
+    return live == count && !free_blocks && !size;
 }
 
 static bool is_of(struct torch *st, const struct torch_segment *s,
@@ -336,11 +336,11 @@ static bool is_of(struct torch *st, const struct torch_segment *s,
 }
 
 bool tp_torch_is_at(void *state, const struct tp_torch_segment *segment,
-                    const struct tp_torch_at *blocks, size_t count, uint64_t idle)
+                    const struct tp_torch_at *blocks, size_t count, uint64_t free_blocks)
 {
     const struct torch_segment *s = segment_at(state, segment->base, segment->size);
     return is_of(state, s, segment) && !s->unit &&
-           are_blocks(s->first, s->size, blocks, count, idle);
+           are_blocks(s->first, s->size, blocks, count, free_blocks);
 }
 
 /* The block at the beginning of what is mapped side by side. A live block is known by its address;
@@ -358,13 +358,13 @@ static const struct torch_block *stretch_at(const struct torch *st, const struct
 }
 
 bool tp_torch_is_mapped_at(void *state, const struct tp_torch_segment *part,
-                           const struct tp_torch_at *blocks, size_t count, uint64_t idle)
+                           const struct tp_torch_at *blocks, size_t count, uint64_t free_blocks)
 {
     const struct torch_segment *s = segment_before(state, part->base);
     const struct torch_block *b = NULL;
     if (is_of(state, s, part) && s->unit)
         b = stretch_at(state, s, part->base, count ? blocks : NULL);
-    return b && are_blocks(b, part->size, blocks, count, idle);
+    return b && are_blocks(b, part->size, blocks, count, free_blocks);
 }
 
 /* Looks at the blocks from *b on that are mapped side by side; *b is then the one behind them. */

@@ -60,14 +60,14 @@ struct tp_torch_free {
 size_t tp_torch_choices(void *st, uint64_t requested, uint16_t stream, struct tp_torch_free *out,
                         size_t most);
 
-/* The free block that would serve a request; 0: none. *idle: bytes that would go back to the driver
- * if memory were short now. */
-tp_addr tp_torch_serves(void *st, uint64_t requested, uint16_t stream, uint64_t *idle);
+/* The free block that would serve a request; 0: none. *unused: bytes that would go back to the
+ * driver if memory were short now. */
+tp_addr tp_torch_serves(void *st, uint64_t requested, uint16_t stream, uint64_t *unused);
 
-/* Compares the segment at `base` with what a recording had there. `idle` is the number of its free
- * blocks. */
+/* Compares the segment at `base` with what a recording had there. `free_blocks` is the number of
+ * its free blocks. */
 bool tp_torch_is_at(void *st, const struct tp_torch_segment *segment,
-                    const struct tp_torch_at *blocks, size_t count, uint64_t idle);
+                    const struct tp_torch_at *blocks, size_t count, uint64_t free_blocks);
 
 /* ---- segments that grow: of one, what is mapped side by side ---- */
 
@@ -89,7 +89,7 @@ int tp_torch_unmap_at(void *st, tp_addr addr, uint64_t size, bool *whole);
 
 /* As tp_torch_is_at for what is mapped side by side from `part->base` on. */
 bool tp_torch_is_mapped_at(void *st, const struct tp_torch_segment *part,
-                           const struct tp_torch_at *blocks, size_t count, uint64_t idle);
+                           const struct tp_torch_at *blocks, size_t count, uint64_t free_blocks);
 
 /* Segments, and of those that grow each stretch that is mapped. */
 uint64_t tp_torch_stretches(void *st);

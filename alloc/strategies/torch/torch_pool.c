@@ -26,10 +26,10 @@ static bool size_less(const struct tp_tree_node *a, const struct tp_tree_node *b
                      TP_TREE_ITEM(const struct torch_block, by_size, b));
 }
 
-static bool idle_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
+static bool unused_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
 {
-    return is_before(TP_TREE_ITEM(const struct torch_block, by_idle, a),
-                     TP_TREE_ITEM(const struct torch_block, by_idle, b));
+    return is_before(TP_TREE_ITEM(const struct torch_block, by_unused, a),
+                     TP_TREE_ITEM(const struct torch_block, by_unused, b));
 }
 
 static struct torch_block *by_place(struct tp_tree_node *n)
@@ -61,13 +61,13 @@ void tp_torch_pool_add(struct torch_block *b)
 {
     struct torch_pool *pool = b->segment->pool;
     bool grows = b->segment->unit;
-    uint64_t idle = free_bytes(b);
+    uint64_t unused = free_bytes(b);
     b->state = TORCH_FREE;
     b->searched = pool->searches;
-    pool->free_bytes += idle;
+    pool->free_bytes += unused;
     tp_tree_insert(grows ? &pool->grown : &pool->free, &b->by_size, size_less, NULL);
-    if (idle)
-        tp_tree_insert(grows ? &pool->units : &pool->idle, &b->by_idle, idle_less, NULL);
+    if (unused)
+        tp_tree_insert(grows ? &pool->units : &pool->unused, &b->by_unused, unused_less, NULL);
     if (pool->by_address)
         tp_tree_insert(&pool->placed, &b->by_place, place_less, NULL);
     if (grows)
@@ -78,12 +78,12 @@ void tp_torch_pool_remove(struct torch_block *b)
 {
     struct torch_pool *pool = b->segment->pool;
     bool grows = b->segment->unit;
-    uint64_t idle = free_bytes(b);
+    uint64_t unused = free_bytes(b);
     b->state = TORCH_NONE;
-    pool->free_bytes -= idle;
+    pool->free_bytes -= unused;
     tp_tree_remove(grows ? &pool->grown : &pool->free, &b->by_size, NULL);
-    if (idle)
-        tp_tree_remove(grows ? &pool->units : &pool->idle, &b->by_idle, NULL);
+    if (unused)
+        tp_tree_remove(grows ? &pool->units : &pool->unused, &b->by_unused, NULL);
     if (pool->by_address)
         tp_tree_remove(&pool->placed, &b->by_place, NULL);
     if (grows)
@@ -148,25 +148,25 @@ struct torch_block *tp_torch_pool_behind(struct torch_block *b)
                    first_behind(b->segment->unit ? pool->free : pool->grown, b));
 }
 
-struct torch_block *tp_torch_idle_first(const struct torch_pool *pool)
+struct torch_block *tp_torch_unused_first(const struct torch_pool *pool)
 {
-    return torch_by_idle(tp_tree_first(pool->idle));
+    return torch_by_unused(tp_tree_first(pool->unused));
 }
 
 struct torch_block *tp_torch_units_first(const struct torch_pool *pool)
 {
-    return torch_by_idle(tp_tree_first(pool->units));
+    return torch_by_unused(tp_tree_first(pool->units));
 }
 
-struct torch_block *tp_torch_idle_from(const struct torch_pool *pool, uint16_t stream,
-                                       uint64_t size)
+struct torch_block *tp_torch_unused_from(const struct torch_pool *pool, uint16_t stream,
+                                         uint64_t size)
 {
-    return first_from(pool->idle, offsetof(struct torch_block, by_idle), stream, size);
+    return first_from(pool->unused, offsetof(struct torch_block, by_unused), stream, size);
 }
 
-struct torch_block *tp_torch_idle_behind(struct torch_block *b)
+struct torch_block *tp_torch_unused_behind(struct torch_block *b)
 {
-    return torch_by_idle(tp_tree_next(&b->by_idle));
+    return torch_by_unused(tp_tree_next(&b->by_unused));
 }
 
 struct torch_block *tp_torch_placed_before(const struct torch_pool *pool, tp_addr addr)
@@ -181,13 +181,13 @@ struct torch_block *tp_torch_placed_before(const struct torch_pool *pool, tp_add
     return best;
 }
 
-struct torch_block *tp_torch_idle_last(const struct torch_pool *pool, uint16_t stream)
+struct torch_block *tp_torch_unused_last(const struct torch_pool *pool, uint16_t stream)
 {
     struct torch_block *best = NULL;
-    for (struct tp_tree_node *n = pool->idle; n;) {
-        bool above = torch_by_idle(n)->segment->stream > stream;
+    for (struct tp_tree_node *n = pool->unused; n;) {
+        bool above = torch_by_unused(n)->segment->stream > stream;
         TP_STEP();
-        best = above ? best : torch_by_idle(n);
+        best = above ? best : torch_by_unused(n);
         n = above ? n->low : n->high;
     }
     return best && best->segment->stream == stream ? best : NULL;

@@ -4,7 +4,7 @@
  *     (throw_on_cudamalloc_oom: above the share of the device EOOM at once)
  *     no fit --> collect garbage --> get --> refused: a pool to be used then (use_on_oom)
  *                                                --> free one large enough --> get
- *                                                --> give back all that is idle --> get --> EOOM
+ *                                                --> give back all that is unused --> get --> EOOM
  *
  * Before PyTorch 2.11 such a pool came last. */
 #include "alloc/strategies/torch/torch_core.h"
@@ -66,30 +66,31 @@ uint64_t tp_torch_free_bytes(const struct torch *st)
 
 /* What is left of a block that was unmapped is smaller than a unit. */
 static int unmap_pool(struct torch *st, const struct torch_pool *pool, uint64_t keep,
-                      uint64_t *idle)
+                      uint64_t *unused)
 {
     int rc = TP_OK;
-    for (struct torch_block *b = tp_torch_units_first(pool), *next; !rc && b && *idle > keep;
+    for (struct torch_block *b = tp_torch_units_first(pool), *next; !rc && b && *unused > keep;
          b = next) {
         uint64_t bytes = 0;
-        next = tp_torch_idle_behind(b);
+        next = tp_torch_unused_behind(b);
         rc = tp_torch_unmap(st, b, &bytes);
-        *idle -= bytes;
+        *unused -= bytes;
     }
     return rc;
 }
 
 /* A segment that the source refuses to take back stays where it is, and serves on. */
 static int release_pool(struct torch *st, const struct torch_pool *pool, uint64_t keep,
-                        uint64_t *idle)
+                        uint64_t *unused)
 {
-    for (struct torch_block *b = tp_torch_idle_first(pool), *next; b && *idle > keep; b = next) {
+    for (struct torch_block *b = tp_torch_unused_first(pool), *next; b && *unused > keep;
+         b = next) {
         uint64_t size = b->size;
-        next = tp_torch_idle_behind(b);
+        next = tp_torch_unused_behind(b);
         if (tp_torch_put(st, b))
-            *idle -= size;
+            *unused -= size;
     }
-    return unmap_pool(st, pool, keep, idle);
+    return unmap_pool(st, pool, keep, unused);
 }
 
 int tp_torch_release_cached(struct torch *st, uint64_t keep)
@@ -97,24 +98,24 @@ int tp_torch_release_cached(struct torch *st, uint64_t keep)
     int rc = tp_torch_wait(st);
     if (rc)
         return rc;
-    uint64_t idle = keep ? tp_torch_free_bytes(st) : UINT64_MAX;
+    uint64_t unused = keep ? tp_torch_free_bytes(st) : UINT64_MAX;
     st->releases++;
-    rc = release_pool(st, &st->large, keep, &idle);
-    return rc ? rc : release_pool(st, &st->small, keep, &idle);
+    rc = release_pool(st, &st->large, keep, &unused);
+    return rc ? rc : release_pool(st, &st->small, keep, &unused);
 }
 
-/* With a split limit, gives back one idle segment that is large enough, or several from the largest
- * down. False: they are not enough. */
+/* With a split limit, gives back one unused segment that is large enough, or several from the
+ * largest down. False: they are not enough. */
 static bool release_available(struct torch *st, struct torch_pool *pool, uint16_t stream,
                               uint64_t size)
 {
     uint64_t limit = st->rules.split_limit, wanted = size > limit ? size : limit, given = 0;
     if (limit == TP_TORCH_NO_SPLIT_LIMIT)
         return false;
-    struct torch_block *b = tp_torch_idle_from(pool, stream, wanted);
+    struct torch_block *b = tp_torch_unused_from(pool, stream, wanted);
     if (b && b->segment->stream == stream)
         return tp_torch_put(st, b);
-    while (given < wanted && (b = tp_torch_idle_last(pool, stream)) && b->size >= limit) {
+    while (given < wanted && (b = tp_torch_unused_last(pool, stream)) && b->size >= limit) {
         uint64_t bytes = b->size;
         if (!tp_torch_put(st, b))
             return false;
@@ -137,21 +138,21 @@ static uint64_t age_of(const struct torch_block *b)
 static struct torch_ages ages_of(const struct torch_pool *pool)
 {
     struct torch_ages a = {0, 0};
-    for (struct torch_block *b = tp_torch_idle_first(pool); b; b = tp_torch_idle_behind(b)) {
+    for (struct torch_block *b = tp_torch_unused_first(pool); b; b = tp_torch_unused_behind(b)) {
         a.sum += age_of(b);
         a.count++;
     }
     return a;
 }
 
-/* Gives back the idle large segments that are of at least the average age. */
+/* Gives back the unused large segments that are of at least the average age. */
 static uint64_t collect_old(struct torch *st, struct torch_ages *a)
 {
     double least = (double)a->sum / (double)a->count;
     uint64_t given = 0;
-    for (struct torch_block *b = tp_torch_idle_first(&st->large), *next; b; b = next) {
+    for (struct torch_block *b = tp_torch_unused_first(&st->large), *next; b; b = next) {
         uint64_t age = age_of(b), size = b->size;
-        next = tp_torch_idle_behind(b);
+        next = tp_torch_unused_behind(b);
         if ((double)age < least || !tp_torch_put(st, b))
             continue;
         given += size;

@@ -4,8 +4,8 @@
  *     segment   | starting | free | starting | free |      before the first request
  *               | live     | free | starting | free |      after one request of the initial heap
  *
- * Where memory is short, idle segments are left out first, as PyTorch would have given them back;
- * the objects of a segment that still does not fit fail. Of a segment that grows, idle units are
+ * Where memory is short, unused segments are left out first, as PyTorch would have given them back;
+ * the objects of a segment that still does not fit fail. Of a segment that grows, unused units are
  * left out so. Whether new segments grow is another question: both kinds lie side by side.
  *
  * Known weakness: what is reserved around the stretches of a segment that grows is not recorded. It
@@ -245,8 +245,8 @@ static int fill(struct torch *st, struct torch_stretch *s, const struct tp_heap_
 }
 
 /* Maps the other units. */
-static int fill_idle(struct torch *st, struct torch_stretch *s, const struct tp_heap_segment *from,
-                     const struct tp_heap_block *blocks)
+static int fill_unused(struct torch *st, struct torch_stretch *s,
+                       const struct tp_heap_segment *from, const struct tp_heap_block *blocks)
 {
     uint64_t unit = s->segment->unit;
     int rc = TP_OK;
@@ -261,19 +261,19 @@ static int fill_idle(struct torch *st, struct torch_stretch *s, const struct tp_
 
 static int take_stretch(struct torch *st, const struct torch_space *space,
                         const struct tp_heap_segment *from, const struct tp_heap_block *blocks,
-                        bool idle, struct tp_link **place)
+                        bool unused, struct tp_link **place)
 {
     struct torch_stretch s = {.done = 0};
-    int rc = idle || from->blocks ? need_space(st, space, place, &s.segment) : TP_OK;
+    int rc = unused || from->blocks ? need_space(st, space, place, &s.segment) : TP_OK;
     if (rc || !s.segment)
         return rc;
     s.base = s.segment->base + (from->base - space->first->base);
-    return idle ? fill_idle(st, &s, from, blocks) : fill(st, &s, from, blocks);
+    return unused ? fill_unused(st, &s, from, blocks) : fill(st, &s, from, blocks);
 }
 
 /* ---- the heap ---- */
 
-static int take_all(struct torch *st, const struct tp_heap *heap, bool idle)
+static int take_all(struct torch *st, const struct tp_heap *heap, bool unused)
 {
     const struct tp_heap_block *blocks = heap->blocks;
     struct tp_link *place = st->segments.behind;
@@ -282,8 +282,8 @@ static int take_all(struct torch *st, const struct tp_heap *heap, bool idle)
     for (uint64_t i = 0; rc == TP_OK && i < heap->segment_count; i++) {
         const struct tp_heap_segment *s = &heap->segments[i];
         if (step_space(st, &space, s, i + 1))
-            rc = take_stretch(st, &space, s, blocks, idle, &place);
-        else if (idle == !s->blocks)
+            rc = take_stretch(st, &space, s, blocks, unused, &place);
+        else if (unused == !s->blocks)
             rc = take_segment(st, s, blocks, i + 1, &place);
         blocks += s->blocks;
     }

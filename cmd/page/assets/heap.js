@@ -1,6 +1,6 @@
 /* The map of the heap: what a strategy held at a moment, range by range, under a slider.
 
-       range   | live | idle (hatched) | live | cached (dotted) |      a row each, all to one scale
+       range   | live | free (hatched) | live | cached (dotted) |      a row each, all to one scale
 
    cmd/page/frames_json.h says how a frame is written. */
 "use strict";

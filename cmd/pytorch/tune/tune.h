@@ -28,7 +28,7 @@ struct tp_tune_figures {
     uint64_t peak_reserved; /* the largest of the devices */
     size_t peak_file;
     uint64_t calls;              /* segments taken and given back */
-    uint64_t retries;            /* times that all idle segments went back */
+    uint64_t retries;            /* times that all unused segments went back */
     uint64_t failed;             /* requests that were refused for good */
     uint64_t first_failed_event; /* in the file `failed_file`; TP_NONE: none failed */
     size_t failed_file;

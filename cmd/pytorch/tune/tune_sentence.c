@@ -64,7 +64,7 @@ void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *o
     const struct tp_tune_setting *from = tp_tune_base_of(a, a->best);
     const struct tp_tune_figures *was = &from->all, *is = &a->best->all;
     if (from != a->base)
-        tp_str_add(out, "from a compacted start: ");
+        tp_str_add(out, "estimate from a compacted start: ");
     if (was->failed)
         tp_str_add(out, "%s reserved", tp_bytes(is->peak_reserved, exact).s);
     else if (fabs(a->gain) < TP_TUNE_NOISE)

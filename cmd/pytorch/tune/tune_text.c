@@ -204,6 +204,13 @@ static void add_row(struct screen *s, const struct tp_tune_figures *f, uint64_t 
     tp_table_add(&s->table, "%s", name);
 }
 
+static void add_heading(struct screen *s)
+{
+    for (int i = 3 + 2 * s->limited + s->several; i > 0; i--)
+        tp_table_add(&s->table, "%s", "");
+    tp_table_add(&s->table, TP_COMPACTED_HEAD);
+}
+
 /* Those that run out of memory come behind the others, the one that reaches farthest first. */
 static int by_reach(const struct tp_tune_figures *x, const struct tp_tune_figures *y)
 {
@@ -352,6 +359,8 @@ void tp_tune_table_print(const struct tp_tune *t, const struct tp_tune_answers *
         add_row(&s, &did, did.peak_reserved, "-", "PyTorch itself (from the file)");
     add_setting(&s, &a->any, a->any.base, "");
     add_settings(&s, &a->any, false, folded);
+    if (s.compacted && !folded)
+        add_heading(&s);
     if (s.compacted && a->any.twin)
         add_setting(&s, &a->any, a->any.twin, "");
     add_settings(&s, &a->any, true, folded);

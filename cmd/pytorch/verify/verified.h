@@ -79,7 +79,7 @@ struct tp_verified {
     uint64_t not_live; /* frees that the rules refuse */
     uint64_t unknown;  /* events of another kind */
     struct tp_agreement failed; /* requests that failed in the recording */
-    uint64_t failed_idle;       /* of those: while idle memory had not gone back */
+    uint64_t failed_unused;     /* of those: while unused memory had not gone back */
     struct tp_verify_difference first;
     enum tp_verify_search search;
     struct tp_verify_change changes[TP_VERIFY_CHANGES]; /* with TP_CHANGES_FOUND; they ascend */

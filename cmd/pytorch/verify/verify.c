@@ -284,13 +284,13 @@ static int see_free(struct verifying *v, const struct tp_pytorch_event *ev, stru
     return TP_OK;
 }
 
-/* PyTorch fails a request when nothing free serves it after all that was idle went back, and the
+/* PyTorch fails a request when nothing free serves it after all unused memory went back, and the
  * driver has no more: the first is compared. */
 static int see_failed(struct verifying *v, const struct tp_pytorch_event *ev, struct tp_err *err)
 {
     struct tp_verified *out = v->heap.out;
     uint16_t stream = 0;
-    uint64_t idle = 0;
+    uint64_t unused = 0;
     int rc = place_unneeded(v, err);
     if (rc == TP_OK)
         rc = tp_verify_stream(&v->streams, ev->stream, &stream, err);
@@ -298,10 +298,10 @@ static int see_failed(struct verifying *v, const struct tp_pytorch_event *ev, st
         return rc;
     if (tp_torch_choose_pool(v->st, ev->pool))
         return no_memory(err);
-    tp_addr room = tp_torch_serves(v->st, ev->size, stream, &idle);
+    tp_addr room = tp_torch_serves(v->st, ev->size, stream, &unused);
     out->failed.all++;
     out->failed.good += !room;
-    out->failed_idle += !room && idle;
+    out->failed_unused += !room && unused;
     if (room)
         differs(v, TP_HAS_ROOM, ev, room);
     return TP_OK;

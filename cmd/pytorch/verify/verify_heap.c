@@ -175,11 +175,11 @@ static int compare_segment(const struct tp_verify_heap *h, size_t i, struct tp_t
         room[k] = (struct tp_torch_at){b->address, b->bytes, b->size};
     }
     qsort(room, c->count, sizeof *room, by_address);
-    bool same = span->expandable ? tp_torch_is_mapped_at(h->st, &at, room, c->count, c->idle)
-                                 : tp_torch_is_at(h->st, &at, room, c->count, c->idle);
+    bool same = span->expandable ? tp_torch_is_mapped_at(h->st, &at, room, c->count, c->free_blocks)
+                                 : tp_torch_is_at(h->st, &at, room, c->count, c->free_blocks);
     h->out->segments.all++;
     h->out->segments.good += same;
-    h->out->blocks += same ? c->count + c->idle : 0;
+    h->out->blocks += same ? c->count + c->free_blocks : 0;
     if (!same)
         tp_verify_differs(h->out, &(struct tp_verify_difference){.kind = TP_OTHER_LAYOUT,
                                                                  .size = span->size,

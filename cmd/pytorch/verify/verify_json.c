@@ -85,7 +85,7 @@ void tp_verify_json(struct tp_json *j, cJSON *devices, const struct tp_verified 
     write_agreement(j, o, "ranges_mapped", &v->mapped);
     write_agreement(j, o, "ranges_unmapped", &v->unmapped);
     write_agreement(j, o, "out_of_memory", &v->failed);
-    tp_json_uint(j, o, "out_of_memory_before_release", v->failed_idle);
+    tp_json_uint(j, o, "out_of_memory_before_release", v->failed_unused);
     tp_json_uint(j, o, "end_blocks", v->blocks);
     tp_json_uint(j, o, "segment_bases", v->with_base);
     tp_json_uint(j, o, "expandable_segments_changes", v->switches);

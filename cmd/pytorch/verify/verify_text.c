@@ -150,10 +150,10 @@ static void print_rest(const struct tp_verified *v, struct tp_page *page)
         tp_page_row(page, MARGIN, "out of memory", VALUE,
                     "%s times nothing free serves the request by the rules either",
                     of(&v->failed).s);
-    if (v->failed_idle)
+    if (v->failed_unused)
         tp_page_row(page, MARGIN, "", VALUE,
                     "%s times before all free memory was returned: the file does not say why",
-                    tp_count(v->failed_idle).s);
+                    tp_count(v->failed_unused).s);
     if (v->unpooled)
         tp_page_row(page, MARGIN, "not compared", VALUE,
                     "%s in private pools, which the events do not name",

@@ -27,7 +27,7 @@ struct tp_why_growing_cfg {
     const struct tp_why_layout *layout;
     uint64_t need;   /* bytes of the block for the request, at most 2^62 */
     uint64_t unit;   /* bytes of one in its pool */
-    uint64_t driver; /* bytes that the driver has once idle memory went back */
+    uint64_t driver; /* bytes that the driver has once unused memory went back */
     uint16_t stream; /* of the request */
     bool small;      /* its pool */
 };

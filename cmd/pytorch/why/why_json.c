@@ -32,7 +32,7 @@ static void write_sum(struct tp_json *j, cJSON *in, const struct tp_why_sum *s)
     tp_json_uint(j, o, "live_blocks", s->live);
     tp_json_uint(j, o, "holes", s->holes);
     tp_json_uint(j, o, "largest_hole_bytes", s->largest);
-    tp_json_uint(j, o, "free_segments", s->idle);
+    tp_json_uint(j, o, "free_segments", s->unused);
     tp_json_uint(j, o, "free_units", s->free_units);
     tp_json_uint(j, o, "segments", s->segments);
 }

@@ -57,8 +57,8 @@ static void add_hole(struct tp_why_sum *sum, uint64_t bytes)
     sum->largest = bytes > sum->largest ? bytes : sum->largest;
 }
 
-/* Adds a free block: of a segment that grows, the whole units in it are idle, and what is before
- * and behind them are two holes. What is idle in a private pool never goes back by itself. */
+/* Adds a free block: of a segment that grows, the whole units in it are unused, and what is before
+ * and behind them are two holes. What is unused in a private pool never goes back by itself. */
 static void add_free(struct tp_why_sum *sum, const struct tp_why_segment *s,
                      const struct tp_why_block *b)
 {
@@ -92,7 +92,7 @@ struct tp_why_sum tp_why_sum(const struct tp_why_layout *l)
         bool whole = !s->live && !s->space.unit && !s->at.pool;
         sum.reserved += s->at.size;
         sum.live += s->live;
-        sum.idle += whole;
+        sum.unused += whole;
         sum.free_bytes += whole ? s->at.size : 0;
         for (size_t k = s->first; !whole && k < s->first + s->count; k++)
             add_block(&sum, s, &l->blocks[k]);

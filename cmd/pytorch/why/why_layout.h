@@ -34,9 +34,9 @@ void tp_why_layout_release(struct tp_why_layout *l);
 /* requested + rounding + hole_bytes + free_bytes = reserved; all in bytes. */
 struct tp_why_sum {
     uint64_t requested, rounding;
-    uint64_t hole_bytes, holes; /* free blocks of segments that serve others too */
-    uint64_t free_bytes, idle;  /* segments that serve nothing */
-    uint64_t free_units;        /* of segments that grow, in the idle bytes and not in `idle` */
+    uint64_t hole_bytes, holes;  /* free blocks of segments that serve others too */
+    uint64_t free_bytes, unused; /* segments that serve nothing */
+    uint64_t free_units; /* of segments that grow, in the unused bytes and not in `unused` */
     uint64_t reserved, segments;
     uint64_t live;    /* blocks */
     uint64_t largest; /* hole */

@@ -263,7 +263,7 @@ static int write_answer(const void *of, FILE *out, struct tp_err *err)
 /* ---- the sum ---- */
 
 /* The classes of the parts, in their order: those of the map of the heap. */
-static const char *const part_classes[TP_WHY_PARTS - 1] = {"live", "rounding", "idle", "idle"};
+static const char *const part_classes[TP_WHY_PARTS - 1] = {"live", "rounding", "free", "free"};
 
 static bool free_known(const struct tp_why *w)
 {
@@ -377,9 +377,9 @@ static int write_room(const void *of, FILE *out, struct tp_err *err)
     const struct device_part *d = of;
     const struct tp_why_room *r = &d->w->room;
     const struct bar_row rows[] = {{"request", "request", r->need},
-                                   {"largest free block for it", "idle", r->largest},
+                                   {"largest free block for it", "free", r->largest},
                                    {"largest request that fits", "live", r->fitting},
-                                   {"all free memory", "idle", r->there},
+                                   {"all free memory", "free", r->there},
                                    {"free on the GPU", "free", d->w->moment.what.device_free}};
     (void)err;
     write_bars(d, rows, sizeof rows / sizeof *rows - !free_known(d->w), out);

@@ -77,10 +77,10 @@ void tp_why_head_print(const struct tp_why *w, struct tp_page *page)
 /* "2 unused segments", "5 unused units", "2 unused segments, 5 units" */
 static struct tp_text unused_of(const struct tp_why_sum *s)
 {
-    struct tp_text segments = tp_plural(s->idle, "unused segment");
+    struct tp_text segments = tp_plural(s->unused, "unused segment");
     if (!s->free_units)
         return segments;
-    if (!s->idle)
+    if (!s->unused)
         return tp_plural(s->free_units, "unused unit");
     return tp_text_of("%s, %s", segments.s, tp_plural(s->free_units, "unit").s);
 }
@@ -373,6 +373,13 @@ static void add_tries(const struct tp_why_tries *t, bool compacted, const struct
     }
 }
 
+static void add_heading(int columns, struct tp_table *table)
+{
+    tp_table_add(table, "  " TP_COMPACTED_HEAD);
+    for (int i = 1; i < columns; i++)
+        tp_table_add(table, "%s", "");
+}
+
 void tp_why_tries_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_tries *t = &w->tries;
@@ -393,6 +400,8 @@ void tp_why_tries_print(const struct tp_why *w, struct tp_page *page)
     }
     tp_table_columns(&table, columns, n);
     add_tries(t, false, page, &table);
+    if (any_compacted(t) && !t->rows[0].compacted && page->form == TP_PAGE_SCREEN)
+        add_heading(n, &table);
     add_tries(t, true, page, &table);
     tp_page_line(page);
     tp_table_print(&table, page, 0, TP_TABLE_WIDE);

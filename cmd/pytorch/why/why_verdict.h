@@ -17,7 +17,7 @@ struct tp_why_request {
 enum tp_why_verdict {
     TP_WHY_NO_REQUEST,  /* nothing failed at this event */
     TP_WHY_TOO_BIG,     /* live blocks and the request are more than the device has */
-    TP_WHY_FRAGMENTED,  /* enough was there, but not in one piece */
+    TP_WHY_FRAGMENTED,  /* enough was there, but not contiguous */
     TP_WHY_NO_CAPACITY, /* the file does not say what the device has */
     TP_WHY_REFUSED,     /* the driver had room: another limit, or another process took it */
     TP_WHY_HAD_ROOM,    /* by the rules a free block serves the request */
@@ -27,12 +27,12 @@ enum tp_why_way { TP_WHY_NO_WAY, TP_WHY_HOLE, TP_WHY_SEGMENTS, TP_WHY_UNITS };
 
 struct tp_why_room {
     enum tp_why_verdict verdict;
-    uint64_t need;     /* bytes of the block for the request */
-    uint64_t segment;  /* bytes that the driver was asked for: a segment, or units of one */
-    bool grows;        /* it was units */
-    bool untold;       /* what would have made room is not looked for: segments grow, and blocks
-                        * from a size on are not split */
-    uint64_t there;    /* bytes that serve nothing: on the device, in holes and in idle segments */
+    uint64_t need;    /* bytes of the block for the request */
+    uint64_t segment; /* bytes that the driver was asked for: a segment, or units of one */
+    bool grows;       /* it was units */
+    bool untold;      /* what would have made room is not looked for: segments grow, and blocks
+                       * from a size on are not split */
+    uint64_t there;   /* bytes that serve nothing: on the device, in holes and in unused segments */
     uint64_t capacity; /* bytes that the process could have; 0: not known */
     uint64_t largest;  /* hole of the request's pool and stream; 0: none */
     uint64_t fitting;  /* the largest request of its pool that finds room; 0: none, or untold */

@@ -550,10 +550,18 @@ TEST_WITH(a_pool_says_what_it_reserves, setup, teardown)
     check_range(&m->pool_used, used, used);
     assert_fields(*m, reserved_then, DOUBLE_GRAIN, missing_at_peak, DOUBLE_GRAIN);
     assert_fields(*d, gets, 6, puts, 4, at_peak.event, 11, at_peak.requested, 2000 + 5050 + 512);
-    const uint64_t none[] = {d->reused,       d->peak_carved,      d->peak_reserved_event,
-                             d->put_bytes,    d->at_peak.reserved, d->at_peak.allocated,
-                             d->at_peak.idle, d->at_peak.pieces,   d->at_peak.cached,
-                             d->min_capacity, d->peak_allocated,   m->pool_unused_at_failure};
+    const uint64_t none[] = {d->reused,
+                             d->peak_carved,
+                             d->peak_reserved_event,
+                             d->put_bytes,
+                             d->at_peak.reserved,
+                             d->at_peak.allocated,
+                             d->at_peak.free_bytes,
+                             d->at_peak.free_blocks,
+                             d->at_peak.cached,
+                             d->min_capacity,
+                             d->peak_allocated,
+                             m->pool_unused_at_failure};
     for (size_t i = 0; i < COUNT(none); i++)
         assert_int_equal(none[i], TP_NONE);
     const double nothing[] = {d->internal_fragmentation, d->internal_fragmentation_weighted,

@@ -179,12 +179,12 @@ TEST_WITH(the_first_failure_is_kept_with_the_state_of_the_device, setup, teardow
     assert_fields(*d, failed_by[TP_OOM_DEMAND], 2, first_failed_event, 4);
     assert_fields(*f, oom_class, TP_OOM_FRAGMENTATION, size, 9 * PAGE + 1, align, 1024, capacity,
                   10 * PAGE, at.event, 4, at.time_ns, 75, at.requested, 100, at.allocated, PAGE);
-    assert_fields(f->at, reserved, PAGE, idle, 0, pieces, 0, cached, 0);
+    assert_fields(f->at, reserved, PAGE, free_bytes, 0, free_blocks, 0, cached, 0);
     assert_int_equal(run->skipped_operations, 0);
     how.never_above = 9 * PAGE; /* now nobody asks the device: the cache stays */
     d = replay(&cfg);
-    assert_fields(*f, oom_class, TP_OOM_STRATEGY, at.reserved, 5 * PAGE, at.idle, 4 * PAGE,
-                  at.cached, 4 * PAGE, at.pieces, 1, at.largest, 4 * PAGE);
+    assert_fields(*f, oom_class, TP_OOM_STRATEGY, at.reserved, 5 * PAGE, at.free_bytes, 4 * PAGE,
+                  at.cached, 4 * PAGE, at.free_blocks, 1, at.largest, 4 * PAGE);
     assert_int_equal(d->failed_by[TP_OOM_STRATEGY], 3); /* 9 pages are served after a flush */
 }
 

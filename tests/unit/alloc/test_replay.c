@@ -49,7 +49,7 @@ TEST_WITH(usage_is_what_can_be_worked_out_by_hand, set_up_clock, teardown)
     assert_int_equal(d->failed_allocations, 0);
     assert_true(d->first_failed_event == TP_NONE);
     assert_fields(d->at_peak, event, 2, time_ns, 10, requested, 5100, allocated, 3 * PAGE, reserved,
-                  3 * PAGE, idle, 0, pieces, 0);
+                  3 * PAGE, free_bytes, 0, free_blocks, 0);
     near(d->internal_fragmentation, 1 - 5100.0 / (3 * PAGE));
     near(d->internal_fragmentation_weighted, 1 - (5000.0 + 5100 + 100 + 5000) / (8.0 * PAGE));
     near(d->unused_reserved, 0);

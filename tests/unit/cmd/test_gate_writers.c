@@ -101,7 +101,7 @@ static void assert_width(const char *text, int width)
         snprintf(line, sizeof line, "%.*s", (int)length, text);
         bool whole = !strncmp(line, "FAIL", 4) || !strncmp(line, "PASS", 4) ||
                      !strncmp(line, "ABORTED", 7) ||
-                     !strncmp(line, "  again:", 8); /* never wrapped */
+                     !strncmp(line, "  rerun:", 8); /* never wrapped */
         if (!whole && tp_text_width(line) > width)
             fail_msg("wider than %d: %s", width, line);
     }
@@ -177,7 +177,7 @@ TEST(test_verdict)
     g.classes[TP_CLASS_NOISY].checked = true;
     assert_verdict(&g, "PASS (nothing was checked): 0 values unchanged; 6 of 6 cells");
     g.finding_count = 102;
-    g.told[TP_SAME] = 78;
+    g.counts[TP_SAME] = 78;
     assert_verdict(&g, "PASS: 78 values unchanged; 6 of 6 cells");
     RIG_TEXT(g.what, "memory and counts only");
     assert_verdict(&g, "PASS (memory and counts only): 78 values unchanged; 6 of 6 cells");
@@ -191,24 +191,24 @@ TEST(test_verdict)
     assert_verdict(&g, "PASS with 1 inconclusive: 78 values unchanged; 6 of 6 cells");
     g.exit_code = 5;
     assert_verdict(
-        &g, "INCONCLUSIVE: 0 regressions, 0 better, 78 values unchanged, 3 inconclusive; 6 of "
+        &g, "INCONCLUSIVE: 0 of 81 values worse, 0 better, 78 unchanged, 3 inconclusive; 6 of "
             "6 cells");
     g.exit_code = 4;
     assert_verdict(&g,
-                   "ABORTED: 0 regressions, 0 better, 78 values unchanged, 3 inconclusive; 6 of 6 "
+                   "ABORTED: 0 of 81 values worse, 0 better, 78 unchanged, 3 inconclusive; 6 of 6 "
                    "cells");
     g.exit_code = 1;
-    g.counts[TP_REGRESSION] = 15; /* for two reasons */
-    g.told[TP_REGRESSION] = 2;
-    g.told[TP_IMPROVED] = 1;
-    g.told[TP_SAME] = 99;
+    g.counts[TP_REGRESSION] = 15;
+    g.counts[TP_IMPROVED] = 1;
+    g.counts[TP_SAME] = 99;
     g.counts[TP_INCONCLUSIVE] = g.told[TP_INCONCLUSIVE] = 0;
-    assert_verdict(&g, "FAIL: 2 regressions, 1 better, 99 values unchanged, 0 inconclusive; 6 of 6 "
-                       "cells");
-    g.told[TP_REGRESSION] = 1;
-    g.told[TP_INSENSITIVE] = 1234;
+    assert_verdict(&g,
+                   "FAIL: 15 of 115 values worse, 1 better, 99 unchanged, 0 inconclusive; 6 of 6 "
+                   "cells");
+    g.counts[TP_REGRESSION] = 1;
+    g.counts[TP_INSENSITIVE] = 1234;
     g.cell_count = 2;
-    assert_verdict(&g, "FAIL (2 of 6 cells): 1 regression, 1 better, 99 values unchanged, 0 "
+    assert_verdict(&g, "FAIL (2 of 6 cells): 1 of 1,335 values worse, 1 better, 99 unchanged, 0 "
                        "inconclusive, 1,234 insensitive; 2 of 6 cells");
     g = (struct tp_gate){.cell_count = 1, .cells_total = 2, .finding_count = 1};
     g.classes[TP_CLASS_NOISY].checked = true;
@@ -251,7 +251,7 @@ TEST(test_changes_of_times)
 {
     struct gate_rig r;
     rig_inconclusive(&r);
-    struct tp_finding *f = &r.findings[4];
+    struct tp_finding *f = &r.findings[9];
     f->change = 0.0004;
     f->difference.estimate = 1.0004;
     f->now = f->base;
@@ -311,7 +311,7 @@ TEST(test_colour)
     screen(&r.gate, 100, true);
     assert_has(sink.text, "\033[31;1mREGRESSION\033[0m");
     assert_has(sink.text, "\033[32mbetter\033[0m");
-    assert_has(sink.text, "\033[31;1mFAIL\033[0m: 5 reg");
+    assert_has(sink.text, "\033[31;1mFAIL\033[0m: 6 of");
     rig_partial(&r);
     screen(&r.gate, 100, true);
     assert_has(sink.text, "\033[1mPASS\033[0m (memory and counts only): 9 values unchanged");
@@ -462,7 +462,7 @@ TEST(test_markdown)
     }
     rig_failing(&r);
     assert_true(!strncmp(written(tp_check_index_markdown, &r.gate),
-                         "## tapool check: FAIL\n\n**5 reg", 30));
+                         "## tapool check: FAIL\n\n**6 of ", 30));
 }
 
 /* What the build and the machine say of themselves is another everywhere. */
@@ -604,7 +604,7 @@ TEST(test_aborted)
     RIG_TEXT(r.gate.error, "killed by signal 9");
     assert_has(written(tp_check_index_junit, &r.gate), "failures=\"6\" errors=\"1\" time=");
     assert_has(sink.text, "<error type=\"aborted\" message=\"killed by signal 9\"/>");
-    assert_has(screen(&r.gate, 100, false), "\nFAIL: 5 regressions");
+    assert_has(screen(&r.gate, 100, false), "\nFAIL: 6 of 14 values worse");
     assert_has(sink.text, "\n  killed by signal 9\n");
 }
 

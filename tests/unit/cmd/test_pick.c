@@ -262,7 +262,7 @@ static void fill_result(struct rig *g, size_t i)
     if (p->small) {
         d->start_bytes = 1 << 16;
         d->trace_peak_requested /= 4;
-        d->at_peak.idle = d->trace_peak_requested;
+        d->at_peak.free_bytes = d->trace_peak_requested;
     }
     run->throughput.crew.threads = p->wall > 0 ? 2 : 0;
     for (int v = 0; v < ROUNDS; v++) {

@@ -251,8 +251,9 @@ TEST_WITH(a_compacted_start_is_compared_with_another_one, setup, NULL)
     setting("max_split_size_mb:64", 760, 10, 0, 0);
     setting("", 800, 60, 0, 0);
     settings[1].compacted = settings[3].compacted = settings[3].twin = settings[3].recorded = true;
-    answers(TP_TUNE_SET, "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: from a compacted "
-                         "start: 8 GiB -> 6 GiB reserved (-25.0%), 57 instead of 60 driver calls.");
+    answers(TP_TUNE_SET,
+            "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: estimate from a compacted "
+            "start: 8 GiB -> 6 GiB reserved (-25.0%), 57 instead of 60 driver calls.");
     settings[2].all.peak_reserved = 740 * GIB / 100; /* less than three quarters */
     answers(TP_TUNE_SET, "Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64: 10 GiB -> 7.4 GiB "
                          "reserved (-26.0%).");
@@ -261,9 +262,10 @@ TEST_WITH(a_compacted_start_is_compared_with_another_one, setup, NULL)
     answers(TP_TUNE_NONE, "No setting tried avoids the OOM. Some do from a compacted start, but so "
                           "does the recorded setting: record from the first step to find out.");
     settings[3].all.failed = 1;
-    answers(TP_TUNE_RESCUES,
-            "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: from a compacted start: "
-            "6 GiB reserved, without running out of memory.");
+    answers(
+        TP_TUNE_RESCUES,
+        "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: estimate from a compacted start: "
+        "6 GiB reserved, without running out of memory.");
 }
 
 TEST_WITH(where_it_cannot_tell_it_does_not_say_set, setup, NULL)

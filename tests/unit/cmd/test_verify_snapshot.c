@@ -261,7 +261,7 @@ static const char *figures_of(const struct tp_verified *v)
     const struct {
         const char *name;
         uint64_t value;
-    } numbers[] = {{"idle", v->failed_idle},
+    } numbers[] = {{"idle", v->failed_unused},
                    {"blocks", v->blocks},
                    {"base", v->with_base},
                    {"start", v->start_segments},

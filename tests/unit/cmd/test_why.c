@@ -60,7 +60,7 @@ TEST(the_sum_adds_up)
     draw(&l, "AAbC|dd|eeeFgg|hhhh");
     struct tp_why_sum s = tp_why_sum(&l);
     assert_fields(s, requested, 4 * MIB - 300, rounding, 300, live, 3, hole_bytes, 6 * MIB, holes,
-                  3, largest, 3 * MIB, free_bytes, 6 * MIB, idle, 2);
+                  3, largest, 3 * MIB, free_bytes, 6 * MIB, unused, 2);
     assert_fields(s, segments, 4, reserved, s.requested + s.rounding + s.hole_bytes + s.free_bytes);
     tp_why_layout_release(&l);
 }
@@ -79,7 +79,7 @@ TEST(verdicts)
         {"AAAAAAAAbbbbbbbbCddd", 1, TP_WHY_FRAGMENTED, 12, 8},
         {"AAAAAAAAbbbb", UINT64_MAX, TP_WHY_NO_CAPACITY, 4, 4},
         {"AAAAAAAAbbbb", 13, TP_WHY_REFUSED, 17, 12},
-        {"AAAAAAAA|bbbbbbbbbb", 2, TP_WHY_REFUSED, 12, 12}, /* the idle segment goes back */
+        {"AAAAAAAA|bbbbbbbbbb", 2, TP_WHY_REFUSED, 12, 12}, /* the unused segment goes back */
         {"AAAAAAAA|bbbbbbbbbb", 1, TP_WHY_TOO_BIG, 11, 10},
         {"AAAAAAAA|bbbbbbbbbbbb", 0, TP_WHY_HAD_ROOM, 12, 12},
         {"AAAAAAAA|1bbbbbbbbbbbb", 0, TP_WHY_FRAGMENTED, 12, 0}, /* it serves its graph alone */
@@ -140,7 +140,7 @@ TEST(ways_to_room)
 static bool has_room(const struct tp_why_layout *l, const struct tp_torch_rules *rules,
                      uint64_t need, uint64_t free, const bool *gone)
 {
-    uint64_t idle = 0;
+    uint64_t unused = 0;
     for (size_t i = 0; i < l->segment_count; i++) {
         const struct tp_why_segment *s = &l->segments[i];
         uint64_t run = 0;
@@ -158,9 +158,9 @@ static bool has_room(const struct tp_why_layout *l, const struct tp_torch_rules 
             used |= !end;
             run = 0;
         }
-        idle += used ? 0 : s->at.size;
+        unused += used ? 0 : s->at.size;
     }
-    return idle + free >= tp_torch_segment_bytes(rules, need);
+    return unused + free >= tp_torch_segment_bytes(rules, need);
 }
 
 /* The fewest blocks whose absence makes room; SIZE_MAX: none do. */

@@ -78,14 +78,14 @@ static struct tp_why_room asked(const struct tp_why_layout *l, uint64_t need, ui
     return room;
 }
 
-/* Of the free bytes of segments that grow those in whole units are idle, others are holes. */
+/* Of the free bytes of segments that grow those in whole units are unused, others are holes. */
 TEST(the_sum_knows_units)
 {
     struct tp_why_layout l;
     draw(&l, "+AAbbbbbbbbbbCCbb....dddd|EEf|gg");
     struct tp_why_sum s = tp_why_sum(&l);
     assert_fields(s, reserved, 25 * MIB, hole_bytes, (2 + 2 + 1) * MIB, holes, 3, largest, 2 * MIB,
-                  free_units, 3, idle, 1, free_bytes, (8 + 4 + 2) * MIB, reserved,
+                  free_units, 3, unused, 1, free_bytes, (8 + 4 + 2) * MIB, reserved,
                   s.requested + s.rounding + s.hole_bytes + s.free_bytes);
     tp_why_layout_release(&l);
 }
@@ -109,9 +109,9 @@ TEST(verdicts)
         {"+AAAb....bbCC", 0, 3, TP_WHY_FRAGMENTED, 4, 2},
         {"+AAAb....bbCC", 4, 7, TP_WHY_REFUSED, 4, 7},
         {"+AAAb....bbCC", 4, 8, TP_WHY_TOO_BIG, 8, 7},
-        {"+AAAbbbbbCCbb", 0, 6, TP_WHY_REFUSED, 4, 6}, /* the idle unit, behind the last block */
+        {"+AAAbbbbbCCbb", 0, 6, TP_WHY_REFUSED, 4, 6}, /* the unused unit, behind the last block */
         {"+AAAbbbbbCCbb", 0, 5, TP_WHY_HAD_ROOM, 4, 6},
-        {"+AAAA|bbbb", 0, 5, TP_WHY_TOO_BIG, 8, 4}, /* an idle ordinary segment */
+        {"+AAAA|bbbb", 0, 5, TP_WHY_TOO_BIG, 8, 4}, /* an unused ordinary segment */
         {"+AAAA|bbbb", UINT64_MAX, 5, TP_WHY_NO_CAPACITY, 8, 4},
         {"AAAA", 9, 9, TP_WHY_FRAGMENTED, 12, 8}, /* the first segment that grows */
     };
@@ -167,7 +167,7 @@ struct cells {
     enum cell at[CELLS];
 };
 
-/* The cells of the segments that grow once some blocks are gone and idle units went back. Returns
+/* The cells of the segments that grow once some blocks are gone and unused units went back. Returns
  * MiB that went back. */
 static uint64_t lay_cells(const struct tp_why_layout *l, const bool *gone, struct cells *c,
                           size_t *count)
@@ -190,12 +190,12 @@ static uint64_t lay_cells(const struct tp_why_layout *l, const bool *gone, struc
     }
     for (size_t i = 0; i < *count; i++)
         for (size_t u = 0; u < CELLS; u += UNIT) {
-            bool idle = c[i].at[u] != UNMAPPED;
+            bool unused = c[i].at[u] != UNMAPPED;
             for (size_t at = u; at < u + UNIT; at++)
-                idle &= c[i].at[at] != USED;
-            for (size_t at = u; idle && at < u + UNIT; at++)
+                unused &= c[i].at[at] != USED;
+            for (size_t at = u; unused && at < u + UNIT; at++)
                 c[i].at[at] = UNMAPPED;
-            back += idle ? UNIT : 0;
+            back += unused ? UNIT : 0;
         }
     return back;
 }

@@ -78,7 +78,7 @@ static uint64_t compare(const char *sample, const struct tp_strategy *s, struct 
     SAME(peak_carved);
     SAME(peak_metadata);
     SAME(at_peak.reserved);
-    SAME(at_peak.pieces);
+    SAME(at_peak.free_blocks);
     SAME(at_peak.largest);
     SAME(gets);
     SAME(puts);

@@ -191,9 +191,10 @@ static const struct importer_row recorded[] = {
                                EVENT("segment_map", 99, 200, 1) EVENT("segment_unmap", 99, 300, 1)
                                    EVENT("alloc", 512, 1, 1))) " u .",
           .recorder = "PyTorch",
-          .facts = "has_end=1 recorded_devices=1 end_reserved=6144 end_segments=2 end_large=1 "
-                   "end_small=1 end_free=5120 end_pieces=3 end_largest=4096 end_returnable=4096 "
-                   "start_reserved=3148 start_segments=2 "),
+          .facts =
+              "has_end=1 recorded_devices=1 end_reserved=6144 end_segments=2 end_large=1 "
+              "end_small=1 end_free=5120 end_free_blocks=3 end_largest=4096 end_returnable=4096 "
+              "start_reserved=3148 start_segments=2 "),
     READS("} (" TRACES(TRACE(EVENT("alloc", 512, 1, 1))) " u .", .recorder = NOT_SAID),
 };
 

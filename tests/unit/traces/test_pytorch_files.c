@@ -137,8 +137,8 @@ TEST(test_training_step)
     assert_true(find_snapshot(TAPOOL_ROOT, "training-step.pickle.gz", path, sizeof path));
     open_snapshot(path, false, &t);
     const struct tp_recorded_device *d = t.recorded.devices;
-    assert_fields(*d, end_free, 1165472768, end_pieces, 103, end_largest, 155189248, end_returnable,
-                  985661440, end_large, 67, end_small, 29);
+    assert_fields(*d, end_free, 1165472768, end_free_blocks, 103, end_largest, 155189248,
+                  end_returnable, 985661440, end_large, 67, end_small, 29);
     assert_string_equal(t.meta.settings,
                         "PYTORCH_CUDA_ALLOC_CONF is empty: defaults, expandable_segments off");
     assert_int_equal(tp_trace_places(&t, events, 3, places, NULL), TP_OK);

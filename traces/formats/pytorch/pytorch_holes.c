@@ -8,7 +8,7 @@
  * nothing is painted yet. Addresses are cut into cells at both ends of every range. Painted cells
  * are skipped by union-find, so the cost is about that of a sort.
  *
- * A free piece ends with its segment; in expandable segments it may span all ranges that are mapped
+ * A free block ends with its segment; in expandable segments it may span all ranges that are mapped
  * side by side. Known weakness: the size of a block is taken as the requested size, rounded up to
  * 512 bytes. A rest that PyTorch did not split off (1 MiB at most, unless max_split_size_mb says
  * otherwise) counts as free. */
@@ -231,20 +231,20 @@ static const struct range *there(const struct layer *l, size_t cell)
     return r && r->there ? r : NULL;
 }
 
-/* Measures the largest free piece. The layout must contain every byte that the events count, and no
+/* Measures the largest free block. The layout must contain every byte that the events count, and no
  * block outside a segment; else the result is TP_RECORDED_UNKNOWN. */
 static uint64_t measure(const struct holes *h, const struct tp_pytorch_moment *m)
 {
-    uint64_t reserved = 0, blocks = 0, outside = 0, piece = 0, largest = 0;
+    uint64_t reserved = 0, blocks = 0, outside = 0, block_bytes = 0, largest = 0;
     const struct range *before = NULL;
     for (size_t i = 0; i < h->cells; i++) {
         uint64_t size = h->cuts[i + 1] - h->cuts[i];
         const struct range *segment = there(&h->segments, i);
         bool block = there(&h->blocks, i) != NULL;
         if (!segment || block || !before || before->owner != segment->owner)
-            piece = 0;
-        piece += segment && !block ? size : 0;
-        largest = piece > largest ? piece : largest;
+            block_bytes = 0;
+        block_bytes += segment && !block ? size : 0;
+        largest = block_bytes > largest ? block_bytes : largest;
         reserved += segment ? size : 0;
         blocks += block ? size : 0;
         outside += block && !segment ? size : 0;

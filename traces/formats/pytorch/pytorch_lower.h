@@ -10,7 +10,7 @@
  * NULL. A snapshot without events gives TP_OK and sets meta->nothing. */
 int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, struct tp_err *err);
 
-/* Finds the largest free piece in the segments of the recorded allocator at the trace peak. */
+/* Finds the largest free block in the segments of the recorded allocator at the trace peak. */
 
 /* Bytes live and reserved on a device while its events pass, and the moment of the trace peak. At
  * first all members are 0, except `reserved`. */
@@ -31,7 +31,7 @@ void tp_pytorch_moment_follow(struct tp_pytorch_moment *m, const struct tp_pytor
                               enum tp_pytorch_action freeing, uint64_t event);
 
 /* Rebuilds the layout of segments and blocks at the moment of the trace peak, and sets *largest to
- * the largest free piece in bytes. TP_RECORDED_UNKNOWN: the file does not say, contradicts itself,
+ * the largest free block in bytes. TP_RECORDED_UNKNOWN: the file does not say, contradicts itself,
  * or needs more memory than reading may take. */
 int tp_pytorch_largest(const struct tp_pytorch *s, uint32_t device, enum tp_pytorch_action freeing,
                        const struct tp_pytorch_moment *m, uint64_t *largest, struct tp_err *err);
@@ -43,7 +43,7 @@ struct tp_pytorch_returns {
     const struct tp_pytorch *snapshot;
     struct tp_pytorch_places *places;   /* may be NULL */
     const struct tp_pytorch_heap *heap; /* at the start */
-    uint64_t collections; /* devices of which garbage was collected: idle segments stayed */
+    uint64_t collections; /* devices of which garbage was collected: unused segments stayed */
     bool collects;        /* the settings have garbage_collection_threshold */
     bool framed;          /* what frees has stack frames, so that empty_cache() would be in them */
     struct {

@@ -25,7 +25,7 @@
 
 #include <string.h>
 
-/* ---- pytorch idle ---- */
+/* ---- pytorch unused ---- */
 
 /* Whether segments that serve nothing stay when others go back: garbage collection leaves some, and
  * a failed cudaMalloc none. */
@@ -33,19 +33,19 @@
 #define GONE UINT64_MAX
 
 /* Addresses of what is there, each at the index that the map has for it. */
-struct idle_list {
+struct unused_list {
     struct tp_id_map map;
     uint64_t *addresses; /* GONE: it is not there any more */
     uint64_t *sizes;     /* of segments, bytes */
     size_t count, room, size_room;
 };
 
-struct idle_look {
+struct unused_look {
     const struct tp_reading *reading;
-    struct idle_list segments, blocks;
+    struct unused_list segments, blocks;
 };
 
-static int add(struct idle_look *k, struct idle_list *to, uint64_t address, uint64_t size,
+static int add(struct unused_look *k, struct unused_list *to, uint64_t address, uint64_t size,
                struct tp_err *err)
 {
     struct tp_id_entry *entry = tp_id_map_find(&to->map, (int64_t)address);
@@ -63,14 +63,14 @@ static int add(struct idle_look *k, struct idle_list *to, uint64_t address, uint
     return TP_OK;
 }
 
-static void drop(struct idle_list *from, uint64_t address)
+static void drop(struct unused_list *from, uint64_t address)
 {
     struct tp_id_entry *entry = tp_id_map_find(&from->map, (int64_t)address);
     if (entry)
         from->addresses[entry->index] = GONE;
 }
 
-static int add_start(struct idle_look *k, struct idle_list *to,
+static int add_start(struct unused_look *k, struct unused_list *to,
                      const struct tp_pytorch_blocks *blocks, uint32_t device, struct tp_err *err)
 {
     int rc = TP_OK;
@@ -82,7 +82,7 @@ static int add_start(struct idle_look *k, struct idle_list *to,
     return rc;
 }
 
-static int look_at(struct idle_look *k, const struct tp_pytorch_event *ev,
+static int look_at(struct unused_look *k, const struct tp_pytorch_event *ev,
                    enum tp_pytorch_action freeing, struct tp_err *err)
 {
     if (ev->action == TP_PYTORCH_SEGMENT_ALLOC && !ev->pool)
@@ -109,7 +109,7 @@ static size_t below(const uint64_t *list, size_t count, uint64_t limit)
     return low;
 }
 
-static bool has_idle(struct idle_look *k)
+static bool has_unused(struct unused_look *k)
 {
     size_t live = tp_ascending(k->blocks.addresses, k->blocks.count);
     for (size_t i = 0; i < k->segments.count; i++) {
@@ -121,9 +121,9 @@ static bool has_idle(struct idle_look *k)
     return false;
 }
 
-static void release(struct idle_look *k)
+static void release(struct unused_look *k)
 {
-    struct idle_list *const lists[] = {&k->segments, &k->blocks};
+    struct unused_list *const lists[] = {&k->segments, &k->blocks};
     for (size_t i = 0; i < 2; i++) {
         tp_id_map_release(&lists[i]->map);
         TP_GROW_END(&lists[i]->addresses, &lists[i]->room, .budget = k->reading->budget);
@@ -134,11 +134,11 @@ static void release(struct idle_look *k)
 /* Looks at the segments of a device that do not grow and are of no private pool, after the events
  * of the list up to, but not including, `until`. `heap` is that of the start. Takes time for a sort
  * of these events. */
-static int pytorch_leaves_idle(const struct tp_pytorch *s, uint32_t device,
-                               const struct tp_pytorch_heap *heap, uint64_t until, bool *idle,
-                               struct tp_err *err)
+static int pytorch_leaves_unused(const struct tp_pytorch *s, uint32_t device,
+                                 const struct tp_pytorch_heap *heap, uint64_t until, bool *unused,
+                                 struct tp_err *err)
 {
-    struct idle_look k = {.reading = s->reading};
+    struct unused_look k = {.reading = s->reading};
     const struct tp_pytorch_event *ev = NULL;
     struct tp_spill_cursor c = {.list = &s->events, .next = s->devices[device].first, .end = until};
     k.segments.map.how = k.blocks.map.how = tp_reading_growth(s->reading, "addresses");
@@ -147,7 +147,7 @@ static int pytorch_leaves_idle(const struct tp_pytorch *s, uint32_t device,
         rc = add_start(&k, &k.blocks, &heap->blocks, device, err);
     while (rc == TP_OK && (ev = tp_spill_next(&c, &rc, err)))
         rc = look_at(&k, ev, tp_pytorch_freeing(s, device), err);
-    *idle = rc == TP_OK && has_idle(&k);
+    *unused = rc == TP_OK && has_unused(&k);
     release(&k);
     return rc;
 }
@@ -256,18 +256,19 @@ static bool is_asked(const struct tp_pytorch_returns *r, uint32_t device, uint64
 
 /* With garbage_collection_threshold the first group of a device that was not asked for tells
  * whether it works, which it does only if the program had set its share of the device. With a split
- * limit a failed cudaMalloc, too, leaves idle segments, so that nothing tells the two apart. */
+ * limit a failed cudaMalloc, too, leaves unused segments, so that nothing tells the two apart. */
 static int look_for_garbage(struct tp_pytorch_returns *r, uint32_t device, uint32_t number,
                             const struct tp_spill_cursor *now, const struct following *f,
                             struct tp_err *err)
 {
     uint64_t behind = now->next - (now->there - now->at); /* the first event of the group */
-    bool idle = false;
+    bool unused = false;
     if (!r->collects || r->devices[device].looked || f->what != TAKEN)
         return TP_OK;
     r->devices[device].looked = true;
-    int rc = pytorch_leaves_idle(r->snapshot, number, r->heap, behind + f->count - 1, &idle, err);
-    r->collections += idle;
+    int rc =
+        pytorch_leaves_unused(r->snapshot, number, r->heap, behind + f->count - 1, &unused, err);
+    r->collections += unused;
     return rc;
 }
 

@@ -294,8 +294,8 @@ static int end_block(struct tp_pytorch *s, struct tp_err *err)
                                   "a block of %" PRIu64 " bytes", size);
     s->segment.size += size;
     if (state == INACTIVE) {
-        s->segment.idle += size;
-        s->segment.pieces++;
+        s->segment.free_bytes += size;
+        s->segment.free_blocks++;
         s->segment.small_pages += whole_pages(offset, offset + size, SMALL_PAGE);
         s->segment.large_pages += whole_pages(offset, offset + size, LARGE_PAGE);
         s->segment.largest = size > s->segment.largest ? size : s->segment.largest;
@@ -328,7 +328,7 @@ static int add_segment(struct tp_pytorch *s, const struct tp_pytorch_block *span
     s->contents[s->spans.count] =
         (struct tp_pytorch_content){.first = s->segment.first_block,
                                     .count = s->blocks.count - s->segment.first_block,
-                                    .idle = s->segment.pieces};
+                                    .free_blocks = s->segment.free_blocks};
     s->private_spans += span->pool != 0;
     s->grown |= span->expandable;
     return tp_pytorch_add_block(s->reading, &s->spans, span, err);
@@ -355,7 +355,7 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
     }
     struct tp_recorded_device *end = &s->devices[device].end;
     if (total > TP_MAX_LIVE_BYTES / 2 - end->end_reserved ||
-        s->segment.idle > TP_MAX_LIVE_BYTES - end->end_free)
+        s->segment.free_bytes > TP_MAX_LIVE_BYTES - end->end_free)
         return tp_input_fail_byte(s->reading->in, s->offset[ROLE_SEGMENT], err,
                                   "the segments of device %" PRIu64 " are larger than any memory",
                                   device);
@@ -364,8 +364,8 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
     end->end_reserved += total;
     end->end_large += get(v, TYPE) == LARGE;
     end->end_small += get(v, TYPE) == SMALL;
-    end->end_free += s->segment.idle;
-    end->end_pieces += s->segment.pieces;
+    end->end_free += s->segment.free_bytes;
+    end->end_free_blocks += s->segment.free_blocks;
     if (s->segment.largest > end->end_largest)
         end->end_largest = s->segment.largest;
     if (get(v, IS_EXPANDABLE))

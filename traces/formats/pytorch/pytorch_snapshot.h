@@ -53,8 +53,8 @@ struct tp_pytorch_blocks {
 /* What a segment held at the end. */
 struct tp_pytorch_content {
     size_t first,
-        count;     /* its blocks that are live, in the list of all, in the order of the file */
-    uint64_t idle; /* its blocks that are free */
+        count; /* its blocks that are live, in the list of all, in the order of the file */
+    uint64_t free_blocks; /* its blocks that are free */
 };
 
 /* Beginning or end of a named range: record_function, an optimizer's step. */
@@ -119,8 +119,8 @@ struct tp_pytorch {
     struct { /* the open segment */
         size_t first_block;
         uint64_t size; /* bytes of its blocks so far */
-        uint64_t idle, pieces, largest;
-        uint64_t small_pages, large_pages; /* bytes of whole pages within idle blocks */
+        uint64_t free_bytes, free_blocks, largest;
+        uint64_t small_pages, large_pages; /* bytes of whole pages within free blocks */
         bool active;
     } segment;
 };

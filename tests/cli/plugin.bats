@@ -27,6 +27,10 @@ make_plugin() {
 misfit() { make_plugin "$1.so" "$TAPOOL_ROOT/tests/plugins/misfit.c" -Wno-unused-const-variable "${@:2}"; }
 buddy() { make_plugin buddy.so "$TAPOOL_ROOT/scripts/plugin-example/buddy.c" -O2 "$@"; }
 
+textbook() {
+    make_plugin textbook.so "$TAPOOL_ROOT/scripts/plugin-example/textbook.c" -O2 -std=c11 -pedantic -Wconversion
+}
+
 # unusable REGEX FILE: refused as an input, and nothing else said.
 unusable() { refused 3 "$1" replay_once sample:sqlite -s "plugin:$2"; }
 
@@ -62,6 +66,17 @@ unusable() { refused 3 "$1" replay_once sample:sqlite -s "plugin:$2"; }
     is "$out" 'r["strategy"]["name"]' plugin:buddy
     is "$out" 'r["strategy"]["options"]["range"]' 64KiB
     is "$out" 'r["strategy"]["plugin"]' "{'file': 'buddy.so', 'version': '1.0'}"
+}
+
+@test "the textbook allocators replay without overlap, with words of 8 and 4 bytes" {
+    python3 "$TAPOOL_ROOT/tests/published/malloclab/trace.py" realloc2 >grows.jsonl
+    textbook
+    for name in first-fit next-fit explicit segregated; do
+        ok replay sample:jq -s "plugin:./textbook.so,list=$name" --verify
+        matches "$out" 'no overlap,'
+        ok replay grows.jsonl -s "plugin:./textbook.so,list=$name,word=4" --verify
+        matches "$out" 'no overlap,'
+    done
 }
 
 @test "options of a plug-in are its own" {
@@ -316,6 +331,10 @@ fails_in() {
     conforms plugin:./buddy.so 17
     conforms plugin:./buddy.so,range=4KiB 17
     conforms x=plugin:./buddy.so,range=16MiB 17
+    textbook
+    for name in first-fit next-fit explicit segregated; do
+        conforms "plugin:./textbook.so,list=$name" 17
+    done
     for name in arena arena:checks=no; do
         conforms "$name" 19 # two more, of several threads
     done

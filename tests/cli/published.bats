@@ -25,3 +25,25 @@ SCRIPT=$TAPOOL_ROOT/scripts/published.sh
     matches "$out" '^\+vllm#51962,"the same with the fix, 16 MiB, MiB",< 30,32,exceeds,$'
     matches few/results.csv ',2000,2000,exact,$'
 }
+
+@test "a row of a malloc library that is not here, or of another version, is skipped and its line stays" {
+    mkdir -p few/libs
+    cp "$PUBLISHED/size-classes/trace.py" few/libs
+    cat >few/libs/rows.csv <<'CSV'
+source,quantity,published,trace,options,figure,note
+mesh,"allocated for 961 bytes, bytes",1024,961,-s lib:mesh,memory.peak_allocated_bytes,measured: mesh 1.0
+counts,"allocated for 961 bytes, bytes",1024,961,-s lib:COUNTS,memory.peak_allocated_bytes,measured: counts 1.0
+CSV
+    sed -i "s,COUNTS,${TAPOOL_MALLOCS:?}/counts.so," few/libs/rows.csv
+    cat >few/results.csv <<'CSV'
+source,quantity,published,tapool,difference,note
+mesh,"allocated for 961 bytes, bytes",1024,1024,exact,measured: mesh 1.0
+counts,"allocated for 961 bytes, bytes",1024,1024,exact,measured: counts 1.0
+CSV
+    cp few/results.csv before.csv
+    capture "$SCRIPT" few
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    matches "$err" "^skipped: mesh, allocated for 961 bytes, bytes: .*'mesh' is not on this machine"
+    matches "$err" '^skipped: counts, allocated for 961 bytes, bytes: '
+    cmp few/results.csv before.csv
+}

@@ -1,4 +1,6 @@
-"""Replays the workloads of tests/published and writes their figures beside the published ones: see published.sh."""
+"""Replays the workloads of tests/published and writes their figures beside the published ones: see published.sh.
+
+The section "Published figures" of README.md is made from the same rows."""
 import csv
 import difflib
 import functools
@@ -12,9 +14,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 UNITS = {"GiB": 1 << 30, "MiB": 1 << 20, "bytes": 1, "%": 0.01}
-PLUGINS = pathlib.Path(__file__).parent / "plugin-example"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PLUGINS = ROOT / "scripts/plugin-example"
+SECTION = re.compile(r"(?<=## Published figures\n\n).*?(?=\n## )", re.S)
 
 
 class Skipped(Exception):
@@ -36,11 +41,13 @@ def trace_of(folder, words, work):
 def plugin(name, tapool, work):
     """The path of an example plug-in, compiled against the headers of this tapool."""
     folder = pathlib.Path(tapool).resolve().parent
-    headers = next(f / "include" for f in (folder, folder.parent) if (f / "include/tapool/strategy.h").is_file())
+    headers = [f / "include" for f in (folder, folder.parent) if (f / "include/tapool/strategy.h").is_file()]
+    if not headers:
+        sys.exit(f"the headers for plug-ins are not beside {tapool}")
     compiler, made = os.environ.get("CC", "cc"), work / f"{name}.so"
     if not shutil.which(compiler):
         raise Skipped(f"no compiler for {name}.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O2", "-I", headers, PLUGINS / f"{name}.c", "-o", made], check=True)
+    subprocess.run([compiler, "-shared", "-fPIC", "-O2", "-I", headers[0], PLUGINS / f"{name}.c", "-o", made], check=True)
     return str(made)
 
 
@@ -94,6 +101,28 @@ def results(folder, tapool, work, old):
                 yield from [line for line in old if line[:3] == [row["source"], row["quantity"], row["published"]]]
 
 
+def agrees(difference):
+    return difference in ("exact", "holds") or difference.endswith("%") and abs(float(difference[:-1])) <= 1
+
+
+def summary(rows):
+    """What README.md says of them."""
+    differences = [row[4] for row in rows]
+    misses = [f"{source}, {quantity.rpartition(', ')[0] or quantity} ({difference})"
+              for source, quantity, _, _, difference, _ in rows if not agrees(difference)]
+    return textwrap.fill(
+        f"[{len(rows)} figures](tests/published/results.csv) that {len({row[0] for row in rows})} issues, repositories and "
+        "manuals state, replayed from [their text or their data](tests/published/README.md): "
+        f"{sum(map(agrees, differences))} agree within 1%, {differences.count('exact')} of them exactly and "
+        f"{differences.count('holds')} by staying below a stated limit. The others, with the reason beside each: "
+        + "; ".join(misses) + ".", 120, break_on_hyphens=False, break_long_words=False) + "\n"
+
+
+def compare(path, old, new):
+    sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), new.splitlines(True), path.name, "now", n=0))
+    return old == new
+
+
 def main():
     tapool, folder, check = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:] == ["--check"]
     path = folder / "results.csv"
@@ -104,12 +133,17 @@ def main():
             lines += results(rows.parent, tapool, pathlib.Path(work), list(csv.reader(old.splitlines())))
     made = io.StringIO()
     csv.writer(made, lineterminator="\n").writerows(lines)
-    new = made.getvalue()
-    if not check:
+    files = [(path, old, made.getvalue())]
+    if folder.resolve() == ROOT / "tests/published":
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        told, sections = SECTION.subn(lambda _: summary(lines[1:]), readme)
+        if sections != 1:
+            sys.exit("README.md has no section 'Published figures'")
+        files.append((ROOT / "README.md", readme, told))
+    if check:
+        sys.exit(not all([compare(*file) for file in files]))
+    for path, _, new in files:
         path.write_text(new, encoding="utf-8")
-        return
-    sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), new.splitlines(True), "results.csv", "now", n=0))
-    sys.exit(old != new)
 
 
 main()

@@ -2,8 +2,9 @@
 # usage: scripts/published.sh [--check] [FOLDER]
 #
 # Replays the workloads whose figures others published (tests/published, or FOLDER) and writes
-# results.csv there. --check: write nothing, print the rows that differ from results.csv, and exit
-# with 1 if there are any. TAPOOL names the binary (build/release/tapool).
+# results.csv there, and of tests/published the summary in README.md. --check: write nothing, print
+# the lines that differ, and exit with 1 if there are any. TAPOOL names the binary
+# (build/release/tapool).
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"

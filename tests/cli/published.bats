@@ -27,6 +27,7 @@ SCRIPT=$TAPOOL_ROOT/scripts/published.sh
 }
 
 @test "a row of a malloc library that is not here, or of another version, is skipped and its line stays" {
+    sanitized && skip "the sanitizer's malloc cannot be replaced"
     mkdir -p few/libs
     cp "$PUBLISHED/size-classes/trace.py" few/libs
     cat >few/libs/rows.csv <<'CSV'
@@ -46,4 +47,24 @@ CSV
     matches "$err" "^skipped: mesh, allocated for 961 bytes, bytes: .*'mesh' is not on this machine"
     matches "$err" '^skipped: counts, allocated for 961 bytes, bytes: '
     cmp few/results.csv before.csv
+}
+
+@test "the summary in README.md is that of the rows" {
+    mkdir -p tree/scripts tree/tests/published
+    cp "$TAPOOL_ROOT/scripts/published.py" tree/scripts
+    cp "$TAPOOL_ROOT/README.md" tree
+    cp -r "$PUBLISHED/vllm-51205" tree/tests/published
+    summarize() { python3 tree/scripts/published.py "$TAPOOL" tree/tests/published "$@"; }
+    ok summarize
+    matches <(tr '\n' ' ' <tree/README.md) '\[6 figures\].* 5 agree within 1%, 2 of them exactly and 3 by staying below'
+    matches <(tr '\n' ' ' <tree/README.md) 'vllm#51205, reserved after 100 slabs of 16 MiB \(-99\.20%\)\.'
+    ok summarize --check
+    sed -i 's/5 agree/6 agree/' tree/README.md
+    capture summarize --check
+    [ "$rc" -eq 1 ] || fail "exit code $rc"
+    matches "$out" '^-.*6 agree within'
+    sed -i 's/^## Published figures/## Figures/' tree/README.md
+    capture summarize --check
+    [ "$rc" -eq 1 ] || fail "exit code $rc"
+    matches "$err" "^README.md has no section 'Published figures'"
 }

@@ -203,7 +203,10 @@ static int write_findings(const void *of, FILE *out, struct tp_err *err)
     const struct gate_page *p = of;
     struct tp_table table = {0};
     tp_gate_values(p->gate, p->place, &table);
+    fprintf(out, "<details class=\"table\"><summary>%s</summary>\n",
+            tp_plural(p->gate->finding_count - p->left, "value").s);
     int rc = tp_html_table(&table, out, err);
+    fputs("</details>\n", out);
     tp_html_left_out(p->left, "finding", out);
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "cmd/results/site_curve.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MARKS_MAX = 2000, NAME_BYTES = 200 };
 
@@ -97,12 +98,15 @@ void tp_site_curve_data(struct tp_json *j, cJSON *in, const struct tp_program_fa
 
 static void push_mark(struct tp_json *j, cJSON *marks, const struct tp_phase_begin *p)
 {
+    struct tp_str text = {0};
     char *name = tp_clean_copy(p->name, NAME_BYTES);
     cJSON *mark = cJSON_CreateArray();
-    j->failed |= !name;
+    tp_str_add(&text, "%s%s", name ? name : "", strlen(p->name) < NAME_BYTES ? "" : "...");
+    j->failed |= !name || text.cut;
     tp_json_push(j, mark, tp_json_number(j, p->event));
-    tp_json_push(j, mark, cJSON_CreateString(name ? name : ""));
+    tp_json_push(j, mark, cJSON_CreateString(tp_str_text(&text)));
     tp_json_push(j, marks, mark);
+    tp_str_drop(&text);
     free(name);
 }
 

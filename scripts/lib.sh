@@ -22,6 +22,8 @@ cores() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2; 
 # The first comment of the calling script is its help text.
 usage() { sed -n '2,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "$0"; }
 
+project_version() { sed -n 's/^project(tapool VERSION \([0-9.]*\).*/\1/p' "$ROOT/CMakeLists.txt"; }
+
 # What may be needed: probe | Debian package | what for. A probe is cmd:NAME (a program),
 # pc:NAME (a pkg-config module), py:NAME (a module of Python 3) or file:PATH.
 BUILD_NEEDS=(

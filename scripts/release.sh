@@ -28,7 +28,6 @@ OLD=$ROOT/build/$SUITE
 OLD_PACKAGES="g++ libc6-dev binutils cmake ninja-build pkg-config libcjson-dev nettle-dev libinih-dev \
 zlib1g-dev libzstd-dev libdw-dev"
 DYGRAPHS=/usr/share/javascript/dygraphs
-version() { sed -n 's/^project(tapool VERSION \([0-9.]*\).*/\1/p' "$ROOT/CMakeLists.txt"; }
 
 make_package() { # FOLDER
     local work
@@ -79,7 +78,7 @@ make_tarball() { # FOLDER
     done
     debian_root "$SUITE" "$OLD" "${OLD_PACKAGES// /,}"
     say "building the tarball in $OLD"
-    in_root "$OLD" "$ROOT" "$1" "${there[@]}" CUDA_PATH="$(toolkit_folder)" -- "$ROOT/scripts/release.sh" --pack "tapool-$(version)-linux-$(uname -m)" "$1" >"$OLD.log" 2>&1 || {
+    in_root "$OLD" "$ROOT" "$1" "${there[@]}" CUDA_PATH="$(toolkit_folder)" -- "$ROOT/scripts/release.sh" --pack "tapool-$(project_version)-linux-$(uname -m)" "$1" >"$OLD.log" 2>&1 || {
         tail -n 40 -- "$OLD.log" >&2
         fail 1 "the tarball was not made" "all of its output is in build/$SUITE.log"
     }
@@ -102,6 +101,8 @@ case ${1:-} in
 esac
 [ $# -le 1 ] || fail 2 "one folder is written, and '$2' is a second one"
 
+[ -d "$ROOT/tests/versions/$(project_version)" ] ||
+    fail 2 "tests/versions has no files of version $(project_version)" "scripts/keep-version.sh writes them"
 need_packages "${BUILD_NEEDS[@]}" "${PACKAGE_NEEDS[@]}"
 need_cmake
 out=${1:-$ROOT/build/packages}

@@ -24,7 +24,7 @@ enum { NAME = 2, SUMMARY = 22, DEFAULT = 14, HELP = 24 };
 
 struct gen_opts {
     char *output;
-    char *size, *max_size, *live, *count, *threads, *streams; /* texts; NULL: not given */
+    char *size, *max_size, *live, *count, *age, *threads, *streams; /* texts; NULL: not given */
     char *layers, *hidden, *batch, *lengths, *kv;
     uint64_t seed;
     bool force, json;
@@ -44,6 +44,8 @@ static const struct tp_opt rows[] = {
                .help = "number of live objects, sequences or sessions"),
     TP_TEXT_AT("count", ROW(count), .arg = "N", TP_FIRST(TRACES),
                .help = "number of allocations, requests or steps"),
+    TP_TEXT_AT("age", ROW(age), .arg = "N", TP_IN(TRACES),
+               .help = "turnovers of the heap that age it before the steady phase"),
     TP_TEXT_AT("threads", ROW(threads), .arg = "N", TP_FIRST(TRACES), .help = "number of threads"),
     TP_TEXT_AT("streams", ROW(streams), .arg = "N", TP_FIRST(TRACES),
                .help = "number of streams of the device"),

@@ -54,7 +54,7 @@ hash_of() {
     sanitized && skip "150 processes, which differ in what a table says: the plain build starts them"
     for name in $(profiles); do
         gen "$name" >page
-        for option in size max-size live count threads streams layers hidden batch lengths kv; do
+        for option in size max-size live count age threads streams layers hidden batch lengths kv; do
             if grep -q "^  --$option " page; then
                 value=$(sed -n "s/^  --$option  *\([^ ]*\) .*/\1/p" page)
                 ok gen "$name" "--$option" "$value" --count 3 -o - # its default is one that it takes
@@ -200,6 +200,8 @@ assert d == lines[0]'
     refused 2 "^tapool: option 'kv' is 'pages'" gen llm-decode --kv pages -o x.json
     refused 2 "^tapool: option 'lengths' is" gen training-step --lengths 3 -o x.json
     refused 2 "^tapool: max-size is below size$" gen random-replace --size 64 --max-size 63 -o x.json
+    refused 2 "^tapool: --age 5000 is more than 5000000 allocations: a turnover of this heap is [0-9]+$" gen fleet-0 --age 5000 -o x.tpt
+    matches "$err" "^hint: fewer turnovers, or a smaller heap: --live"
     refused 2 "more than 2\^61 bytes at once$" gen batch --size 1TiB --live 16777216 --count 1000000000 -o x.json
     [ -z "$(ls -A)" ]
     ok gen PAIR --count 1 -o X.JSON # names are forgiving

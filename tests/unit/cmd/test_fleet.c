@@ -1,5 +1,5 @@
 /* The profiles `fleet-N` against their tables: allocations, live objects and live bytes of every
- * size and of every range of sizes between two powers of two. */
+ * size and of every range of sizes between two powers of two, with and without ageing. */
 #include "cmd/jobs/catalog.h"
 #include "tests/unit/profile_rig.h"
 #include "traces/profiles/common/fleet_table.h"
@@ -109,6 +109,158 @@ TEST(test_tables)
             compare_with_table(s, n);
             tp_profile_opts_free(p, opts);
         }
+    }
+    free(s);
+}
+
+/* ---- ageing ---- */
+
+enum { AGE = 5, MANY = 100, EVERY = 500 };
+
+struct ageing_seen {
+    const struct tp_fleet_table *table;
+    const char *phase; /* a string constant */
+    uint64_t events;
+    uint64_t live[MOST_ROWS], filled[MOST_ROWS], allocs[MOST_ROWS]; /* `allocs` since 'fill' */
+    uint64_t old[MOST_ROWS];                                        /* live since 'fill' */
+    uint64_t looks, off, off_at_end; /* frequent sizes that are not near their shares */
+    double bytes[RANGES], expected[RANGES], objects[RANGES]; /* `bytes` over all looks */
+    size_t row_of[4 * COUNT];
+};
+
+static const char *phase_of(const char *name)
+{
+    static const char *const phases[] = {"fill", "age", "steady"};
+    for (size_t i = 0; i < 3; i++)
+        if (!strcmp(name, phases[i]))
+            return phases[i];
+    fail_msg("phase '%s'", name);
+    return NULL;
+}
+
+static bool is_off(double is, double expected, double least)
+{
+    return fabs(is - expected) > fmax(0.02 * expected, least);
+}
+
+static void look(struct ageing_seen *s)
+{
+    double bytes[RANGES] = {0}, live = 0;
+    s->off_at_end = 0;
+    for (size_t i = 0; i < s->table->count; i++)
+        live += s->table->rows[i].live;
+    for (size_t i = 0; i < s->table->count; i++) {
+        const struct tp_fleet_row *row = &s->table->rows[i];
+        double share = row->live / live * LIVE, size = (double)row->size;
+        int range = 63 - __builtin_clzll(row->size);
+        s->off_at_end += share >= MANY && is_off((double)s->live[i], share, 2);
+        bytes[range] += (double)s->live[i] * size;
+        s->expected[range] += s->looks ? 0 : share * size;
+        s->objects[range] += s->looks ? 0 : share;
+    }
+    for (int i = 0; i < RANGES; i++) {
+        /* Rare sizes come and go, and matter in a range of few objects. */
+        if (s->objects[i] >= 10 * MANY && is_off(bytes[i], s->expected[i], 0))
+            fail_msg("%s, at event %" PRIu64 ": bytes of size 2^%d: %f, expected %f", s->phase,
+                     s->events, i, bytes[i], s->expected[i]);
+        s->bytes[i] += bytes[i];
+    }
+    s->looks++;
+    s->off += s->off_at_end;
+}
+
+static int see_ageing(void *ctx, const struct tp_event *ev, struct tp_err *err)
+{
+    struct ageing_seen *s = ctx;
+    (void)err;
+    if (ev->op == TP_EV_MARK) {
+        if (s->phase && !strcmp(ev->name, "steady"))
+            look(s);
+        s->phase = phase_of(ev->name);
+        return TP_OK;
+    }
+    size_t *row = &s->row_of[ev->id];
+    if (ev->op == TP_EV_FREE) {
+        s->live[*row]--;
+        s->old[*row] -= ev->id < LIVE;
+    } else {
+        assert_in_range(ev->id, 0, 4 * COUNT - 1);
+        *row = row_of(s->table, ev->size);
+        s->live[*row]++;
+        s->filled[*row] += ev->id < LIVE;
+        s->old[*row] += ev->id < LIVE;
+        s->allocs[*row] += ev->id >= LIVE;
+    }
+    if (++s->events % EVERY == 0 && strcmp(s->phase, "fill"))
+        look(s);
+    return TP_OK;
+}
+
+static void see_profile(struct ageing_seen *s, size_t n, const char *options)
+{
+    char name[16];
+    struct tp_err err = {0};
+    snprintf(name, sizeof name, "fleet-%zu", n);
+    const struct tp_profile *p = tp_find_profile(name, &err);
+    const struct tp_event_sink sink = {see_ageing, s};
+    void *opts = profile_options(p, options);
+    memset(s, 0, sizeof *s);
+    s->table = &tp_fleet_tables[n];
+    assert_int_equal(p->generate(opts, 1, &sink, &err), TP_OK);
+    tp_profile_opts_free(p, opts);
+}
+
+/* Objects of frequent sizes that live since 'fill', over what a distribution of lifetimes leaves:
+ * 1 / (1 + n) of those replaced n times by the one of ageing, exp(-n) by an exponential one. */
+static double left_over(const struct ageing_seen *s, bool exponential)
+{
+    double old = 0, expected = 0;
+    for (size_t i = 0; i < s->table->count; i++) {
+        if (s->filled[i] < MANY)
+            continue;
+        double n = (double)s->allocs[i] / (double)s->filled[i];
+        old += (double)s->old[i];
+        expected += (double)s->filled[i] * (exponential ? exp(-n) : 1 / (1 + n));
+    }
+    return old / expected;
+}
+
+static void average_must_be_near(const struct ageing_seen *s, size_t n)
+{
+    for (int i = 0; i < RANGES; i++) {
+        double average = s->bytes[i] / (double)s->looks;
+        if (s->objects[i] >= MANY && is_off(average, s->expected[i], 2 * ldexp(2, i)))
+            fail_msg("fleet-%zu, on average: bytes of size 2^%d: %f, expected %f", n, i, average,
+                     s->expected[i]);
+    }
+}
+
+static void must_be_between(const char *what, size_t n, double is, double low, double high)
+{
+    if (is < low || is > high)
+        fail_msg("fleet-%zu, %s: %f, not from %f to %f", n, what, is, low, high);
+}
+
+/* Each range of sizes keeps its bytes, and at the end each size has its objects again. In between
+ * sizes shift and old objects remain. Without ageing neither is the case. */
+TEST(test_ageing)
+{
+    struct ageing_seen *s = malloc(sizeof *s);
+    char aged[64], steady[64];
+    assert_non_null(s);
+    snprintf(aged, sizeof aged, "live=%d,count=%d,age=%d", LIVE, LIVE, AGE);
+    snprintf(steady, sizeof steady, "live=%d,count=%d", LIVE, 3 * LIVE);
+    for (size_t n = 0; n < TP_FLEET_PROFILES; n++) {
+        see_profile(s, n, aged);
+        average_must_be_near(s, n);
+        assert_int_equal(s->off_at_end, 0);
+        must_be_between("sizes off", n, (double)s->off / (double)s->looks, 8, 40);
+        must_be_between("left over", n, left_over(s, false), 0.85, 1.05);
+        see_profile(s, n, steady);
+        average_must_be_near(s, n);
+        must_be_between("steady sizes off", n, (double)s->off / (double)s->looks, 0, 0.1);
+        must_be_between("left over in 'steady'", n, left_over(s, true), 0.98, 1.02);
+        must_be_between("left over, as if aged", n, left_over(s, false), 0.3, 0.84);
     }
     free(s);
 }

@@ -5,7 +5,7 @@
 #include "traces/profile.h"
 
 struct tp_fleet_opts {
-    uint64_t live, count, threads;
+    uint64_t live, count, age, threads;
 };
 
 extern const struct tp_opt tp_fleet_options[];
@@ -30,7 +30,14 @@ int tp_fleet_generate(size_t n, const struct tp_fleet_opts *o, uint64_t seed,
             "the phase 'fill'. In the phase 'steady' their number stays nearly the same, "         \
             "until 'count' objects were allocated. Each size has its share of the "                \
             "allocations and of the live objects; its mean lifetime follows by Little's "          \
-            "law. Sizes that are rarer than one object occur with some seeds only. Each of "       \
+            "law. In between, 'age' turnovers of the heap fragment it, in the phase 'age': in "    \
+            "each "                                                                                \
+            "turnover as many bytes are allocated as are live. Each range of sizes from a power "  \
+            "of "                                                                                  \
+            "two to the next keeps its bytes. The single sizes shift between 0.5 and 1.5 times "   \
+            "their counts, and get these back at the end; a few objects live long: 1 of n+1 is "   \
+            "left after n turnovers of its size. Sizes that are rarer than one object occur with " \
+            "some seeds only. Each of "                                                            \
             "several threads frees only its own objects. An event takes 100 ns on average. The "   \
             "defaults make sample:fleet-" #n ".",                                                  \
         .kind = TP_KIND_HOST,                                                                      \

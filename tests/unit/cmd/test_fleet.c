@@ -115,7 +115,7 @@ TEST(test_tables)
 
 /* ---- ageing ---- */
 
-enum { AGE = 5, MANY = 100, EVERY = 500 };
+enum { AGE = 5, FREQUENT = 100, EVERY = 500 };
 
 struct ageing_seen {
     const struct tp_fleet_table *table;
@@ -143,7 +143,7 @@ static bool is_off(double is, double expected, double least)
     return fabs(is - expected) > fmax(0.02 * expected, least);
 }
 
-static void look(struct ageing_seen *s)
+static void look_at_live(struct ageing_seen *s)
 {
     double bytes[RANGES] = {0}, live = 0;
     s->off_at_end = 0;
@@ -153,14 +153,14 @@ static void look(struct ageing_seen *s)
         const struct tp_fleet_row *row = &s->table->rows[i];
         double share = row->live / live * LIVE, size = (double)row->size;
         int range = 63 - __builtin_clzll(row->size);
-        s->off_at_end += share >= MANY && is_off((double)s->live[i], share, 2);
+        s->off_at_end += share >= FREQUENT && is_off((double)s->live[i], share, 2);
         bytes[range] += (double)s->live[i] * size;
         s->expected[range] += s->looks ? 0 : share * size;
         s->objects[range] += s->looks ? 0 : share;
     }
     for (int i = 0; i < RANGES; i++) {
         /* Rare sizes come and go, and matter in a range of few objects. */
-        if (s->objects[i] >= 10 * MANY && is_off(bytes[i], s->expected[i], 0))
+        if (s->objects[i] >= 10 * FREQUENT && is_off(bytes[i], s->expected[i], 0))
             fail_msg("%s, at event %" PRIu64 ": bytes of size 2^%d: %f, expected %f", s->phase,
                      s->events, i, bytes[i], s->expected[i]);
         s->bytes[i] += bytes[i];
@@ -175,7 +175,7 @@ static int see_ageing(void *ctx, const struct tp_event *ev, struct tp_err *err)
     (void)err;
     if (ev->op == TP_EV_MARK) {
         if (s->phase && !strcmp(ev->name, "steady"))
-            look(s);
+            look_at_live(s);
         s->phase = phase_of(ev->name);
         return TP_OK;
     }
@@ -192,7 +192,7 @@ static int see_ageing(void *ctx, const struct tp_event *ev, struct tp_err *err)
         s->allocs[*row] += ev->id >= LIVE;
     }
     if (++s->events % EVERY == 0 && strcmp(s->phase, "fill"))
-        look(s);
+        look_at_live(s);
     return TP_OK;
 }
 
@@ -216,7 +216,7 @@ static double left_over(const struct ageing_seen *s, bool exponential)
 {
     double old = 0, expected = 0;
     for (size_t i = 0; i < s->table->count; i++) {
-        if (s->filled[i] < MANY)
+        if (s->filled[i] < FREQUENT)
             continue;
         double n = (double)s->allocs[i] / (double)s->filled[i];
         old += (double)s->old[i];
@@ -229,7 +229,7 @@ static void average_must_be_near(const struct ageing_seen *s, size_t n)
 {
     for (int i = 0; i < RANGES; i++) {
         double average = s->bytes[i] / (double)s->looks;
-        if (s->objects[i] >= MANY && is_off(average, s->expected[i], 2 * ldexp(2, i)))
+        if (s->objects[i] >= FREQUENT && is_off(average, s->expected[i], 2 * ldexp(2, i)))
             fail_msg("fleet-%zu, on average: bytes of size 2^%d: %f, expected %f", n, i, average,
                      s->expected[i]);
     }

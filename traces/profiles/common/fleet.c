@@ -341,7 +341,7 @@ static uint64_t turnover(const struct fleet *f)
 
 /* ---- the phases ---- */
 
-static void fill(struct fleet *f)
+static void fill_heap(struct fleet *f)
 {
     tp_emit_mark(&f->emit, "fill");
     while (f->left && f->emit.status == TP_OK)
@@ -404,7 +404,7 @@ static int run_phases(struct fleet *f, uint64_t steps)
                                "heap is %" PRIu64,
                                f->o->age, AGEING_MAX, ageing),
                        "fewer turnovers, or a smaller heap: --live");
-    fill(f);
+    fill_heap(f);
     if (f->o->age) {
         plan_steps(f, f->o->age * ageing, tp_random_below(&f->emit.random, f->alloc_sum));
         take_steps(f, "age", true);

@@ -311,7 +311,7 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
                          "not exact"},
         {has_resident, "Total resident: private memory, blocks written, and RSS added by a "
                        "library at start"},
-        {is_validated, "In tests, peak resident of libraries was " TP_VALIDATED_ONE
+        {is_validated, "Peak resident of malloc libraries in tests: " TP_VALIDATED_ONE
                        "; with several threads " TP_VALIDATED_SEVERAL},
         {has_wall, TP_WALL_NOTE},
         {has_waited, TP_WAITED_NOTE},

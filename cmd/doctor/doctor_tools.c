@@ -79,7 +79,7 @@ static void check_sources(struct tp_doctor *d)
         char *list = text[(tp_sources[i]->flags & TP_SRC_WRAPPER) != 0];
         tp_append(list, sizeof text[0], "%s%s", *list ? ", " : "", tp_sources[i]->name);
     }
-    tp_doctor_add(d, "sources", TP_VERDICT_OK, NULL, "built in: %s; wrappers: %s", text[0],
+    tp_doctor_add(d, "sources", TP_VERDICT_OK, NULL, "compiled in: %s; wrappers: %s", text[0],
                   text[1]);
 }
 

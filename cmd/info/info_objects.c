@@ -79,7 +79,7 @@ static void fill_sizes(const struct tp_info *info, bool exact, struct tp_table *
     static const struct tp_column columns[] = {{.head = {"", "Sizes"}, .left = true},
                                                {.head = {"", "allocs"}},
                                                {.name = "share of allocations"},
-                                               {.head = {"", "total size"}},
+                                               {.head = {"", "allocated"}},
                                                {.name = "share of bytes"}};
     tp_table_columns(t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < TP_INFO_SIZES; i++) {
@@ -122,10 +122,10 @@ static const char *advice(const struct tp_info *info)
         return "";
     double uses = (double)info->requests / (double)info->distinct;
     if (info->distinct_capped || info->distinct > 4096 || uses < 4)
-        return ": too many for exact-size caching; size classes suit better";
+        return ": too many for a cache by exact size (lru); size classes suit better";
     if (info->distinct <= 256 && uses >= 16)
-        return ": exact-size caching works well";
-    return ": exact-size caching works for the common ones";
+        return ": a cache by exact size (lru) works well";
+    return ": a cache by exact size (lru) reuses the common ones";
 }
 
 #define COMMON 0.01 /* a common size has at least this share of the requests */

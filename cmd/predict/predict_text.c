@@ -321,9 +321,9 @@ static void fill_growth(const struct tp_predict_report *r, size_t most, bool exa
 {
     const struct tp_predict_peak *peak = &r->answer->peak;
     const bool grows = peak->bytes >= peak->was;
-    static const struct tp_column columns[] = {{.head = {"bytes at", "the value"}},
+    static const struct tp_column columns[] = {{.head = {"predicted", "bytes"}},
                                                {.head = {"share of", "change"}},
-                                               {.head = {"", "law"}, .left = true},
+                                               {.head = {"fastest", "law"}, .left = true},
                                                {.head = {"", "site"}, .unbroken = true}};
     uint64_t change = change_of(peak, grows);
     tp_table_columns(t, columns, sizeof columns / sizeof *columns);
@@ -455,7 +455,8 @@ void tp_predict_fit_print(const struct tp_predict_report *r, struct tp_page *pag
     else if (!f->fits)
         row(page, "max that fits", "none: %s does not fit %s", tp_count(f->fails).s, capacity.s);
     else
-        row(page, "max that fits", "%s%s on a device of %s (tried in steps of %s%s)",
+        row(page, "max that fits",
+            "%s%s on a device of %s, recorded setting (tried in steps of %s%s)",
             tp_count(f->fits).s, far_above(r->asking, f->fits).s, capacity.s, tp_count(f->step).s,
             f->apart > 1
                 ? tp_text_of(", larger ones in steps of %s", tp_count(f->apart * f->step).s).s

@@ -159,7 +159,7 @@ static void print_resident(const struct tp_result *results, size_t count, struct
         any_with_books(results, count) ? " Unlike address space, it includes bookkeeping." : "",
         tp_any_preloaded(results, count) ? " At start: RSS added by the library." : "");
     if (has_foreign(results, count))
-        tp_page_dim(page, NOTE, "In tests, peak resident of libraries was %s.",
+        tp_page_dim(page, NOTE, "Peak resident of malloc libraries in tests: %s.",
                     tp_validated_resident(threads));
     if (threads > 1)
         tp_page_dim(page, NOTE,

@@ -166,6 +166,6 @@ void tp_malloc_text(const struct tp_malloc_tune *t, bool all, struct tp_page *pa
     print_doubts(t, page);
     tp_page_line(page);
     tp_pick_print(&t->pick, page);
-    tp_page_put(page, 0, "In tests, peak resident of libraries was %s.",
+    tp_page_put(page, 0, "Peak resident of malloc libraries in tests: %s.",
                 tp_validated_resident(t->threads));
 }

@@ -32,7 +32,7 @@ class Trace:
 
     def see(self, table):
         good = len(self.rows) == len(table["rows"]) and \
-            table["heads"] == ["Sizes", "allocs", "share of allocations", "total size", "share of bytes"]
+            table["heads"] == ["Sizes", "allocs", "share of allocations", "allocated", "share of bytes"]
         return [] if good else ["trace: %d rows of %s, and there are %d" % (
             len(table["rows"]), table["heads"], len(self.rows))]
 

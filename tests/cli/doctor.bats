@@ -159,7 +159,7 @@ built() { ! "$TAPOOL" doctor | grep -q 'built without the CUDA Toolkit'; }
 
 @test "sources are those of the registry; the output is described" {
     examine doctor
-    value sources '^built in: host, virtual.*; wrappers: limit, fault, shuffle$'
+    value sources '^compiled in: host, virtual.*; wrappers: limit, fault, shuffle$'
     value output '^no terminal, 100 columns$'
     ok tool pty 90 "$TAPOOL" doctor
     matches "$out" '^  output +ok +a terminal, 90 columns$'

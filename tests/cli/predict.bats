@@ -333,8 +333,8 @@ END
         is "$out" 'd["runs"][0]["failed_allocations"] > 0' "$([ "$n" -eq "$fails" ] && echo True || echo False)"
     done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --fits 64MiB --step 1
-    matches "$out" '^max that fits +[0-9,]+, [0-9.]+x the largest recording, on a device of 64 MiB \(tried in steps of 1,$'
-    matches "$out" '^ +larger ones in steps of 4\)$'
+    matches "$out" '^max that fits +[0-9,]+, [0-9.]+x the largest recording, on a device of 64 MiB, recorded setting'
+    matches "$out" '^ +in steps of 1, larger ones in steps of 4\)$'
     matches "$out" '^first OOM +[0-9,]+ at event [0-9,]+, request of .*: model.py'
     for n in 64 128; do made $n width=1024 >$n.jsonl; done
     ok "$TAPOOL" predict 64.jsonl@64 128.jsonl@128 --fits 4MiB
@@ -566,7 +566,7 @@ END
     # a value that fits is looked for by the laws of the recordings next to it
     recorded bend 64 128 256 512 1024 2048
     ok "$TAPOOL" predict "${args[@]}" --fits 33MiB --curve
-    matches "$out" '^max that fits   80 on a device of 33 MiB '
+    matches "$out" '^max that fits   80 on a device of 33 MiB, recorded setting '
     matches "$out" '^  64 +16 MiB +- +16 MiB$'
     matches "$out" '^  2,048 +176 MiB +- +176 MiB$'
     # a phase that a recording lacks

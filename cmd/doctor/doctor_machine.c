@@ -61,10 +61,10 @@ static void check_clock(struct tp_doctor *d)
         d->clock.name, tp_digits(d->clock.step_ns).s, tp_digits(d->clock.stamp_ns).s);
     if (coarse)
         tp_doctor_advise(c,
-                         "single calls below 10 steps (%s ns) are shown as <=%.0f or in "
-                         "whole steps (~%.0f); ns/op is not limited by this",
-                         tp_digits(10 * d->clock.step_ns).s, d->clock.step_ns,
-                         3 * d->clock.step_ns);
+                         "single calls below %s ns are shown in whole steps (~%.0f ns), within "
+                         "one step as <=%.0f ns; ns/op is not limited by this",
+                         tp_digits(10 * d->clock.step_ns).s, 3 * d->clock.step_ns,
+                         d->clock.step_ns);
 }
 
 /* Checks whether the counter behind the clock keeps its rate when the processor changes its

@@ -47,7 +47,7 @@ static void check_counters(struct tp_doctor *d)
         advise_counters(
             d,
             tp_doctor_add(d, "instructions", TP_VERDICT_MISSING, NULL,
-                          "instructions cannot be counted: %s",
+                          "no hardware counter of instructions: %s",
                           error == ENODATA ? "the counter stands still" : strerror(error)),
             error);
 }

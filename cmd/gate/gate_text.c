@@ -449,12 +449,16 @@ static struct tp_gate_line what_of(const struct tp_gate *g)
 static void add_counts(struct tp_gate_line *line, const struct tp_gate *g, bool all)
 {
     const size_t *n = g->counts;
-    size_t values = 0;
+    size_t values = 0, options = 0;
+    for (size_t i = 0; g->findings && i < g->finding_count; i++)
+        options += !g->findings[i].metric && g->findings[i].verdict == TP_REGRESSION;
     for (int v = 0; v < TP_VERDICTS; v++)
         values += n[v];
+    if (options)
+        tp_gate_add(line, "%s changed, ", tp_plural(options, "option").s);
     if (all)
-        tp_gate_add(line, "%s of %s worse, %s better, %s", tp_count(n[TP_REGRESSION]).s,
-                    tp_plural(values, "value").s, tp_count(n[TP_IMPROVED]).s,
+        tp_gate_add(line, "%s of %s worse, %s better, %s", tp_count(n[TP_REGRESSION] - options).s,
+                    tp_plural(values - options, "value").s, tp_count(n[TP_IMPROVED]).s,
                     tp_count(n[TP_SAME]).s);
     else if (n[TP_IMPROVED])
         tp_gate_add(line, "%s better, %s", tp_plural(n[TP_IMPROVED], "value").s,

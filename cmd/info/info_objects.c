@@ -122,10 +122,10 @@ static const char *advice(const struct tp_info *info)
         return "";
     double uses = (double)info->requests / (double)info->distinct;
     if (info->distinct_capped || info->distinct > 4096 || uses < 4)
-        return ": too many for a cache by exact size (lru); size classes suit better";
+        return ": too many for a cache by exact size; size classes suit better";
     if (info->distinct <= 256 && uses >= 16)
-        return ": a cache by exact size (lru) works well";
-    return ": a cache by exact size (lru) reuses the common ones";
+        return ": few enough for a cache by exact size";
+    return ": a cache by exact size misses the rare ones";
 }
 
 #define COMMON 0.01 /* a common size has at least this share of the requests */

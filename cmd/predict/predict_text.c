@@ -323,7 +323,7 @@ static void fill_growth(const struct tp_predict_report *r, size_t most, bool exa
     const bool grows = peak->bytes >= peak->was;
     static const struct tp_column columns[] = {{.head = {"predicted", "bytes"}},
                                                {.head = {"share of", "change"}},
-                                               {.head = {"fastest", "law"}, .left = true},
+                                               {.head = {"steepest", "law"}, .left = true},
                                                {.head = {"", "site"}, .unbroken = true}};
     uint64_t change = change_of(peak, grows);
     tp_table_columns(t, columns, sizeof columns / sizeof *columns);

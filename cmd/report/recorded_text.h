@@ -31,7 +31,7 @@ void tp_retries_text(const struct tp_captured_retries *r, const char *settings, 
 struct tp_text tp_peak_change(bool is_base, uint64_t was, uint64_t is);
 
 /* Above these rows on a screen. */
-#define TP_COMPACTED_HEAD "estimates, from a compacted start:"
+#define TP_COMPACTED_HEAD "estimates, comparable only with each other:"
 
 /* Below a table in which some rows began with another heap than the recorded one. */
 #define TP_COMPACTED_NOTE                                                                          \

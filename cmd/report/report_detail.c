@@ -61,7 +61,7 @@ static void note_reserved(const struct tp_device_run *d, bool exact, char *note,
     tp_str_add(&s, "%s of requested", tp_times(times).s);
     bool also_peak = d->at_peak.reserved == d->peak_reserved;
     if (also_peak && d->peak_carved != TP_NONE)
-        tp_str_add(&s, "; blocks used %s of it", tp_bytes(d->peak_carved, exact).s);
+        tp_str_add(&s, "; %s of it used at some time", tp_bytes(d->peak_carved, exact).s);
 }
 
 static void print_own_peak(const struct tp_result *r, const struct tp_device_run *d,
@@ -71,7 +71,8 @@ static void print_own_peak(const struct tp_result *r, const struct tp_device_run
     tp_page_at(page, TEXT, "peak reserved: %s, at event %s", tp_range_text(&peak, page->exact).s,
                tp_count(d->peak_reserved_event).s);
     if (d->peak_carved != TP_NONE)
-        tp_page_more(page, TEXT, "; blocks used %s of it", tp_bytes(d->peak_carved, page->exact).s);
+        tp_page_more(page, TEXT, "; %s of it used at some time",
+                     tp_bytes(d->peak_carved, page->exact).s);
     tp_page_line(page);
 }
 
@@ -105,8 +106,9 @@ static void print_fits(const struct tp_device_run *d, struct tp_page *page)
 {
     if (d->min_capacity == TP_NONE || d->failed_allocations)
         return;
-    tp_page_put(page, TEXT, "min capacity %s: smallest device without OOM",
-                tp_bytes(d->min_capacity, page->exact).s);
+    tp_page_put(page, TEXT, "min capacity %s: smallest device without OOM%s",
+                tp_bytes(d->min_capacity, page->exact).s,
+                d->min_capacity < d->peak_reserved ? " (when full, it returns free memory)" : "");
 }
 
 static void print_packing(const struct tp_result *r, uint16_t device, struct tp_page *page)

@@ -40,20 +40,13 @@ static uint64_t not_reserved(const struct tp_first_failure *f)
     return known ? f->capacity - f->at.reserved : 0;
 }
 
-/* Free bytes that can serve a request, without those that are dead or lost to rounding. All free
- * bytes if the strategy does not tell them apart. */
-static uint64_t usable_free(const struct tp_at_peak *at)
-{
-    return at->cached == TP_NONE ? at->free_bytes : at->cached + at->span;
-}
-
 /* Prints "free: 99.1 MiB in 2,472 blocks (largest 45.6 MiB) + 114.7 MiB not yet reserved". */
 static void print_free(const struct tp_first_failure *f, int column, struct tp_page *page)
 {
     const struct tp_at_peak *at = &f->at;
-    if (usable_free(at) == TP_NONE) /* a pool of the driver does not report it */
+    if (tp_usable_free(at) == TP_NONE) /* a pool of the driver does not report it */
         return;
-    tp_page_at(page, column, "free: %s", tp_bytes(usable_free(at), page->exact).s);
+    tp_page_at(page, column, "free: %s", tp_bytes(tp_usable_free(at), page->exact).s);
     if (at->free_blocks != TP_NONE && at->free_blocks > 1)
         tp_page_more(page, column, " in %s blocks (largest %s)", tp_count(at->free_blocks).s,
                      tp_bytes(at->largest, page->exact).s);
@@ -84,7 +77,7 @@ static void print_fragmentation(const struct tp_result *r, const struct tp_first
                                 int column, struct tp_page *page)
 {
     const struct tp_at_peak *at = &f->at;
-    uint64_t usable = usable_free(at) == TP_NONE ? 0 : usable_free(at);
+    uint64_t usable = tp_usable_free(at) == TP_NONE ? 0 : tp_usable_free(at);
     if (r->run->flags & TP_RUN_POOL) {
         tp_page_at(page, column,
                    "OOM by fragmentation: the requested bytes fit, the pool refused.");
@@ -260,7 +253,7 @@ static enum oom_cause cause_of(const struct tp_result *r, const struct tp_first_
                                                             [TP_OOM_STRATEGY] = LIMITED,
                                                             [TP_OOM_GUARD] = GUARDED,
                                                             [TP_OOM_UNKNOWN] = REFUSED};
-    uint64_t usable = usable_free(&f->at) == TP_NONE ? 0 : usable_free(&f->at);
+    uint64_t usable = tp_usable_free(&f->at) == TP_NONE ? 0 : tp_usable_free(&f->at);
     if (f->oom_class != TP_OOM_FRAGMENTATION)
         return of_class[f->oom_class];
     if (r->run->flags & TP_RUN_POOL)
@@ -280,7 +273,7 @@ static void add_failed_row(const struct tp_result *r, uint32_t device, bool exac
     tp_table_add(t, "%s", d->first_failed_event ? tp_count(d->first_failed_event).s : "start");
     tp_table_bytes(t, f->size, exact);
     tp_table_bytes(t, f->at.largest, exact);
-    tp_table_bytes(t, usable_free(&f->at), exact);
+    tp_table_bytes(t, tp_usable_free(&f->at), exact);
     tp_table_bytes(t, f->at.reserved, exact);
     tp_table_bytes(t, f->capacity, exact);
     tp_table_count(t, d->failed_allocations);

@@ -165,8 +165,6 @@ static void add_free(struct tp_table *t, struct tp_free_sum free, bool exact)
 {
     if (free.bytes == TP_NONE || free.largest == TP_NONE || !free.bytes)
         tp_table_bytes(t, free.bytes, exact);
-    else if (!free.largest)
-        tp_table_add(t, "%s (no block)", tp_bytes(free.bytes, exact).s);
     else
         tp_table_add(t, "%s (%s)", tp_bytes(free.bytes, exact).s, tp_bytes(free.largest, exact).s);
 }
@@ -177,7 +175,7 @@ static struct tp_free_sum free_of(const struct tp_run *run)
     for (uint32_t d = 0; d < run->device_count && sum.bytes != TP_NONE; d++) {
         const struct tp_at_peak *at = &run->devices[d].at_peak;
         /* A replay that stopped before the trace peak has no free bytes there. */
-        sum.bytes = at->free_bytes == TP_NONE ? TP_NONE : sum.bytes + at->free_bytes;
+        sum.bytes = at->free_bytes == TP_NONE ? TP_NONE : sum.bytes + tp_usable_free(at);
         if (at->largest == TP_NONE || sum.largest == TP_NONE)
             sum.largest = TP_NONE;
         else if (at->largest > sum.largest)

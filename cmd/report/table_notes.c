@@ -235,26 +235,9 @@ static bool fits_below_peak(const struct tp_device_run *d)
            d->min_capacity < d->peak_reserved;
 }
 
-static bool has_no_free_block(const struct tp_device_run *d)
-{
-    const struct tp_at_peak *at = &d->at_peak;
-    return at->free_blocks == 0 && at->free_bytes && at->free_bytes == at->page_rest;
-}
-
 static bool has_failed(const struct tp_device_run *d)
 {
     return d->failed_allocations > 0;
-}
-
-/* Whether a strategy needs less than the best packing, which is that of one range. */
-static bool any_below_packing(const struct tp_result *results, size_t count)
-{
-    bool any = false;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t least = tp_run_min_capacity(results[i].run);
-        any |= least && least < tp_result_packed(results);
-    }
-    return any;
 }
 
 /* The meanings of the marks of times. */
@@ -303,13 +286,11 @@ void tp_table_notes(const struct tp_report *rep, const struct tp_result *results
                     host ? "Address space" : "Peak reserved");
     if (any_device(results, count, has_failed))
         tp_page_dim(page, NOTE, "OOM: the row is without the allocations that failed.");
-    if (see & SEE_FREE && any_device(results, count, has_no_free_block))
-        tp_page_dim(page, NOTE, "No block: free only in partly used pages of the device.");
     if (see & SEE_CAPACITY && any_device(results, count, fits_below_peak))
         tp_page_dim(page, NOTE,
                     "Min capacity can be below the peak: when memory is full, a strategy returns "
                     "free memory.");
-    if (results->bounds && any_below_packing(results, count))
+    if (results->bounds)
         tp_page_dim(page, NOTE, "Best packing is in one range: separate segments can need less.");
     if (results[0].run->device_count > 1)
         tp_page_dim(page, NOTE, "Bytes are sums over the %ss, each at its own peak. One by one: -v",

@@ -168,6 +168,11 @@ uint64_t tp_run_first_failure(const struct tp_run *run)
     return first;
 }
 
+uint64_t tp_usable_free(const struct tp_at_peak *at)
+{
+    return at->cached == TP_NONE ? at->free_bytes : at->cached + at->span;
+}
+
 uint64_t tp_run_calls(const struct tp_run *run)
 {
     if (run->flags & TP_RUN_DEVICE)

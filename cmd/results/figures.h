@@ -113,6 +113,10 @@ uint64_t tp_result_lower_bound(const struct tp_result *r);
 /* Bytes of the smallest devices on which no allocation fails; TP_NONE: not looked for. */
 uint64_t tp_run_min_capacity(const struct tp_run *run);
 
+/* Free bytes that can serve a request, without those that are dead or lost to rounding; all free
+ * bytes if the strategy does not tell them apart. TP_NONE: not known. */
+uint64_t tp_usable_free(const struct tp_at_peak *at);
+
 /* The share of allocations that needed no source call; NAN: not known. */
 double tp_run_reuse(const struct tp_run *run);
 

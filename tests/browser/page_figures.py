@@ -72,14 +72,15 @@ def held_times(held, run):
 
 
 def free_text(size, largest):
-    block = "no block" if largest == 0 else text.size(largest)
-    return {text.size(size) + (" (%s)" % block if size and largest is not None else "")}
+    return {text.size(size) + (" (%s)" % text.size(largest) if size and largest is not None else "")}
 
 
 def free_of(run):
     parts = [device["memory"]["at_trace_peak"] for device in run["devices"]]
     pieces = [whole(p["largest_free_block_bytes"]) for p in parts]
-    return total(p["free_bytes"] for p in parts), None if None in pieces else max(pieces)
+    free = [p["free_bytes"] if p["cached_bytes"] is None else whole(p["cached_bytes"]) + whole(p["span_bytes"])
+            for p in parts]
+    return total(free), None if None in pieces else max(pieces)
 
 
 def is_flattered(run):

@@ -34,7 +34,7 @@ def site_rows(d):
     sites = d["predicted"]["sites"]
     grows = whole(d["predicted"]["peak_requested_bytes"]) >= sum(whole(s["base_bytes"]) for s in sites)
     rows = [[text.size(whole(s["bytes"])), share_of(s, sites, grows), s["law"], s["place"] or "unknown"] for s in sites]
-    return ["predicted bytes", "share of change", "fastest law", "site"], rows
+    return ["predicted bytes", "share of change", "steepest law", "site"], rows
 
 
 def large(d):

@@ -139,7 +139,7 @@ leads() {
     golden sqlite-table-v <"$out"
     fitting replay_once sample:sqlite --bytes
     matches "$out" '^  requested +315,477 B '
-    matches "$out" '^  arena .* 491,520 B .* 164,432 B'
+    matches "$out" '^  arena .* 491,520 B .* 147,152 B'
     fitting replay_once sample:sqlite -s arena --bytes
     matches "$out" '^ +\+ +11,611 B rounding '
 }

@@ -386,7 +386,8 @@ void tp_tune_bound_print(const struct tp_tune *t, struct tp_page *page)
         tp_page_more(page, INDENT, " of %s", f->trace.file);
     tp_page_more(page, INDENT, "; no allocator can use less");
     if (f->packed)
-        tp_page_more(page, INDENT, "; best packing %s", tp_bytes(f->packed, page->exact).s);
+        tp_page_more(page, INDENT, "; best packing in one range %s",
+                     tp_bytes(f->packed, page->exact).s);
     tp_page_line(page);
 }
 

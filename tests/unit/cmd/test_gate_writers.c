@@ -311,7 +311,7 @@ TEST(test_colour)
     screen(&r.gate, 100, true);
     assert_has(sink.text, "\033[31;1mREGRESSION\033[0m");
     assert_has(sink.text, "\033[32mbetter\033[0m");
-    assert_has(sink.text, "\033[31;1mFAIL\033[0m: 6 of");
+    assert_has(sink.text, "\033[31;1mFAIL\033[0m: 1 option");
     rig_partial(&r);
     screen(&r.gate, 100, true);
     assert_has(sink.text, "\033[1mPASS\033[0m (memory and counts only): 9 values unchanged");
@@ -462,7 +462,7 @@ TEST(test_markdown)
     }
     rig_failing(&r);
     assert_true(!strncmp(written(tp_check_index_markdown, &r.gate),
-                         "## tapool check: FAIL\n\n**6 of ", 30));
+                         "## tapool check: FAIL\n\n**1 opt", 30));
 }
 
 /* What the build and the machine say of themselves is another everywhere. */
@@ -604,7 +604,7 @@ TEST(test_aborted)
     RIG_TEXT(r.gate.error, "killed by signal 9");
     assert_has(written(tp_check_index_junit, &r.gate), "failures=\"6\" errors=\"1\" time=");
     assert_has(sink.text, "<error type=\"aborted\" message=\"killed by signal 9\"/>");
-    assert_has(screen(&r.gate, 100, false), "\nFAIL: 6 of 14 values worse");
+    assert_has(screen(&r.gate, 100, false), "\nFAIL: 1 option changed, 5 of 13 values worse");
     assert_has(sink.text, "\n  killed by signal 9\n");
 }
 

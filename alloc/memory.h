@@ -85,6 +85,14 @@ TP_API int tp_src_space_get(struct tp_source *src, uint64_t size, uint64_t unit,
 TP_API int tp_src_space_put(struct tp_source *src, tp_addr base, uint64_t size);
 TP_API int tp_src_map(struct tp_source *src, tp_addr base, uint64_t from, uint64_t size);
 TP_API int tp_src_unmap(struct tp_source *src, tp_addr base, uint64_t from, uint64_t size);
+/* ALIASES: memory that is mapped from `of` on, mapped a second time in another space with the same
+ * units. It stays where it was, and counts once. Nobody uses it during the call, and its contents
+ * may be lost. unalias takes such a mapping away; until then the memory cannot be unmapped. TP_EOOM
+ * and TP_EIO as above. */
+TP_API bool tp_src_has_aliases(const struct tp_source *src);
+TP_API int tp_src_alias(struct tp_source *src, tp_addr base, uint64_t from, uint64_t size,
+                        tp_addr of);
+TP_API int tp_src_unalias(struct tp_source *src, tp_addr base, uint64_t from, uint64_t size);
 /* The memory behind an address; NULL: not host memory. */
 TP_API void *tp_src_host(struct tp_source *src, tp_addr addr);
 

@@ -16,6 +16,17 @@ static bool is_power_of_two(uint64_t n)
     return n && (n & (n - 1)) == 0;
 }
 
+static const char *spaces_fault(const struct tp_source_ops *ops)
+{
+    int spaces = !!ops->map_page + !!ops->space_get + !!ops->space_put + !!ops->map + !!ops->unmap;
+    if (spaces != 0 && spaces != 5)
+        return "'map_page', 'space_get', 'space_put', 'map' and 'unmap' must be all set or all "
+               "NULL";
+    if (!ops->alias != !ops->unalias)
+        return "'alias' and 'unalias' must be both set or both NULL";
+    return ops->alias && !spaces ? "'alias' needs 'map'" : NULL;
+}
+
 /* The first group of which a source that is no wrapper sets some but not all members, or NULL. */
 static const char *group_fault(const struct tp_source_ops *ops)
 {
@@ -24,10 +35,8 @@ static const char *group_fault(const struct tp_source_ops *ops)
     int pages = !!ops->granule + !!ops->taken + !!ops->cost;
     if (pages != 0 && pages != 3)
         return "'granule', 'taken' and 'cost' must be all set or all NULL";
-    int spaces = !!ops->map_page + !!ops->space_get + !!ops->space_put + !!ops->map + !!ops->unmap;
-    if (spaces != 0 && spaces != 5)
-        return "'map_page', 'space_get', 'space_put', 'map' and 'unmap' must be all set or all "
-               "NULL";
+    if (spaces_fault(ops))
+        return spaces_fault(ops);
     int fences = !!ops->record + !!ops->done + !!ops->wait + !!ops->synced;
     if (fences != 0 && fences != 4)
         return "'record', 'done', 'wait' and 'synced' must be all set or all NULL";
@@ -176,6 +185,24 @@ int tp_src_unmap(struct tp_source *src, tp_addr base, uint64_t from, uint64_t si
     int rc = src->ops->unmap ? src->ops->unmap(src->state, base, from, size) : TP_EUNSUP;
     src->held -= rc == TP_OK ? size : 0;
     return rc;
+}
+
+bool tp_src_has_aliases(const struct tp_source *src)
+{
+    DOWN_TO(src, alias);
+    return src->ops->alias != NULL;
+}
+
+int tp_src_alias(struct tp_source *src, tp_addr base, uint64_t from, uint64_t size, tp_addr of)
+{
+    DOWN_TO(src, alias);
+    return src->ops->alias ? src->ops->alias(src->state, base, from, size, of) : TP_EUNSUP;
+}
+
+int tp_src_unalias(struct tp_source *src, tp_addr base, uint64_t from, uint64_t size)
+{
+    DOWN_TO(src, unalias);
+    return src->ops->unalias ? src->ops->unalias(src->state, base, from, size) : TP_EUNSUP;
 }
 
 uint64_t tp_src_capacity(struct tp_source *src)

@@ -90,7 +90,8 @@ struct tp_source_cfg {
     /* for the meter: where it keeps the ranges, or blocks of a pool, that are allocated; what is
      * mapped side by side in a space is one range. NULL: nowhere */
     struct tp_range_table *ranges;
-    uint64_t *now_ns; /* recorded time, written by the engine; sources may advance it */
+    struct tp_aliases *aliases; /* for the meter: where it keeps what is mapped twice, or NULL */
+    uint64_t *now_ns;           /* recorded time, written by the engine; sources may advance it */
     enum tp_kind kind;
     uint16_t device;
     uint32_t streams; /* streams of the trace, numbered from 0; 0 is taken as 1 */
@@ -147,6 +148,14 @@ struct tp_source_ops {
     int (*space_put)(void *s, tp_addr base, uint64_t size);
     int (*map)(void *s, tp_addr base, uint64_t from, uint64_t size);
     int (*unmap)(void *s, tp_addr base, uint64_t from, uint64_t size);
+
+    /* ALIASES, of a source with spaces. alias: a part `from` bytes behind the base, in whole units
+     * of which nothing is mapped, gets the memory that is mapped side by side from `of` on, in
+     * units of the same size, which nobody uses at that time: its contents may be lost. Whatever
+     * refers to `of` still does, nothing more is taken from the device, and `of` cannot be unmapped
+     * (TP_EINVAL). unalias: takes what one or more calls of alias gave, each as a whole. */
+    int (*alias)(void *s, tp_addr base, uint64_t from, uint64_t size, tp_addr of);
+    int (*unalias)(void *s, tp_addr base, uint64_t from, uint64_t size);
 
     /* FENCES. done: true when the stream's work up to the fence is complete. wait: returns once it
      * is complete. */

@@ -162,6 +162,8 @@ int tp_cuda_space_get(void *state, uint64_t size, uint64_t unit, tp_addr *out);
 int tp_cuda_space_put(void *state, tp_addr base, uint64_t size);
 int tp_cuda_map_units(void *state, tp_addr base, uint64_t from, uint64_t size);
 int tp_cuda_unmap_units(void *state, tp_addr base, uint64_t from, uint64_t size);
+int tp_cuda_alias(void *state, tp_addr base, uint64_t from, uint64_t size, tp_addr of);
+int tp_cuda_unalias(void *state, tp_addr base, uint64_t from, uint64_t size);
 void tp_cuda_spaces_close(struct cuda_source *s); /* gives back what is left */
 
 int tp_cuda_work(void *state, uint16_t stream, tp_addr block, uint64_t size, uint64_t ns,

@@ -3,6 +3,8 @@
  *
  *     map      cuMemCreate for each unit, cuMemMap for each, cuMemSetAccess once
  *     unmap    cuMemUnmap and cuMemRelease for each unit
+ *     alias    cuMemMap of each unit's handle at a second address, cuMemSetAccess once
+ *     unalias  cuMemUnmap for each unit
  *
  * A unit has a handle of its own, so that any units can go later. Where memory runs out half way
  * the units made so far are released again.
@@ -192,9 +194,73 @@ int tp_cuda_unmap_units(void *state, tp_addr base, uint64_t from, uint64_t size)
     return rc;
 }
 
+/* ---- aliases ---- */
+
+static void drop_aliases(struct cuda_source *s, const struct cuda_part *p, uint64_t mapped)
+{
+    for (uint64_t at = p->begin; at < mapped; at += p->unit)
+        CUDA_LOOK(&s->gpu, MemUnmap, at, p->unit);
+}
+
+/* The driver maps one handle at as many addresses as it is asked to. */
+static int place_aliases(struct cuda_source *s, const struct cuda_part *p, tp_addr of)
+{
+    struct cuda_gpu *g = &s->gpu;
+    const CUmemAccessDesc access = {.location = prop_of(s).location,
+                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    uint64_t at = p->begin;
+    int rc = TP_OK;
+    for (; !rc && at < p->end; at += rc ? 0 : p->unit)
+        rc = CUDA_TRY(g, MemMap, at, p->unit, 0, *tp_addr_map_find(&s->units, of + (at - p->begin)),
+                      0);
+    if (!rc)
+        rc = CUDA_TRY(g, MemSetAccess, p->begin, p->end - p->begin, &access, 1);
+    if (rc)
+        drop_aliases(s, p, at);
+    return rc;
+}
+
+int tp_cuda_alias(void *state, tp_addr base, uint64_t from, uint64_t size, tp_addr of)
+{
+    struct cuda_source *s = state;
+    int rc = tp_mappings_can_alias(&s->mappings, base, from, size, of);
+    if (!rc)
+        rc = cuda_enter(&s->gpu);
+    if (!rc)
+        rc = tp_mappings_alias(&s->mappings, base, from, size, of);
+    if (rc)
+        return rc;
+    const struct cuda_part p = part_of(s, base, base + from, size);
+    rc = place_aliases(s, &p, of);
+    if (rc)
+        tp_mappings_unalias(&s->mappings, base, from, size);
+    return rc;
+}
+
+int tp_cuda_unalias(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct cuda_source *s = state;
+    int rc = tp_mappings_are_aliases(&s->mappings, base, from, size);
+    if (!rc)
+        rc = cuda_enter(&s->gpu);
+    if (rc)
+        return rc;
+    struct cuda_part p = part_of(s, base, base + from, size);
+    tp_mappings_unalias(&s->mappings, base, from, size);
+    for (; !rc && p.begin < p.end; p.begin += rc ? 0 : p.unit)
+        rc = CUDA_TRY(&s->gpu, MemUnmap, p.begin, p.unit);
+    drop_aliases(s, &p, p.end); /* after a failure: the rest */
+    return rc;
+}
+
 void tp_cuda_spaces_close(struct cuda_source *s)
 {
     const struct tp_addr_entry *e;
+    for (const struct tp_address_range *i; (i = tp_ranges_any(&s->mappings.aliases));) {
+        const struct cuda_part p = part_of(s, i->tag_addr, i->addr, i->size);
+        drop_aliases(s, &p, p.end);
+        tp_mappings_unalias(&s->mappings, i->tag_addr, i->addr - i->tag_addr, i->size);
+    }
     for (const struct tp_address_range *i; (i = tp_ranges_any(&s->mappings.parts));) {
         const struct cuda_part p = part_of(s, i->tag_addr, i->addr, i->size);
         drop_units(s, &p, p.end, p.end);

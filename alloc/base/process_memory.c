@@ -4,10 +4,11 @@
  *     Pss_Anon     their shares            those of this process + half of those shared
  *     own          2 x Pss_Anon - Anonymous
  *
- * Swap and SwapPss are the same for pages in swap. LazyFree pages are anonymous still, but given
- * back. Private_Dirty is not used, because it has pages of files in it: those of a library that was
- * built a moment ago are dirty until the disk has them. Reading walks the page tables: about 10 ms
- * for 300 MiB.
+ * Pss_Shmem is memory that is mapped twice, which counts half in each mapping (alias of the source
+ * `host`). Swap and SwapPss are the same for pages in swap. LazyFree pages are anonymous still, but
+ * given back. Private_Dirty is not used, because it has pages of files in it: those of a library
+ * that was built a moment ago are dirty until the disk has them. Reading walks the page tables:
+ * about 10 ms for 300 MiB.
  *
  * Known weakness: a page that three processes share is counted wrongly, but alike in every reading.
  */
@@ -69,8 +70,9 @@ uint64_t tp_written_read(struct tp_written *w)
         const char *name;
         int times;
         bool needed;
-    } rows[] = {{"Pss_Anon:", 2, true}, {"Anonymous:", -1, true}, {"SwapPss:", 2, false},
-                {"Swap:", -1, false},   {"LazyFree:", -1, false}, {"Private_Hugetlb:", 1, false}};
+    } rows[] = {{"Pss_Anon:", 2, true},  {"Anonymous:", -1, true}, {"SwapPss:", 2, false},
+                {"Swap:", -1, false},    {"LazyFree:", -1, false}, {"Private_Hugetlb:", 1, false},
+                {"Pss_Shmem:", 1, false}};
     long long sum = 0;
     if (!read_all(w))
         return TP_NONE;

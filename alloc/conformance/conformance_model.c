@@ -242,6 +242,15 @@ static bool model_fits(struct model *m, const struct tp_req *rq, const struct tp
     return true;
 }
 
+static void forget(struct model *m, const struct model_object *o)
+{
+    if (!o->addr)
+        return;
+    tp_addr_map_remove(&m->live, o->addr, NULL);
+    tp_aliases_disclaim(&m->rig->aliases, o->addr);
+    m->live_bytes -= o->allocated;
+}
+
 bool tp_model_place(struct model *m, struct model_object *o, const struct tp_req *rq,
                     struct tp_block b)
 {
@@ -257,26 +266,25 @@ bool tp_model_place(struct model *m, struct model_object *o, const struct tp_req
                 m, MODEL_OVERLAP, "a block of %llu bytes lies over a live one of %llu",
                 (unsigned long long)b.allocated, (unsigned long long)other->allocated);
     }
-    if (o->addr) {
-        tp_addr_map_remove(&m->live, o->addr, NULL);
-        m->live_bytes -= o->allocated;
-    }
+    forget(m, o);
+    int claimed = tp_aliases_claim(&m->rig->aliases, b.addr, b.allocated);
+    if (claimed == TP_EINVAL)
+        return tp_model_fail(m, MODEL_OVERLAP,
+                             "a block of %llu bytes has memory of a live one at another address",
+                             (unsigned long long)b.allocated);
     o->addr = b.addr;
     o->size = rq->size;
     o->align = rq->align;
     o->allocated = b.allocated;
     m->live_bytes += b.allocated;
-    if (tp_addr_map_insert(&m->live, b.addr, (uint64_t)(o - m->objects)))
+    if (claimed || tp_addr_map_insert(&m->live, b.addr, (uint64_t)(o - m->objects)))
         return tp_model_fail(m, MODEL_STATUS, "the test ran out of memory");
     return true;
 }
 
 void tp_model_remove(struct model *m, struct model_object *o)
 {
-    if (o->addr) {
-        tp_addr_map_remove(&m->live, o->addr, NULL);
-        m->live_bytes -= o->allocated;
-    }
+    forget(m, o);
     *o = (struct model_object){0};
 }
 

@@ -69,6 +69,7 @@ int tp_rig_add_source(struct rig *r, const struct tp_source_ops *ops, const char
                                .inner = r->depth ? &r->stack[r->depth - 1] : NULL,
                                .account = &r->account,
                                .ranges = &r->ranges,
+                               .aliases = &r->aliases,
                                .now_ns = &r->now_ns,
                                .kind = cfg->kind,
                                .streams = cfg->streams,
@@ -84,6 +85,7 @@ int tp_rig_add_source(struct rig *r, const struct tp_source_ops *ops, const char
 
 int tp_rig_add_sources(struct rig *r, const struct rig_cfg *cfg)
 {
+    tp_aliases_init(&r->aliases);
     int rc = tp_rig_add_source(r, cfg->base, cfg->base_options, cfg);
     if (!rc && cfg->shuffle)
         rc = tp_rig_add_source(r, &tp_source_shuffle, "seed=7", cfg);
@@ -113,6 +115,7 @@ void tp_rig_close_sources(struct rig *r)
         free(r->source_opts[r->depth]);
     }
     tp_ranges_fini(&r->ranges);
+    tp_aliases_fini(&r->aliases);
     if (r->opts)
         tp_opts_release(r->s->options, r->opts);
     free(r->opts);

@@ -7,8 +7,8 @@
 #ifndef TP_CONFORMANCE_RIG_H
 #define TP_CONFORMANCE_RIG_H
 
+#include "alloc/base/aliases.h"
 #include "alloc/base/opt.h"
-#include "alloc/base/range_table.h"
 #include "alloc/sources/common/meta_heap.h"
 #include "alloc/strategy.h"
 
@@ -67,6 +67,7 @@ struct rig {
     unsigned depth;
     struct tp_account account;
     struct tp_range_table ranges; /* that the meter keeps */
+    struct tp_aliases aliases;    /* of the meter, with the claims of the model */
     struct tp_meta_heap meta;
     struct tp_env env;
     uint64_t now_ns;

@@ -46,6 +46,7 @@ static int open_sources(struct tp_replayer *p, struct tp_instance *in, uint16_t 
                                .device = device,
                                .streams = p->facts->streams,
                                .ranges = p->ranges ? &p->ranges[device] : NULL,
+                               .aliases = p->aliases ? &p->aliases[device] : NULL,
                                .time_calls = cfg->shared.time_calls,
                                .lost = &p->lost,
                                .current = cfg->shared.current,
@@ -192,7 +193,10 @@ static bool take_tables(struct tp_replayer *p)
     if (!p->instances || !p->slots || !p->cfg->shared.keeps_ranges)
         return p->instances && p->slots;
     p->ranges = tp_own_zeroed(f->devices, sizeof *p->ranges);
-    return p->ranges;
+    p->aliases = tp_own_zeroed(f->devices, sizeof *p->aliases);
+    for (uint32_t d = 0; p->aliases && d < f->devices; d++)
+        tp_aliases_init(&p->aliases[d]);
+    return p->ranges && p->aliases;
 }
 
 static int open_all(struct tp_replayer *p, struct tp_err *err)
@@ -282,6 +286,8 @@ int tp_replayer_close(struct tp_replayer *p, struct tp_err *err)
         close_sources(&p->instances[d]);
         if (p->ranges)
             tp_ranges_fini(&p->ranges[d]);
+        if (p->aliases)
+            tp_aliases_fini(&p->aliases[d]);
     }
     if (p->lost && err && !status)
         status = tp_fail(err, TP_EDEVICE, "the device failed while its memory was given back");
@@ -290,6 +296,7 @@ int tp_replayer_close(struct tp_replayer *p, struct tp_err *err)
     tp_resets_close(p->resets);
     tp_own_free(p->instances);
     tp_own_free(p->ranges);
+    tp_own_free(p->aliases);
     tp_own_free(p->slots);
     *p = (struct tp_replayer){0};
     return status;

@@ -405,6 +405,7 @@ static void forget(struct verify *v, uint16_t device, uint32_t slot)
     struct verify_block *b = &v->blocks[slot];
     d->allocated -= b->size;
     tp_ranges_remove(&d->live, tp_ranges_find(&d->live, b->addr));
+    tp_aliases_disclaim(&v->replayer->aliases[device], b->addr);
     b->size = 0;
 }
 
@@ -443,7 +444,11 @@ static bool check_block(struct verify *v, const struct tp_insn *insn, tp_addr ad
     if (other)
         broken(v, "returned bytes of the live block of event %" PRIu64,
                v->blocks[other->tag_addr].event);
-    if (!v->status && tp_ranges_reserve(live))
+    int claimed =
+        v->status ? TP_OK : tp_aliases_claim(&v->replayer->aliases[insn->device], addr, allocated);
+    if (claimed == TP_EINVAL)
+        broken(v, "returned memory that a live block has at another address");
+    if (!v->status && (claimed || tp_ranges_reserve(live)))
         v->status = tp_fail(v->err, TP_ENOMEM, "tapool itself ran out of memory");
     return !v->status;
 }

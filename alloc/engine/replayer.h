@@ -5,7 +5,7 @@
 #ifndef TP_REPLAYER_H
 #define TP_REPLAYER_H
 
-#include "alloc/base/range_table.h"
+#include "alloc/base/aliases.h"
 #include "alloc/engine/replay_cfg.h"
 #include "alloc/engine/run.h"
 #include "alloc/program/program.h"
@@ -144,6 +144,7 @@ struct tp_replayer {
     const struct tp_strategy *strategy;
     const struct tp_program_facts *facts;
     struct tp_instance *instances;
+    struct tp_aliases *aliases;    /* by device: memory that is mapped twice; NULL as `ranges` */
     struct tp_range_table *ranges; /* by device: what is held; NULL without shared.keeps_ranges */
     struct tp_slot *slots;
     size_t thread_stride;

@@ -123,6 +123,24 @@ static int numbered_unmap(void *state, tp_addr base, uint64_t from, uint64_t siz
     return rc;
 }
 
+static int numbered_alias(void *state, tp_addr base, uint64_t from, uint64_t size, tp_addr of)
+{
+    struct numbered_source *s = state;
+    int rc = tp_src_alias(s->inner, base, from, size, of);
+    if (!rc)
+        tell(s->ranges, TP_HISTORY_SEGMENT_MAP, base + from, size);
+    return rc;
+}
+
+static int numbered_unalias(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct numbered_source *s = state;
+    int rc = tp_src_unalias(s->inner, base, from, size);
+    if (!rc)
+        tell(s->ranges, TP_HISTORY_SEGMENT_UNMAP, base + from, size);
+    return rc;
+}
+
 const struct tp_source_ops tp_source_numbered = {
     .name = "numbered",
     .summary = "numbers what passes",
@@ -135,6 +153,8 @@ const struct tp_source_ops tp_source_numbered = {
     .space_put = numbered_space_put,
     .map = numbered_map,
     .unmap = numbered_unmap,
+    .alias = numbered_alias,
+    .unalias = numbered_unalias,
 };
 
 /* ---- a layout ---- */

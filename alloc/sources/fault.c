@@ -73,6 +73,18 @@ static int fault_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
     return fault_put_now(s) ? TP_EIO : tp_src_unmap(s->inner, base, from, size);
 }
 
+static int fault_alias(void *state, tp_addr base, uint64_t from, uint64_t size, tp_addr of)
+{
+    struct fault *s = state;
+    return fault_get_now(s) ? TP_EOOM : tp_src_alias(s->inner, base, from, size, of);
+}
+
+static int fault_unalias(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct fault *s = state;
+    return fault_put_now(s) ? TP_EIO : tp_src_unalias(s->inner, base, from, size);
+}
+
 const struct tp_source_ops tp_source_fault = {
     .name = "fault",
     .summary = "fails chosen calls",
@@ -85,5 +97,7 @@ const struct tp_source_ops tp_source_fault = {
     .put = fault_put,
     .map = fault_map,
     .unmap = fault_unmap,
+    .alias = fault_alias,
+    .unalias = fault_unalias,
     .get_async = fault_get_async,
 };

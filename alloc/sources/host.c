@@ -7,7 +7,9 @@
  * the control groups of this process (memory_left.h), is refused as out of memory, because the
  * kernel would allocation it and kill the process later. Streams have no pending work, so every
  * fence has passed. A space is a mapping without access, and its mapped units are those that may be
- * used; an unmapped unit gives its memory back to the kernel.
+ * used; an unmapped unit gives its memory back to the kernel. Memory that is mapped a second time
+ * lies in an unlinked file in memory: its first mapping becomes one of that file then, and loses
+ * its contents.
  *
  * Known weakness: the point at which memory runs out depends on what else runs on the machine. */
 #include "alloc/source.h"
@@ -15,6 +17,7 @@
 #include "alloc/sources/memory_left.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,9 +26,12 @@
 struct host {
     struct tp_range_table ranges; /* tags hold the mapping of each range */
     struct tp_mappings spaces;
-    uint64_t held, available; /* bytes */
-    uint64_t kernel_page;     /* bytes */
-    uint64_t serial;          /* serial of the last fence */
+    struct tp_addr_map in_file; /* address of a unit -> its offset in the file */
+    uint64_t file_size;         /* bytes; no offset is used twice */
+    int file;                   /* -1: there is none yet */
+    uint64_t held, available;   /* bytes */
+    uint64_t kernel_page;       /* bytes */
+    uint64_t serial;            /* serial of the last fence */
     const uint64_t *now_ns;
     struct tp_address_range last; /* range found by the last call of `host`; size 0: none */
 };
@@ -40,6 +46,8 @@ static int host_init(void *state, const struct tp_source_cfg *cfg, struct tp_err
     s->kernel_page = (uint64_t)page;
     s->available = memory_left("", (uint64_t)pages * (uint64_t)page);
     s->now_ns = cfg->now_ns;
+    s->file = -1;
+    tp_addr_map_init_plain(&s->in_file);
     tp_mappings_init(&s->spaces);
     return TP_OK;
 }
@@ -56,6 +64,9 @@ static void host_fini(void *state)
     for (uint64_t at = 0; (e = tp_addr_map_next(&s->spaces.spaces, &at));)
         munmap((void *)(uintptr_t)e->key, tp_mappings_find(&s->spaces, e->key)->size);
     tp_mappings_fini(&s->spaces);
+    tp_addr_map_fini(&s->in_file);
+    if (s->file >= 0)
+        close(s->file);
 }
 
 static uint64_t host_page(void *state)
@@ -175,6 +186,21 @@ static int host_map(void *state, tp_addr base, uint64_t from, uint64_t size)
 
 /* A new mapping over the old one gives its memory back and takes the access away in one call, so
  * that a refusal has changed nothing. */
+static bool close_units(tp_addr addr, uint64_t size)
+{
+    return mmap((void *)(uintptr_t)addr, size, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
+
+/* Gives the file's memory of these units back to the kernel. */
+static void leave_file(struct host *s, tp_addr addr, uint64_t size, uint64_t unit)
+{
+    for (uint64_t at = addr, offset; s->in_file.count && at < addr + size; at += unit)
+        if (tp_addr_map_remove(&s->in_file, at, &offset))
+            fallocate(s->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+                      (off_t)unit);
+}
+
 static int host_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
 {
     struct host *s = state;
@@ -183,13 +209,72 @@ static int host_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
         return rc;
     if (tp_mappings_reserve(&s->spaces))
         return TP_ENOMEM;
-    if (mmap((void *)(uintptr_t)(base + from), size, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+    if (!close_units(base + from, size))
         return TP_EIO;
+    leave_file(s, base + from, size, tp_mappings_find(&s->spaces, base)->unit);
     tp_mappings_unmap(&s->spaces, base, from, size);
     s->held -= size;
     s->last.size = 0;
     return TP_OK;
+}
+
+/* ---- aliases ---- */
+
+static bool map_file(const struct host *s, tp_addr addr, uint64_t offset, uint64_t size)
+{
+    return mmap((void *)(uintptr_t)addr, size, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_FIXED | MAP_NORESERVE, s->file, (off_t)offset) != MAP_FAILED;
+}
+
+/* The offset of a unit in the file, where it is put if it is not there yet. */
+static int enter_file(struct host *s, tp_addr addr, uint64_t unit, uint64_t *offset)
+{
+    const uint64_t *found = tp_addr_map_find(&s->in_file, addr);
+    if (found) {
+        *offset = *found;
+        return TP_OK;
+    }
+    if (tp_addr_map_reserve(&s->in_file, s->in_file.count + UINT64_C(1)))
+        return TP_ENOMEM;
+    if (s->file < 0)
+        s->file = memfd_create("tapool", MFD_CLOEXEC);
+    if (s->file < 0 || ftruncate(s->file, (off_t)(s->file_size + unit)) ||
+        !map_file(s, addr, s->file_size, unit))
+        return TP_EOOM;
+    *offset = s->file_size;
+    s->file_size += unit;
+    tp_addr_map_insert(&s->in_file, addr, *offset);
+    return TP_OK;
+}
+
+static int host_alias(void *state, tp_addr base, uint64_t from, uint64_t size, tp_addr of)
+{
+    struct host *s = state;
+    int rc = tp_mappings_can_alias(&s->spaces, base, from, size, of);
+    uint64_t unit = rc ? 0 : tp_mappings_find(&s->spaces, base)->unit;
+    uint64_t done = 0, offset = 0;
+    for (; !rc && done < size; done += unit) {
+        rc = enter_file(s, of + done, unit, &offset);
+        if (!rc && !map_file(s, base + from + done, offset, unit))
+            rc = TP_EOOM;
+    }
+    if (!rc)
+        rc = tp_mappings_alias(&s->spaces, base, from, size, of);
+    if (rc && done)
+        close_units(base + from, done);
+    return rc;
+}
+
+static int host_unalias(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct host *s = state;
+    int rc = tp_mappings_are_aliases(&s->spaces, base, from, size);
+    if (!rc && !close_units(base + from, size))
+        rc = TP_EIO;
+    if (!rc)
+        tp_mappings_unalias(&s->spaces, base, from, size);
+    s->last.size = 0;
+    return rc;
 }
 
 /* ---- fences ---- */
@@ -225,6 +310,8 @@ static void *host_pointer(void *state, tp_addr addr)
         if (!r)
             r = tp_ranges_find(&s->spaces.parts, addr);
         if (!r)
+            r = tp_ranges_find(&s->spaces.aliases, addr);
+        if (!r)
             return NULL;
         s->last = *r;
     }
@@ -246,6 +333,8 @@ const struct tp_source_ops tp_source_host = {
     .space_put = host_space_put,
     .map = host_map,
     .unmap = host_unmap,
+    .alias = host_alias,
+    .unalias = host_unalias,
     .record = host_record,
     .done = host_done,
     .wait = host_wait,

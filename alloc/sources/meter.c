@@ -4,7 +4,7 @@
  * that the source below gave up for the ranges held, and not reported by the strategy. Successful
  * calls and refusals are counted apart. Waiting time is the advance of the engine's clock during a
  * call. For whoever asks the meter also records every range in a table of theirs. */
-#include "alloc/base/range_table.h"
+#include "alloc/base/aliases.h"
 #include "alloc/source.h"
 
 struct meter {
@@ -14,6 +14,7 @@ struct meter {
     uint64_t guard;         /* bytes; 0: no guard */
     bool keeps_ranges;      /* there is a table: every call tests it, in one instruction less so */
     struct tp_range_table *ranges;
+    struct tp_aliases *aliases; /* NULL: kept nowhere */
 };
 
 static int meter_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
@@ -25,6 +26,7 @@ static int meter_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
     s->now_ns = cfg->now_ns;
     s->keeps_ranges = cfg->ranges != NULL;
     s->ranges = cfg->ranges;
+    s->aliases = cfg->aliases;
     s->guard = cfg->guard;
     s->inner = cfg->inner;
     return TP_OK;
@@ -130,6 +132,35 @@ static int meter_unmap(void *state, tp_addr base, uint64_t from, uint64_t size)
     return count_put(s, size, rc);
 }
 
+/* A second mapping is a call that gets no bytes. */
+static int meter_alias(void *state, tp_addr base, uint64_t from, uint64_t size, tp_addr of)
+{
+    struct meter *s = state;
+    int rc = keep_room(s);
+    if (!rc && s->aliases)
+        rc = tp_aliases_reserve(s->aliases);
+    if (!rc)
+        rc = tp_src_alias(s->inner, base, from, size, of);
+    if (!rc && s->keeps_ranges)
+        tp_ranges_widen(s->ranges, base + from, size, base);
+    if (!rc && s->aliases)
+        tp_aliases_add(s->aliases, base + from, size, of);
+    return count_get(s, 0, rc);
+}
+
+static int meter_unalias(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct meter *s = state;
+    int rc = keep_room(s);
+    if (!rc)
+        rc = tp_src_unalias(s->inner, base, from, size);
+    if (!rc && s->keeps_ranges)
+        tp_ranges_narrow(s->ranges, base + from, size);
+    if (!rc && s->aliases)
+        tp_aliases_drop(s->aliases, base + from, size);
+    return count_put(s, 0, rc);
+}
+
 static int meter_wait(void *state, const struct tp_fence *f)
 {
     struct meter *s = state;
@@ -178,6 +209,8 @@ const struct tp_source_ops tp_source_meter = {
     .put = meter_put,
     .map = meter_map,
     .unmap = meter_unmap,
+    .alias = meter_alias,
+    .unalias = meter_unalias,
     .wait = meter_wait,
     .get_async = meter_get_async,
     .put_async = meter_put_async,

@@ -172,6 +172,20 @@ static int shuffle_unmap(void *state, tp_addr base, uint64_t from, uint64_t size
     return tp_src_unmap(s->inner, space_below(s, base), from, size);
 }
 
+static int shuffle_alias(void *state, tp_addr base, uint64_t from, uint64_t size, tp_addr of)
+{
+    struct shuffle *s = state;
+    const struct tp_address_range *r = s->translates ? tp_ranges_find(&s->spaces, of) : NULL;
+    return tp_src_alias(s->inner, space_below(s, base), from, size,
+                        r ? r->tag_addr + (of - r->addr) : of);
+}
+
+static int shuffle_unalias(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct shuffle *s = state;
+    return tp_src_unalias(s->inner, space_below(s, base), from, size);
+}
+
 const struct tp_source_ops tp_source_shuffle = {
     .name = "shuffle",
     .summary = "randomizes the order of addresses",
@@ -187,4 +201,6 @@ const struct tp_source_ops tp_source_shuffle = {
     .space_put = shuffle_space_put,
     .map = shuffle_map,
     .unmap = shuffle_unmap,
+    .alias = shuffle_alias,
+    .unalias = shuffle_unalias,
 };

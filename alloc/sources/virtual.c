@@ -202,6 +202,22 @@ static int virtual_unmap(void *state, tp_addr base, uint64_t from, uint64_t size
     return rc;
 }
 
+static int virtual_alias(void *state, tp_addr base, uint64_t from, uint64_t size, tp_addr of)
+{
+    struct virtual_source *s = state;
+    int rc = tp_mappings_can_alias(&s->spaces, base, from, size, of);
+    return rc ? rc : tp_mappings_alias(&s->spaces, base, from, size, of);
+}
+
+static int virtual_unalias(void *state, tp_addr base, uint64_t from, uint64_t size)
+{
+    struct virtual_source *s = state;
+    int rc = tp_mappings_are_aliases(&s->spaces, base, from, size);
+    if (!rc)
+        tp_mappings_unalias(&s->spaces, base, from, size);
+    return rc;
+}
+
 /* ---- fences ---- */
 
 static void virtual_record(void *state, uint16_t stream, struct tp_fence *out)
@@ -260,6 +276,8 @@ const struct tp_source_ops tp_source_virtual = {
     .space_put = virtual_space_put,
     .map = virtual_map,
     .unmap = virtual_unmap,
+    .alias = virtual_alias,
+    .unalias = virtual_unalias,
     .record = virtual_record,
     .done = virtual_done,
     .wait = virtual_wait,

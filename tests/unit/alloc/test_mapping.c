@@ -162,3 +162,120 @@ TEST(host_memory_comes_and_goes_with_the_mapping)
     assert_int_equal(p[0] | p[UNIT - 1], 0); /* it is other memory */
     tp_rig_close_sources(&s.rig);
 }
+
+/* ---- aliases ---- */
+
+/* The memory of two spaces, side by side in a third. */
+static void try_aliases_count_once(struct stack *s)
+{
+    tp_addr a = space(s, SIZE, UNIT), b = space(s, SIZE, UNIT), both = space(s, SIZE, UNIT);
+    assert_true(tp_src_has_aliases(s->top));
+    assert_int_equal(tp_src_map(s->top, a, 0, 4 * UNIT), TP_OK);
+    assert_int_equal(tp_src_map(s->top, b, UNIT, UNIT), TP_OK);
+    assert_int_equal(tp_src_alias(s->top, both, 0, 2 * UNIT, a + UNIT), TP_OK);
+    assert_int_equal(tp_src_alias(s->top, both, 2 * UNIT, UNIT, b + UNIT), TP_OK);
+    assert_fields(s->rig.account, reserved, 5 * UNIT, peak_reserved, 5 * UNIT, gets, 4, puts, 0);
+    assert_true(tp_ranges_hold(&s->rig.ranges, both, 3 * UNIT));
+    assert_int_equal(tp_src_unalias(s->top, both, 0, 3 * UNIT), TP_OK);
+    assert_fields(s->rig.account, reserved, 5 * UNIT, gets, 4, puts, 1);
+    assert_false(tp_ranges_hold(&s->rig.ranges, both, 1));
+    assert_int_equal(tp_src_unmap(s->top, a, 0, 4 * UNIT), TP_OK);
+    assert_int_equal(tp_src_space_put(s->top, both, SIZE), TP_OK);
+}
+
+TEST(aliases_count_once)
+{
+    each(try_aliases_count_once);
+}
+
+static void try_what_has_aliases_stays_mapped(struct stack *s)
+{
+    tp_addr a = space(s, SIZE, UNIT), twice = space(s, SIZE, UNIT), big = space(s, SIZE, 2 * UNIT);
+    assert_int_equal(tp_src_alias(s->top, twice, 0, UNIT, a), TP_EINVAL); /* nothing is mapped */
+    assert_int_equal(tp_src_map(s->top, a, 0, 8 * UNIT), TP_OK);
+    assert_int_equal(tp_src_alias(s->top, big, 0, 2 * UNIT, a), TP_EINVAL);
+    assert_int_equal(tp_src_alias(s->top, twice, 0, UNIT, a + MIB), TP_EINVAL);
+    assert_int_equal(tp_src_alias(s->top, twice, 0, 8 * UNIT, a + UNIT), TP_EINVAL);
+    assert_int_equal(tp_src_alias(s->top, twice, 0, UNIT, a + 2 * UNIT), TP_OK);
+    assert_int_equal(tp_src_alias(s->top, twice, UNIT, 4 * UNIT, a + 2 * UNIT), TP_OK);
+    assert_int_equal(tp_src_alias(s->top, twice, 0, UNIT, a), TP_EINVAL); /* it has one */
+    assert_int_equal(tp_src_map(s->top, twice, 4 * UNIT, UNIT), TP_EINVAL);
+    assert_int_equal(tp_src_unmap(s->top, twice, 0, UNIT), TP_EINVAL); /* that is no mapping */
+    assert_int_equal(tp_src_unmap(s->top, a, 5 * UNIT, UNIT), TP_EINVAL);
+    assert_int_equal(tp_src_unmap(s->top, a, 6 * UNIT, 2 * UNIT), TP_OK);
+    assert_int_equal(tp_src_unalias(s->top, twice, UNIT, 2 * UNIT), TP_EINVAL); /* as a whole */
+    assert_int_equal(tp_src_unalias(s->top, a, 0, UNIT), TP_EINVAL);
+    assert_int_equal(tp_src_unalias(s->top, twice, UNIT, 4 * UNIT), TP_OK);
+    assert_int_equal(tp_src_unmap(s->top, a, 2 * UNIT, UNIT), TP_EINVAL); /* the other is left */
+    assert_int_equal(tp_src_unmap(s->top, a, 3 * UNIT, 3 * UNIT), TP_OK);
+    assert_int_equal(tp_src_space_put(s->top, twice, SIZE), TP_EINVAL);
+    assert_int_equal(tp_src_unalias(s->top, twice, 0, UNIT), TP_OK);
+    assert_int_equal(tp_src_unmap(s->top, a, 0, 3 * UNIT), TP_OK);
+}
+
+TEST(what_has_aliases_stays_mapped)
+{
+    each(try_what_has_aliases_stays_mapped);
+}
+
+TEST(aliases_fail_on_purpose)
+{
+    struct stack s;
+    open_stack(&s, &tp_source_virtual, true, NULL, "get_at=2,put_at=1");
+    tp_addr a = space(&s, SIZE, UNIT), twice = space(&s, SIZE, UNIT);
+    assert_int_equal(tp_src_map(s.top, a, 0, UNIT), TP_OK);
+    assert_int_equal(tp_src_alias(s.top, twice, 0, UNIT, a), TP_EOOM);
+    assert_int_equal(tp_src_alias(s.top, twice, 0, UNIT, a), TP_OK);
+    assert_int_equal(tp_src_unalias(s.top, twice, 0, UNIT), TP_EIO);
+    assert_int_equal(tp_src_unalias(s.top, twice, 0, UNIT), TP_OK);
+    assert_fields(s.rig.account, refused_gets, 1, refused_puts, 1, reserved, UNIT);
+    tp_rig_close_sources(&s.rig);
+}
+
+TEST(aliases_of_host_memory_are_the_same_bytes)
+{
+    struct stack s;
+    open_stack(&s, &tp_source_host, false, NULL, NULL);
+    tp_addr a = space(&s, SIZE, UNIT), twice = space(&s, SIZE, UNIT);
+    assert_int_equal(tp_src_map(s.top, a, 0, 4 * UNIT), TP_OK);
+    assert_int_equal(tp_src_alias(s.top, twice, 0, 2 * UNIT, a + UNIT), TP_OK);
+    assert_int_equal(tp_src_alias(s.top, twice, 2 * UNIT, UNIT, a), TP_OK);
+    assert_int_equal(tp_src_alias(s.top, twice, 4 * UNIT, UNIT, a + 2 * UNIT), TP_OK);
+    unsigned char *first = tp_src_host(s.top, a), *second = tp_src_host(s.top, twice);
+    assert_non_null(second);
+    for (unsigned char i = 0; i < 4; i++)
+        first[i * UNIT] = (unsigned char)(i + 1);
+    assert_int_equal(second[0] << 16 | second[UNIT] << 8 | second[2 * UNIT], 0x020301);
+    assert_int_equal(second[4 * UNIT], 3);
+    second[2 * UNIT - 1] = 9;
+    assert_int_equal(first[3 * UNIT - 1] << 8 | second[5 * UNIT - 1], 0x909);
+    assert_int_equal(tp_src_unalias(s.top, twice, 0, 3 * UNIT), TP_OK);
+    assert_null(tp_src_host(s.top, twice));
+    assert_int_equal(first[3 * UNIT - 1], 9);
+    tp_rig_close_sources(&s.rig);
+}
+
+TEST(blocks_at_two_addresses_claim_their_memory_once)
+{
+    struct tp_aliases t;
+    tp_aliases_init(&t);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(tp_aliases_reserve(&t), TP_OK);
+    tp_aliases_add(&t, 1000, 10, 100); /* [100, 110) and [300, 320), side by side from 1000 on */
+    tp_aliases_add(&t, 1010, 20, 300);
+    tp_aliases_add(&t, 2000, 10, 305);
+    assert_int_equal(tp_aliases_claim(&t, 1005, 20), TP_OK);
+    assert_int_equal(tp_aliases_claim(&t, 2000, 10), TP_EINVAL);
+    assert_int_equal(tp_aliases_claim(&t, 314, 2), TP_EINVAL);
+    assert_int_equal(tp_aliases_claim(&t, 100, 6), TP_EINVAL);
+    assert_int_equal(tp_aliases_claim(&t, 100, 5), TP_OK);
+    assert_int_equal(tp_aliases_claim(&t, 315, 500), TP_OK);
+    tp_aliases_drop(&t, 1000, 30); /* what is claimed stays so without them */
+    assert_int_equal(tp_aliases_claim(&t, 300, 1), TP_EINVAL);
+    tp_aliases_disclaim(&t, 1005);
+    assert_int_equal(tp_aliases_claim(&t, 105, 5), TP_OK);
+    assert_int_equal(tp_aliases_claim(&t, 2000, 11), TP_OK); /* the last byte has no alias */
+    assert_int_equal(tp_aliases_claim(&t, 2010, 1), TP_EINVAL);
+    assert_int_equal(tp_aliases_claim(&t, 306, 1), TP_EINVAL);
+    tp_aliases_fini(&t);
+}

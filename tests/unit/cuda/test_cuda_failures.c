@@ -5,13 +5,17 @@
 #ifdef TAPOOL_HAS_CUDA
 #include "cuda/driver.h"
 
-/* A space with three units, one of which goes before the others. */
+/* A space with three units, two of which are mapped again, and one of which goes first. */
 static int replay_space(struct tp_source *s)
 {
     tp_addr base = 0;
     if (!tp_src_map_page(s) || tp_src_space_get(s, 64 * MIB, 2 * MIB, &base))
         return 1;
     int failed = tp_src_map(s, base, 2 * MIB, 6 * MIB);
+    if (!failed)
+        failed = tp_src_alias(s, base, 10 * MIB, 4 * MIB, base + 2 * MIB);
+    if (!failed)
+        failed = tp_src_unalias(s, base, 10 * MIB, 4 * MIB);
     if (!failed)
         failed = tp_src_unmap(s, base, 4 * MIB, 2 * MIB);
     if (!failed)

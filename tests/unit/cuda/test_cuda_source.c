@@ -450,6 +450,33 @@ TEST_IN_RIG(memory_is_mapped_in_units)
     cuda_rig_balance(r);
 }
 
+TEST_IN_RIG(one_handle_is_mapped_at_two_addresses)
+{
+    struct cuda_rig *r = cuda_rig_any(state, "memory=64MiB");
+    struct cuda_bench b;
+    struct tp_driver_counts before, after;
+    tp_addr base = 0, twice = 0;
+    bench_open(&b, NULL);
+    assert_int_equal(tp_src_space_get(&b.src, 40 * MIB, 2 * MIB, &base), TP_OK);
+    assert_int_equal(tp_src_space_get(&b.src, 40 * MIB, 2 * MIB, &twice), TP_OK);
+    assert_int_equal(tp_src_map(&b.src, base, 0, 8 * MIB), TP_OK);
+    tp_src_counts(&b.src, &before);
+    assert_int_equal(tp_src_alias(&b.src, twice, 2 * MIB, 6 * MIB, base), TP_OK);
+    assert_int_equal(tp_src_alias(&b.src, twice, 0, 2 * MIB, base + 6 * MIB), TP_OK);
+    tp_src_counts(&b.src, &after);
+    assert_int_equal(after.calls - before.calls, 3 + 1 + 1 + 1); /* placed, may be used */
+    bench_busy(&b, 0, twice + MIB, 5000);
+    tp_src_synced(&b.src, 0);
+    assert_int_equal(tp_src_unmap(&b.src, base, 0, 2 * MIB), TP_EINVAL);
+    assert_int_equal(tp_src_unalias(&b.src, twice, 2 * MIB, 6 * MIB), TP_OK);
+    assert_int_equal(tp_src_unmap(&b.src, base, 0, 2 * MIB), TP_OK);
+    assert_int_equal(tp_src_space_put(&b.src, twice, 40 * MIB), TP_EINVAL);
+    bench_expect_sound(&b);
+    cuda_bench_close(&b); /* gives back what is mapped, once and twice */
+    cuda_rig_no_violation(r);
+    cuda_rig_balance(r);
+}
+
 TEST_ON_BENCH(a_device_that_maps_nothing, cuda_rig(state, "vmm=0"), NULL)
 {
     tp_addr base = 0;

@@ -189,7 +189,8 @@ int tp_src_unmap(struct tp_source *src, tp_addr base, uint64_t from, uint64_t si
 
 bool tp_src_has_aliases(const struct tp_source *src)
 {
-    DOWN_TO(src, alias);
+    while (src->inner)
+        src = src->inner;
     return src->ops->alias != NULL;
 }
 

@@ -17,6 +17,7 @@
     ROW(type, of, torch_pinned)            \
     ROW(type, of, rmm_pool)                \
     ROW(type, of, rmm_arena)               \
+    ROW(type, of, stitch)                  \
     ROW(type, of, bump)                    \
     ROW(type, of, system)                  \
     ROW(type, of, lib)                     \

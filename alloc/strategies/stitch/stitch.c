@@ -56,7 +56,7 @@ static const struct tp_opt stitch_rows[] = {
 /* ---- a block for a request ---- */
 
 static int take_primitive(struct stitch *st, struct stitch_primitive *p, uint64_t size,
-                struct stitch_block **out)
+                          struct stitch_block **out)
 {
     if (tp_stitch_reserve(&st->primitives, 2))
         return TP_ENOMEM;
@@ -65,7 +65,7 @@ static int take_primitive(struct stitch *st, struct stitch_primitive *p, uint64_
 }
 
 static int reuse_joined(struct stitch *st, struct stitch_joined *j, uint64_t size,
-                 struct stitch_block **out)
+                        struct stitch_block **out)
 {
     *out = &j->b;
     return tp_stitch_use(st, j, size);
@@ -92,8 +92,7 @@ static int fit(struct stitch *st, uint16_t stream, uint64_t size, struct stitch_
 static int join(struct stitch *st, uint16_t stream, uint64_t size, struct stitch_block **out)
 {
     struct stitch_joined *j = NULL;
-    int rc =
-        size < st->opts.frag_limit ? TP_EOOM : tp_stitch_join(st, stream, size, &j);
+    int rc = size < st->opts.frag_limit ? TP_EOOM : tp_stitch_join(st, stream, size, &j);
     if (rc)
         return rc;
     *out = &j->b;
@@ -121,8 +120,8 @@ static int grow(struct stitch *st, uint16_t stream, uint64_t size, struct stitch
     uint64_t missing = size;
     if (st->opts.re_alloc && !st->opts.defrag_level && size >= st->opts.frag_limit)
         missing -= free_bytes(st, stream);
-    int rc = tp_stitch_grow(st, stream, missing < BATCH_BELOW * st->unit ? BATCH * st->unit : missing,
-                            &p);
+    int rc = tp_stitch_grow(st, stream,
+                            missing < BATCH_BELOW * st->unit ? BATCH * st->unit : missing, &p);
     if (rc)
         return rc;
     return p->b.size < size ? join(st, stream, size, out) : take_primitive(st, p, size, out);
@@ -240,8 +239,7 @@ static int stitch_use(void *state, void *thread, tp_addr addr, uint16_t stream)
     (void)thread;
     struct stitch *st = state;
     struct stitch_block *b = meta_map_at(&st->live, addr);
-    return b ? tp_stitch_note(st, b, stream)
-             : tp_strategy_torch.use(st->torch, NULL, addr, stream);
+    return b ? tp_stitch_note(st, b, stream) : tp_strategy_torch.use(st->torch, NULL, addr, stream);
 }
 
 /* empty_cache(), which drops the stitched blocks too. */
@@ -316,8 +314,7 @@ static int check_source(struct stitch *st, struct tp_err *err)
     st->unit = chunk > page ? chunk : page;
     if (chunk & (chunk - 1))
         return tp_fail(err, TP_EUSAGE, "strategy 'stitch': 'chunk' must be a power of two");
-    if (!st->opts.vmm_defragment ||
-        (page && st->unit % page == 0 && tp_src_has_aliases(source)))
+    if (!st->opts.vmm_defragment || (page && st->unit % page == 0 && tp_src_has_aliases(source)))
         return TP_OK;
     return tp_hint(err,
                    tp_fail(err, TP_EUSAGE,

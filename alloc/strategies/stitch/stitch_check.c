@@ -26,7 +26,8 @@ int tp_stitch_walk(void *state, tp_walk_fn *fn, void *ctx)
 
 /* Sums over the stretches, to be compared with trees, tables and counters. */
 struct stitch_sums {
-    uint64_t primitives, free, sewn, live, pending, uses, stretches, pieces, bytes, whole, free_bytes;
+    uint64_t primitives, free, sewn, live, pending, uses, stretches, pieces, bytes, whole,
+        free_bytes;
     uint64_t joined, kept, parts, used, joined_bytes;
 };
 
@@ -57,8 +58,8 @@ static const char *check_primitive(const struct stitch *st, const struct stitch_
     sums->sewn += p->b.state == STITCH_SEWN;
     sums->free_bytes += p->b.state == STITCH_FREE ? p->b.size : 0;
     sums->whole += p->b.state == STITCH_FREE && !p->before && !next ? p->b.size : 0;
-    if (next && (next->before != p || next->b.addr != p->b.addr + p->b.size ||
-                 next->stretch != p->stretch))
+    if (next &&
+        (next->before != p || next->b.addr != p->b.addr + p->b.size || next->stretch != p->stretch))
         return "the blocks of a stretch have a gap";
     if (next && p->b.state == STITCH_FREE && next->b.state == STITCH_FREE)
         return "two free neighbours are not merged";
@@ -101,7 +102,8 @@ static const char *check_piece(const struct stitch *st, const struct stitch_join
     uint64_t size = j->used - p->offset < p->size ? j->used - p->offset : p->size;
     const struct stitch_primitive *of = tp_stitch_begins_at(st, p->stretch, p->addr);
     sums->used++;
-    return !of || of->user != j || of->b.size != size ? "a stitched block does not own its memory" : NULL;
+    return !of || of->user != j || of->b.size != size ? "a stitched block does not own its memory"
+                                                      : NULL;
 }
 
 static const char *check_joined(const struct stitch *st, const struct stitch_joined *j,

@@ -104,9 +104,9 @@ struct stitch_opts {
 struct stitch {
     const struct tp_env *env;
     struct stitch_opts opts;
-    void *torch;         /* an instance of `torch`, for small requests */
-    uint64_t small_most; /* bytes of the largest of them */
-    uint64_t unit;       /* bytes that all other blocks are multiples of */
+    void *torch;                 /* an instance of `torch`, for small requests */
+    uint64_t small_most;         /* bytes of the largest of them */
+    uint64_t unit;               /* bytes that all other blocks are multiples of */
     struct tp_tree_node *free;   /* primitive blocks by stream, the largest first */
     struct tp_tree_node *placed; /* all primitive blocks */
     struct tp_tree_node *kept;   /* stitched blocks that are not live, by stream and size */

@@ -104,8 +104,8 @@ int tp_stitch_use(struct stitch *st, struct stitch_joined *j, uint64_t size)
         const struct stitch_piece *p = &j->pieces[i];
         uint64_t needed = size - p->offset < p->size ? size - p->offset : p->size;
         TP_STEP();
-        sew(j, tp_stitch_cut(st, tp_stitch_free_at(st, p->stretch, p->addr, needed), p->addr,
-                             needed));
+        sew(j,
+            tp_stitch_cut(st, tp_stitch_free_at(st, p->stretch, p->addr, needed), p->addr, needed));
     }
     tp_tree_remove(&st->kept, &j->b.by_size, NULL);
     begin_use(st, j, size);
@@ -175,8 +175,7 @@ static int make(struct stitch *st, uint16_t stream, uint64_t size, uint32_t coun
     tp_addr addr = 0;
     struct stitch_joined *j = slab_take(&st->joined_records);
     struct stitch_piece *pieces = j ? tp_meta_get(st->env, count * sizeof *pieces) : NULL;
-    int rc =
-        pieces ? tp_src_space_get(st->env->source, size, st->unit, &addr) : (int)TP_ENOMEM;
+    int rc = pieces ? tp_src_space_get(st->env->source, size, st->unit, &addr) : (int)TP_ENOMEM;
     if (rc) {
         tp_meta_put(st->env, pieces, count * sizeof *pieces);
         if (j)

@@ -288,8 +288,8 @@ int tp_stitch_shrink(struct stitch *st, uint64_t keep)
     int rc = tp_stitch_wait(st);
     struct tp_link *next = NULL;
     st->releases++;
-    for (struct tp_link *l = st->wholes.behind;
-         !rc && l != &st->wholes && st->whole_bytes > keep; l = next) {
+    for (struct tp_link *l = st->wholes.behind; !rc && l != &st->wholes && st->whole_bytes > keep;
+         l = next) {
         next = l->behind;
         TP_STEP();
         rc = put_whole(st, TP_LINKED(struct stitch_stretch, in_whole, l));

@@ -1,5 +1,5 @@
-/* The rules of `stitch`, one test each, with expectations derived by hand from GMLake's paper (S1 to
- * S4) and its published code. The strategy is compiled into this test, so that its steps are
+/* The rules of `stitch`, one test each, with expectations derived by hand from GMLake's paper (S1
+ * to S4) and its published code. The strategy is compiled into this test, so that its steps are
  * counted. A map and each piece of a stitched block are one get, an unmap and a stitched block that
  * is dropped one put. */
 #include "tests/unit/counted_steps.h"
@@ -15,6 +15,7 @@
 #include "tests/unit/device_calls.h"
 #include "tests/unit/many_rig.h"
 #include "tests/unit/scenario.h"
+#include "tests/unit/twice_mapped.h"
 
 /* As it comes, but stitching for requests of any size. */
 static struct rig *open_full(const char *options, const char *limit)
@@ -226,6 +227,24 @@ static void try_programs(struct rig_cfg cfg, unsigned programs)
     steps = 0;
 }
 
+/* What finds it if they do: contents are not at stake on a simulated device. */
+TEST(a_model_knows_what_memory_is_at_two_addresses)
+{
+    static struct model m;
+    const struct tp_insn first = {.op = TP_ALLOC, .size = 1000};
+    const struct tp_insn second = {.op = TP_ALLOC, .size = 1000, .slot = 1};
+    struct rig *r = rig_new(device_cfg(&twice, "", NULL));
+    tp_model_open(&m, r);
+    m.probes = false;
+    assert_true(tp_model_step(&m, &first, 0));
+    assert_false(tp_model_step(&m, &second, 1));
+    assert_int_equal(m.failure.kind, MODEL_OVERLAP);
+    assert_non_null(strstr(m.failure.text, "at another address"));
+    tp_model_close(&m);
+    rig_close(r);
+    free(r);
+}
+
 TEST(random_programs_share_no_memory)
 {
     static const char *const options[] = {"frag_limit=0", "frag_limit=8MiB,reuse_limit=1",
@@ -233,8 +252,8 @@ TEST(random_programs_share_no_memory)
                                           "frag_limit=0,defrag_level=2"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         for (int limited = 0; limited < 2; limited++) {
-            struct rig_cfg cfg = device_cfg(&tp_strategy_stitch, options[i],
-                                            limited ? "capacity=256MiB" : NULL);
+            struct rig_cfg cfg =
+                device_cfg(&tp_strategy_stitch, options[i], limited ? "capacity=256MiB" : NULL);
             cfg.shuffle = i % 2;
             try_programs(cfg, 12);
         }

@@ -3,6 +3,7 @@
  * demand. */
 #include "tests/unit/cells.h"
 #include "tests/unit/random_program.h"
+#include "tests/unit/twice_mapped.h"
 
 extern const struct tp_source_ops tp_source_host, tp_source_shuffle;
 extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct,
@@ -178,6 +179,20 @@ TEST_WITH(an_overlap_of_one_byte_is_found, setup, teardown)
         plan.fault = faults[i / 2 % 2];
         plan.at = 3 + i / 4;
         assert_found(&cfg, 10 * plan.at, "returned bytes of the live block of event 10");
+    }
+}
+
+/* Neither address is in a live block. */
+TEST_WITH(memory_that_is_live_at_another_address_is_found, setup, teardown)
+{
+    const struct tp_insn in_turn[] = {ALLOC_INSN(0, 1000, 0), FREE_INSN(0, 1000, 0),
+                                      ALLOC_INSN(1, 5000, 0), FREE_INSN(1, 5000, 0)};
+    const struct tp_insn at_once[] = {ALLOC_INSN(0, 1000, 0), ALLOC_INSN(1, 1000, 0)};
+    for (size_t i = 0; i < COUNT(sources); i++) {
+        struct tp_replay_cfg cfg = on(sources[i], &twice, program_of(NULL, 0, in_turn, 4));
+        assert_verified(&cfg);
+        cfg.program = until_the_end(program_of(NULL, 0, at_once, 2));
+        assert_found(&cfg, 20, "returned memory that a live block has at another address");
     }
 }
 

@@ -58,6 +58,13 @@ is_doctor() { python3 -S -E -c 'import json, sys; d = json.load(open(sys.argv[1]
     is "$out" 'r["source"]["name"]' virtual
 }
 
+@test "stitch maps memory at two addresses, and gives all back" {
+    ok "$TAPOOL" gen streams --count 300 --size 4MiB --max-size 60MiB --live 30 -o streams.json
+    ok with memory=8GiB replay_once streams.json -s stitch:frag_limit=0,auto_gc=200MiB --verify --json
+    is "$out" 'r["verified"], r["driver_calls"]["put"] > 20, r["driver_calls"]["put_bytes"]' '(True, True, 0)'
+    balanced 1
+}
+
 @test "options of a device are refused where none replays" {
     for options in '--occupy spin' '--occupy memset' '--map-device 0=0'; do
         # shellcheck disable=SC2086 # words

@@ -58,7 +58,7 @@ static const struct tp_opt stitch_rows[] = {
 static int take_primitive(struct stitch *st, struct stitch_primitive *p, uint64_t size,
                           struct stitch_block **out)
 {
-    if (tp_stitch_reserve(&st->primitives, 2))
+    if (slab_reserve_two(&st->primitives))
         return TP_ENOMEM;
     *out = &tp_stitch_cut(st, p, p->b.addr, size)->b;
     return TP_OK;

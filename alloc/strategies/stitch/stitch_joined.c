@@ -202,7 +202,7 @@ int tp_stitch_join(struct stitch *st, uint16_t stream, uint64_t size, struct sti
     uint32_t count = pick(st, stream, size);
     if (!count)
         return TP_EOOM;
-    int rc = tp_stitch_reserve(&st->primitives, 2);
+    int rc = slab_reserve_two(&st->primitives);
     if (!rc)
         rc = make(st, stream, size, count, &j);
     if (rc == TP_EOOM && st->idle.behind != &st->idle) { /* the addresses may suffice then */

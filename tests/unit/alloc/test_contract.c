@@ -70,6 +70,17 @@ static void *probe_host(void *s, tp_addr addr)
     return s;
 }
 
+static int probe_alias(void *s, tp_addr base, uint64_t from, uint64_t size, tp_addr of)
+{
+    (void)s, (void)base, (void)from, (void)size, (void)of;
+    return TP_OK;
+}
+static int probe_unalias(void *s, tp_addr base, uint64_t from, uint64_t size)
+{
+    (void)s, (void)base, (void)from, (void)size;
+    return TP_OK;
+}
+
 static const struct tp_source_ops good_source = {
     .name = "probe",
     .summary = "a test",
@@ -121,6 +132,9 @@ TEST(source_tables)
     SOURCE("'record'", s.record = NULL; s.done = NULL; s.wait = NULL);
     SOURCE("'drained'", s.record = NULL; s.done = NULL; s.wait = NULL; s.synced = NULL;
            s.drained = probe_synced);
+    SOURCE("'alias' and 'unalias'", s.alias = probe_alias);
+    SOURCE("'alias' and 'unalias'", s.unalias = probe_unalias);
+    SOURCE("'alias' needs 'map'", s.alias = probe_alias; s.unalias = probe_unalias);
     SOURCE("unknown bit", s.flags |= 1u << 30);
     SOURCE("at once", s.flags |= TP_SRC_VIRTUAL);
     SOURCE("'host'", s.flags = 0);
@@ -182,7 +196,9 @@ TEST(source_without_groups)
     assert_true(tp_src_done(&src, &fence));
     assert_int_equal(tp_src_wait(&src, &fence), TP_OK);
     tp_src_synced(&src, 3);
-    assert_false(tp_src_has_fences(&src));
+    assert_false(tp_src_has_fences(&src) || tp_src_has_aliases(&src));
+    assert_int_equal(tp_src_alias(&src, 4096, 0, 4096, 8192), TP_EUNSUP);
+    assert_int_equal(tp_src_unalias(&src, 4096, 0, 4096), TP_EUNSUP);
     assert_null(tp_src_host(&src, 1));
     tp_source_close(&src);
 }

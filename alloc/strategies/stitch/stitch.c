@@ -15,8 +15,7 @@
  *
  * Known weakness: no recording of GMLake has been compared. At most 1,024 blocks are stitched to
  * one, and a request gives up after 128 pieces of kept ones that are in use, where GMLake has no
- * limit.
- * Private pools of CUDA graphs are served as all else. */
+ * limit. Private pools of CUDA graphs are served as all else. */
 #include "alloc/base/opt.h"
 #include "alloc/strategies/stitch/stitch_core.h"
 

@@ -12,7 +12,9 @@ struct open_life {
     uint64_t event;
     uint64_t size;
     uint32_t next, prev; /* neighbours in the list of live slots */
+    uint16_t stream;
     uint8_t align_log2;
+    bool pooled;
 };
 
 struct lives_walk {
@@ -21,6 +23,7 @@ struct lives_walk {
     struct open_life *open;
     uint32_t slots, first; /* `first`: head of the list of live slots */
     uint16_t device;
+    bool pooled;
     uint64_t insn; /* index of the next instruction */
 };
 
@@ -31,10 +34,13 @@ static void begin(struct lives_walk *w, const struct tp_insn *in, uint64_t event
                                            .size = in->size,
                                            .next = w->first,
                                            .prev = NONE,
+                                           .stream = in->stream,
+                                           .pooled = w->pooled,
                                            .align_log2 = in->align_log2};
     if (w->first != NONE)
         w->open[w->first].prev = in->slot;
     w->first = in->slot;
+    w->pooled = false;
 }
 
 static int end(struct lives_walk *w, uint32_t slot, uint64_t event, struct tp_err *err)
@@ -45,6 +51,8 @@ static int end(struct lives_walk *w, uint32_t slot, uint64_t event, struct tp_er
                            .begin_event = o->event,
                            .end_event = event,
                            .size = o->size,
+                           .stream = o->stream,
+                           .pooled = o->pooled,
                            .align_log2 = o->align_log2};
     if (o->next != NONE)
         w->open[o->next].prev = o->prev;
@@ -72,6 +80,7 @@ static int see_insn(struct lives_walk *w, const struct tp_insn *in, uint64_t eve
     int rc = TP_OK;
     if (in->device != w->device && in->device != TP_ALL_DEVICES)
         return TP_OK;
+    w->pooled |= in->op == TP_POOL;
     if (in->op == TP_RESET)
         rc = end_all(w, event, err);
     if (rc != TP_OK || (!begins && !ends))

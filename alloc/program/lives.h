@@ -9,7 +9,9 @@ struct tp_life {
     uint64_t begin, end;             /* instructions of the program, the initial heap's included */
     uint64_t begin_event, end_event; /* 0: in the initial heap; facts.events + 1: live at the end */
     uint64_t size;                   /* bytes */
+    uint16_t stream;                 /* of the request */
     uint8_t align_log2;
+    bool pooled; /* requested of a private pool */
 };
 
 /* What it returns other than TP_OK ends the walk. */

@@ -60,6 +60,9 @@ struct tp_account {
     /* set by `limit`: the smallest capacity with which one of the refused gets would have succeeded
      * at that moment; 0: none was refused */
     uint64_t least_refused;
+    /* set by a strategy that follows a plan: requests, and their bytes, that it has a place for and
+     * that got it; and those of a step that did not follow the plan */
+    uint64_t planned, planned_bytes, unplanned, unplanned_bytes;
 };
 
 /* Bytes of the ranges that are held, which is what a strategy accounts for. */

@@ -18,6 +18,7 @@
     ROW(type, of, rmm_pool)                \
     ROW(type, of, rmm_arena)               \
     ROW(type, of, stitch)                  \
+    ROW(type, of, planned)                 \
     ROW(type, of, bump)                    \
     ROW(type, of, system)                  \
     ROW(type, of, lib)                     \
@@ -83,6 +84,7 @@
     ROW(type, of, verify)                  \
     ROW(type, of, tune)                    \
     ROW(type, of, predict)                 \
+    ROW(type, of, plan)                    \
     ROW(type, of, convert)                 \
     ROW(type, of, record)                  \
     ROW(type, of, gen)                     \

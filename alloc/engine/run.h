@@ -119,7 +119,9 @@ struct tp_device_run {
     struct tp_first_failure first_failure; /* valid if an allocation failed */
     uint64_t fallbacks; /* requests that the strategy's own rules passed straight to the source */
     uint64_t retries;   /* as of struct tp_stats */
-    uint64_t capacity;  /* of the device; TP_NONE: not known or unlimited */
+    /* of a strategy that follows a plan, as of struct tp_account; 0 of any other */
+    uint64_t planned, planned_bytes, unplanned, unplanned_bytes;
+    uint64_t capacity; /* of the device; TP_NONE: not known or unlimited */
     /* smallest capacity without a failure; TP_NONE: not searched for, or not found */
     uint64_t min_capacity;
     /* the first TP_PHASES phases; none where the program has no MARKs */

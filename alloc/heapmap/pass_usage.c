@@ -311,6 +311,10 @@ static void fill_calls(const struct tp_usage *u, const struct tp_usage_device *d
     run->reused = u->foreign ? TP_NONE : run->reused;
     run->wait_ns = a->wait_ns - d->before.wait_ns;
     run->refused_puts = a->refused_puts;
+    run->planned = a->planned - d->before.planned;
+    run->planned_bytes = a->planned_bytes - d->before.planned_bytes;
+    run->unplanned = a->unplanned - d->before.unplanned;
+    run->unplanned_bytes = a->unplanned_bytes - d->before.unplanned_bytes;
 }
 
 /* Clears the figures of reserved memory for an allocator that does not report it. */

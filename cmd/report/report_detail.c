@@ -141,6 +141,16 @@ static void print_calls(const struct tp_result *r, const struct tp_device_run *d
     tp_page_line(page);
 }
 
+/* Of a strategy that follows a plan. */
+static void print_plan(const struct tp_device_run *d, struct tp_page *page)
+{
+    uint64_t all = d->planned + d->unplanned, bytes = d->planned_bytes + d->unplanned_bytes;
+    if (all)
+        tp_page_put(page, TEXT, "%s of %s requests followed the plan (%s of bytes)",
+                    tp_count(d->planned).s, tp_count(all).s,
+                    tp_percent((double)d->planned_bytes / (double)bytes).s);
+}
+
 /* " (9 threads)"; "": one thread replays all passes. */
 static struct tp_text by_so_many(const struct tp_run *run)
 {
@@ -201,6 +211,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     if (at->requested == TP_NONE) { /* the replay stopped before the trace peak */
         print_own_peak(r, d, page);
         print_calls(r, d, page);
+        print_plan(d, page);
         tp_device_answers(r, d, page);
         return;
     }
@@ -221,6 +232,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     print_fits(d, page);
     print_packing(r, (uint16_t)(d - r->run->devices), page);
     print_calls(r, d, page);
+    print_plan(d, page);
     tp_device_answers(r, d, page);
 }
 

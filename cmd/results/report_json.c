@@ -413,6 +413,8 @@ static void write_memory(struct tp_json *j, cJSON *in, const struct tp_figure_of
     if (curve)
         write_curve(j, m, &of->d->curve);
     write_figures(j, tp_json_object(j, in, "driver_calls"), "driver_calls.", of);
+    if (of->d->planned + of->d->unplanned)
+        write_figures(j, tp_json_object(j, in, "plan"), "plan.", of);
 }
 
 /* ---- times ---- */

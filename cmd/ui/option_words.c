@@ -35,6 +35,8 @@ enum tp_opt_from tp_strategy_from(const char *text)
     size_t length = end - (size_t)(name - text);
     if (strcasestr(&text[end], "env=")) /* an allocator's own variables can name files to write */
         return TP_OPT_USER;
+    if (strcasestr(&text[end], "plan=")) /* a file that is read */
+        return TP_OPT_USER;
     if (length == sizeof TP_PLUGIN_WORD - 1 && !strncasecmp(name, TP_PLUGIN_WORD, length))
         return TP_OPT_USER;
     if (length != sizeof TP_LIB_WORD - 1 || strncasecmp(name, TP_LIB_WORD, length) || !text[end])

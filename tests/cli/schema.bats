@@ -14,6 +14,7 @@ VERIFY=$TAPOOL_ROOT/cmd/pytorch/verify/verify.schema.json
 PREDICT=$TAPOOL_ROOT/cmd/predict/predict.schema.json
 STRATEGIES=$TAPOOL_ROOT/cmd/jobs/strategies.schema.json
 CONVERT=$TAPOOL_ROOT/cmd/jobs/convert.schema.json
+PLAN=$TAPOOL_ROOT/cmd/plan/plan.schema.json
 GEN=$TAPOOL_ROOT/cmd/jobs/gen.schema.json
 RECORD=$TAPOOL_ROOT/cmd/record/record.schema.json
 HELP=$TAPOOL_ROOT/cmd/help/help.schema.json
@@ -56,7 +57,7 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     schema shape "$VERIFY"
     schema shape "$PREDICT"
     schema shape "$STRATEGIES"
-    for one in "$CONVERT" "$GEN" "$RECORD" "$HELP" "$DOCTOR" "$CONFIG"; do
+    for one in "$CONVERT" "$PLAN" "$GEN" "$RECORD" "$HELP" "$DOCTOR" "$CONFIG"; do
         schema shape "$one"
         schema shared "$INFO" "$one"
         schema shared "$RESULT" "$one"
@@ -64,6 +65,7 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     done
     schema shared "$CONVERT" "$RECORD"
     schema shared "$CONVERT" "$GEN"
+    schema shared "$CONVERT" "$PLAN"
     schema shared "$RESULT" "$INFO"
     schema shared "$RESULT" "$PAIR"
     schema shared "$INFO" "$WHY"
@@ -417,6 +419,25 @@ END
         --check "1024=$data/gpt-infer-ctx1024.pickle.zst" --curve
     schema valid "$PREDICT" ./*.json
     schema covered "$PREDICT" ./*.json
+}
+
+@test "what plan writes follows its schema, and replays by it theirs" {
+    ok "$TAPOOL" plan sample:training-step -o step.plan --json
+    cp "$out" marked.json
+    ok "$TAPOOL" gen random-replace --count 40 -o random.jsonl
+    { head -1 random.jsonl; for i in 1 2 3; do
+        printf '{"op": "alloc", "id": %d, "size": 4096}\n{"op": "alloc", "id": %d, "size": 8192}\n' "${i}1" "${i}2"
+        printf '{"op": "free", "id": %d}\n{"op": "free", "id": %d}\n' "${i}1" "${i}2"
+    done; } >period.jsonl
+    ok "$TAPOOL" plan period.jsonl --step 3 -o last.plan --json
+    cp "$out" last.json
+    schema valid "$PLAN" marked.json last.json
+    schema covered "$PLAN" marked.json last.json
+    is last.json 'd["mark"], d["steps"], d["next"], d["pool_bytes"]' '(None, 3, None, 12288)'
+    replayed plan sample:training-step --limit 20000 -s planned:plan=step.plan
+    schema valid "$RESULT" plan.json
+    is plan.json 'sorted(r["plan"])' \
+        "['deviated', 'deviated_bytes', 'followed', 'followed_bytes']"
 }
 
 @test "what convert, gen and record write follows their schemas, and holds every member of them" {

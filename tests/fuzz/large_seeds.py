@@ -169,6 +169,12 @@ def umpire(modern):
                  op % ("deallocate", '"allocator_ref": "0x10", "memory_ptr": "{p:#x}"', ""))
 
 
+def plan():
+    """Two streams in turn, each with four places that its requests take one after the other."""
+    rows = "".join(f"{n % 2} {4096 - n % 7} 256 {n + 7} {4096 * (n // 2 % 4)}\n" for n in range(4000))
+    return f"tapool plan 1\nmark step 1\nstream 0 16384\nstream 1 16384\nrequests 4006\n{rows}".encode() + b"1 9 1 - -\n" * 6
+
+
 def json_traces():
     one = '{{"t": {n}, "op": "%s", "id": {i}%s}}'
     body = lines("", one % ("alloc", ', "size": {s}'), one % ("free", "")).decode()
@@ -197,6 +203,7 @@ def seeds():
     yield "recording", "pages", (pages := recording(4096)) + bytes(max(0, 72_000 - len(pages)))
     yield "minimalloc", "rows", minimalloc()
     yield "malloc_raw", "records", malloc_raw()
+    yield "plan", "rows", plan()
     for name, data in json_traces():
         yield "json", name, data
     for protocol in (2, 4):

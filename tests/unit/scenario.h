@@ -195,6 +195,8 @@ static inline uint64_t figure_of(struct scenario *s)
                    {"largest=", w.largest_span},
                    {"retries=", stats.retries},
                    {"fallbacks=", stats.fallbacks},
+                   {"planned=", a->planned},
+                   {"unplanned=", a->unplanned},
                    {"carved=", stats.carved_bytes}};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         if (says_next(s, figures[i].name))

@@ -21,17 +21,6 @@
 
 #include <stdio.h>
 
-struct torch_thread {
-    uint64_t pool; /* tp_pool_number: serves its next request; 0: the pool of all others does */
-};
-
-struct torch_opts {
-    char *conf;
-    char *version;
-    struct tp_opt_list no_split, use_on_oom; /* "A.B" */
-    uint32_t allocator;                      /* index of torch_allocators */
-};
-
 /* Behind the first, the names of tp_torch_devices. */
 static const char *const torch_allocators[] = {"recorded", "cuda", "hip", "xpu", "npu", NULL};
 

@@ -22,6 +22,17 @@
 /* Bytes that are more than a device has: reserved where its size is not known. */
 #define TORCH_SPACE (UINT64_C(1) << 42)
 
+struct torch_thread {
+    uint64_t pool; /* tp_pool_number: serves its next request; 0: the pool of all others does */
+};
+
+struct torch_opts {
+    char *conf;
+    char *version;
+    struct tp_opt_list no_split, use_on_oom; /* "A.B" */
+    uint32_t allocator;                      /* index of torch_allocators */
+};
+
 enum torch_state {
     TORCH_NONE,
     TORCH_LIVE,

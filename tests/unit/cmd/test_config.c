@@ -3,6 +3,7 @@
 #include "cmd/cli/config.h"
 #include "cmd/jobs/catalog.h"
 #include "cmd/results/metrics.h"
+#include "cmd/ui/option_words.h"
 #include "tests/unit/test.h"
 
 #include <stdlib.h>
@@ -377,7 +378,7 @@ static const char *const harmless[] = {
     "effect",   "alpha",         "require",    "base-strategy", "from",
     "size",     "max-size",      "live",       "count",         "threads",
     "streams",  "layers",        "hidden",     "batch",         "lengths",
-    "kv",       "output-format", "without"};
+    "kv",       "output-format", "without",    "mark"};
 
 static bool is_one_of(const char *word, const char *const *words, size_t count)
 {
@@ -425,12 +426,17 @@ TEST(what_touches_files_is_set_by_the_user_alone)
     }
 }
 
-/* Plug-ins take their options in one text, which a file may give. */
-TEST(no_plug_in_names_a_file)
+/* Options of strategies and sources are one text, which a file may give, but not with a name of a
+ * file in it. */
+TEST(no_strategy_or_source_names_a_file)
 {
     for (size_t i = 0; tp_strategies[i]; i++)
-        for (const struct tp_opt *row = tp_strategies[i]->options; row && row->name; row++)
-            assert_false(takes_a_file(row));
+        for (const struct tp_opt *row = tp_strategies[i]->options; row && row->name; row++) {
+            char text[128];
+            snprintf(text, sizeof text, "x=%s:%s=x", tp_strategies[i]->name, row->name);
+            if (takes_a_file(row) && strcmp(tp_strategies[i]->name, TP_LIB_WORD))
+                assert_int_equal(tp_strategy_from(text), TP_OPT_USER);
+        }
     for (size_t i = 0; tp_sources[i]; i++)
         for (const struct tp_opt *row = tp_sources[i]->options; row && row->name; row++)
             assert_false(takes_a_file(row));

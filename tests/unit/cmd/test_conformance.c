@@ -3,12 +3,19 @@
  *
  * A strategy of the registry is replayed as it comes; for each further set of options worth having
  * there is a line in `chosen`. */
+#include "alloc/conformance/conformance_gen.h"
 #include "alloc/conformance/conformance_suite.h"
 #include "cmd/jobs/catalog.h"
 #include "tests/unit/async_source.h"
 #include "tests/unit/conformance.h"
 #include "tests/unit/fake_driver.h"
 #include "tests/unit/property_planted.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static char planned_options[64]; /* with the file of write_plan */
 
 static const struct tp_conformance_case chosen[] = {
     {&tp_strategy_direct, ""},
@@ -48,6 +55,8 @@ static const struct tp_conformance_case chosen[] = {
     {&tp_strategy_stitch, "chunk=8KiB,small_limit=0,frag_limit=0,auto_gc=0,re_alloc=no"},
     {&tp_strategy_stitch, "chunk=4KiB,small_limit=0,frag_limit=0,defrag_level=1,reuse_limit=1"},
     {&tp_strategy_stitch, "chunk=16KiB,small_limit=0,frag_limit=0,defrag_level=2"},
+    {&tp_strategy_planned, ""},
+    {&tp_strategy_planned, planned_options},
     {&tp_strategy_stream_pool, ""},
     {&tp_strategy_stream_pool, "threshold=0"},
     {&tp_strategy_stream_pool, "threshold=200KB,round=pow2"},
@@ -88,6 +97,44 @@ static void find_cases(void)
             assert(case_count < sizeof cases / sizeof cases[0]);
             cases[case_count++] = (struct tp_conformance_case){tp_strategies[i], ""};
         }
+}
+
+/* ---- a plan ---- */
+
+/* The requests of programs that are replayed on devices, each with a place, but with wrong ends and
+ * on top of each other: planned gives those places that are free. */
+static void write_plan(FILE *f)
+{
+    enum { STEPS = 200, ROWS = 4000 };
+    static struct gen g;
+    char rows[ROWS][64];
+    unsigned count = 0;
+    for (uint64_t seed = 20240613000; seed < 20240613006; seed++) {
+        tp_gen_start(&g, seed, 300);
+        for (unsigned i = 0; i < STEPS && count < ROWS; i++) {
+            const struct tp_insn in = tp_gen_next(&g);
+            if (in.op == TP_ALLOC && in.size < 1 << 20 && in.align_log2 < 16)
+                snprintf(rows[count++], sizeof *rows, "%u %" PRIu64 " %u", (unsigned)in.stream,
+                         in.size, 1u << in.align_log2);
+        }
+    }
+    fprintf(f, "tapool plan 1\n");
+    for (unsigned i = 0; i < GEN_STREAMS; i++)
+        fprintf(f, "stream %u 8388608\n", i);
+    fprintf(f, "requests %u\n", count);
+    for (unsigned i = 0; i < count; i++)
+        fprintf(f, "%s %u %u\n", rows[i], i + 2, i % 7 * (1 << 20));
+    assert_true(count > 100);
+}
+
+static void make_plan(char *path)
+{
+    int fd = mkstemp(path);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+    assert_non_null(f);
+    write_plan(f);
+    assert_int_equal(fclose(f), 0);
+    snprintf(planned_options, sizeof planned_options, "plan=%s", path);
 }
 
 /* Places that need a driver, or what stands for one, beside those of every machine. */
@@ -290,7 +337,9 @@ int main(void)
         cmocka_unit_test(tables_are_sound), cmocka_unit_test(every_strategy_has_a_case),
         cmocka_unit_test(each_word_of_each_option_is_replayed),
         cmocka_unit_test(a_choice_that_breaks_the_contract_is_named)};
+    char plan[] = "/tmp/tapool-plan-XXXXXX";
     size_t count = 4;
+    make_plan(plan);
     find_cases();
     for (const struct tp_conformance_check *check = tp_conformance_checks; check->name; check++) {
         assert(count < CHECKS_MAX - 1);
@@ -300,5 +349,7 @@ int main(void)
                                              (void *)(uintptr_t)check};
     }
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_device_was_kept_busy);
-    return _cmocka_run_group_tests("conformance", tests, count, NULL, NULL);
+    int failed = _cmocka_run_group_tests("conformance", tests, count, NULL, NULL);
+    unlink(plan);
+    return failed;
 }

@@ -16,11 +16,13 @@ struct plan_opts {
     struct tp_open_opts open;
     char *output, *mark;
     uint64_t step, bound_time;
+    uint32_t by;
     bool force, json;
 };
 
 #define STEP_USUAL TP_OPT_KEYWORD(0)
 static const char *const step_words[] = {"auto", NULL};
+static const char *const by_words[] = {"auto", "mark", "period", NULL}; /* enum tp_steps_by */
 
 #define ROW(member) offsetof(struct plan_opts, member)
 static const struct tp_opt rows[] = {
@@ -30,10 +32,12 @@ static const struct tp_opt rows[] = {
                        "auto: the second, the first of one or two. A first step often allocates "
                        "what later ones keep.",
                TP_FIRST(TRACES)),
-    TP_TEXT_AT("mark", ROW(mark), .arg = "NAME", TP_FIRST(TRACES),
-               .help = "mark that begins a step; its numbers do not matter\n"
-                       "Default: the first mark that comes twice; without one, steps begin with "
-                       "the period of the requests."),
+    TP_CHOICE_AT("by", ROW(by), .def = "auto", .choices = by_words, .arg = "HOW", TP_FIRST(TRACES),
+                 .help = "beginning of a step: a mark, or the period of the requests\n"
+                         "auto: the first mark that comes twice, the period if there is none. With "
+                         "a period a step begins where the fewest bytes are live."),
+    TP_TEXT_AT("mark", ROW(mark), .arg = "NAME", .excludes = "by", TP_FIRST(TRACES),
+               .help = "mark that begins a step; its numbers do not matter"),
     TP_BOUND_ROW(ROW(bound_time), "1s", .help = TP_BOUND_HELP),
     TP_OPEN_ROWS(struct plan_opts),
     TP_FORCE_ROW(ROW(force)),
@@ -65,9 +69,12 @@ static void print_made(const struct plan_file *f, struct tp_page *page)
     const struct tp_step_plan *p = &f->plan;
     char shown[256];
     tp_clean_text(f->opts->output, shown, sizeof shown);
-    tp_page_put(page, 0, "%s: step %zu of %zu (events %s to %s), by the %s", shown, f->number + 1,
+    char mark[64];
+    tp_clean_text(p->mark ? p->mark : "", mark, sizeof mark);
+    tp_page_put(page, 0, "%s: step %zu of %zu (events %s to %s), by the %s%s", shown, f->number + 1,
                 f->steps.step_count, tp_count(p->step->first_event).s,
-                tp_count(p->step->last_event).s, p->mark ? "mark" : "period of its requests");
+                tp_count(p->step->last_event).s, p->mark ? "mark " : "period of the requests",
+                mark);
     tp_page_put(page, 2,
                 "%s: %s planned in a pool of %s (lower bound %s), %s (%s) kept beyond "
                 "the step",
@@ -93,7 +100,6 @@ static void add_step(struct tp_json *j, cJSON *root, const char *name, const str
 static int write_made(const struct plan_file *f, FILE *out, struct tp_err *err)
 {
     const struct tp_step_plan *p = &f->plan;
-    const struct tp_step *next = f->number + 1 < f->steps.step_count ? p->step + 1 : NULL;
     struct tp_json j = {false};
     cJSON *root = tp_json_object(&j, NULL, NULL);
     tp_json_text(&j, root, "schema", "tapool.plan/2");
@@ -103,7 +109,7 @@ static int write_made(const struct plan_file *f, FILE *out, struct tp_err *err)
     tp_json_uint(&j, root, "steps", f->steps.step_count);
     tp_json_uint(&j, root, "number", f->number + 1);
     add_step(&j, root, "step", p->step);
-    add_step(&j, root, "next", next);
+    add_step(&j, root, "next", p->next);
     tp_json_uint(&j, root, "kept", p->kept);
     tp_json_uint(&j, root, "kept_bytes", p->kept_bytes);
     tp_json_uint(&j, root, "pool_bytes", p->pool);
@@ -149,7 +155,8 @@ static int make(struct plan_file *f, FILE *out, struct tp_err *err)
     uint16_t device;
     int status = choose_device(f, &device, err);
     if (!status)
-        status = tp_program_steps_find(f->trace->program, device, o->mark, &f->steps, err);
+        status = tp_program_steps_find(f->trace->program, device, (enum tp_steps_by)o->by, o->mark,
+                                       &f->steps, err);
     if (!status)
         status = choose_step(f, err);
     if (!status)
@@ -195,9 +202,10 @@ const struct tp_command tp_command_plan = {
         "Take one step of a trace and write where each of its blocks should lie, for '-s "
         "planned:plan=FILE'.\n\n"
         "Steps begin with a mark that comes twice or more (such as 'step 1', 'step 2'), or with "
-        "the period of the requests if there is none. Requests that are freed before the step "
-        "ends are packed by the search for the best packing, each stream in a part of its own; "
-        "those freed later are kept beyond the step and have no place.\n\n"
+        "the period of the requests if there is none. Requests are packed by the search for the "
+        "best packing, each stream in a part of its own, if their blocks are freed before the step "
+        "ends, or in the next step before they are requested again. Blocks that live longer are "
+        "kept beyond the step and have no place.\n\n"
         "FILE is text, described by its comments, and appears only when it is complete.",
     .opts_size = sizeof(struct plan_opts),
     .options = rows,

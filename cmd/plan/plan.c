@@ -12,14 +12,14 @@ static uint64_t rounded(uint64_t n, uint64_t power)
     return (n + power - 1) & ~(power - 1);
 }
 
-/* The requests that are made until an object ends. A realloc ends one when it begins another, which
- * is there first. */
-static uint32_t until_of(const struct tp_step_plan *plan, uint64_t end)
+/* The requests, of those of a step, that are made until an object ends. A realloc ends one when it
+ * begins another, which is there first. */
+static uint32_t until_of(const struct tp_life *requests, size_t count, uint64_t end)
 {
-    size_t low = 0, high = plan->count;
+    size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (plan->requests[middle].begin <= end)
+        if (requests[middle].begin <= end)
             low = middle + 1;
         else
             high = middle;
@@ -27,22 +27,81 @@ static uint32_t until_of(const struct tp_step_plan *plan, uint64_t end)
     return (uint32_t)low;
 }
 
+/* Where it ends: in the step, or in the next one before the same request comes again. False: later,
+ * or it is not known. */
+static bool find_until(const struct tp_step_plan *plan, size_t i, uint32_t *until)
+{
+    const struct tp_life *r = &plan->requests[i];
+    const struct tp_step *next = plan->next;
+    bool within = r->end <= plan->step->end, ends = within;
+    if (within)
+        *until = until_of(plan->requests, plan->count, r->end);
+    else if (next && r->end <= next->end) {
+        *until = until_of(plan->requests + plan->count, next->behind - next->first, r->end);
+        ends = *until <= i;
+    }
+    return ends;
+}
+
 static void take_request(struct tp_step_plan *plan, size_t i)
 {
     const struct tp_life *r = &plan->requests[i];
     struct tp_offline_object *o = &plan->objects[i];
-    if (r->end > plan->step->end || r->size > TP_PLAN_POOL) {
+    if (r->size > TP_PLAN_POOL || !find_until(plan, i, &plan->until[i])) {
         plan->kept++;
         plan->kept_bytes += r->size;
         return;
     }
-    plan->until[i] = until_of(plan, r->end);
-    *o = (struct tp_offline_object){.begin = i,
-                                    .end = plan->until[i],
-                                    .size = rounded(r->size, TP_PLAN_GRAIN),
-                                    .align = UINT64_C(1) << r->align_log2};
+    o->size = rounded(r->size, TP_PLAN_GRAIN);
+    o->align = UINT64_C(1) << r->align_log2;
     if (o->align < TP_PLAN_GRAIN)
         o->align = TP_PLAN_GRAIN;
+}
+
+/* Requests from this one on that a block lives. */
+static size_t life_of(const struct tp_step_plan *plan, size_t i)
+{
+    return plan->until[i] > i ? plan->until[i] - i : plan->until[i] + plan->count - i;
+}
+
+/* The request before which the fewest planned bytes are live. */
+static int find_turn(const struct tp_step_plan *plan, size_t *turn, struct tp_err *err)
+{
+    const size_t n = plan->count;
+    int64_t *change = calloc(n + 1, sizeof *change), live = 0, fewest = INT64_MAX;
+    if (!change)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        const struct tp_offline_object *o = &plan->objects[i];
+        bool crosses = o->size && plan->until[i] <= i;
+        live += crosses ? (int64_t)o->size : 0;
+        change[i + 1] += (int64_t)o->size;
+        change[plan->until[i]] -= (int64_t)o->size;
+    }
+    for (size_t i = 0; i < n; i++) {
+        live += change[i];
+        if (live >= fewest)
+            continue;
+        fewest = live;
+        *turn = i;
+    }
+    free(change);
+    return TP_OK;
+}
+
+/* Packing knows no next step, so time is turned: it begins where little is live. What is live there
+ * has its place for the whole step. */
+static void turn_lives(struct tp_step_plan *plan, size_t turn)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        struct tp_offline_object *o = &plan->objects[i];
+        o->begin = (i + plan->count - turn) % plan->count;
+        o->end = o->begin + life_of(plan, i);
+        if (o->end <= plan->count)
+            continue;
+        o->begin = 0;
+        o->end = plan->count;
+    }
 }
 
 static int add_stream(struct tp_step_plan *plan, uint16_t stream, struct tp_err *err)
@@ -102,6 +161,7 @@ int tp_step_plan(const struct tp_program_steps *s, const struct tp_step *step, u
 {
     *out = (struct tp_step_plan){.step = step,
                                  .mark = s->mark,
+                                 .next = tp_step_behind(s, step),
                                  .requests = &s->requests[step->first],
                                  .count = step->behind - step->first};
     if (!out->count || out->count > TP_PLAN_REQUESTS)
@@ -117,8 +177,13 @@ int tp_step_plan(const struct tp_program_steps *s, const struct tp_step *step, u
         if (out->objects[i].size)
             rc = add_stream(out, out->requests[i].stream, err);
     }
+    size_t turn = 0;
     if (!rc)
+        rc = find_turn(out, &turn, err);
+    if (!rc) {
+        turn_lives(out, turn);
         rc = pack(out, work, err);
+    }
     if (!rc && out->pool > TP_PLAN_POOL)
         rc = tp_fail(err, TP_EINPUT, "the step needs more than 1 PiB");
     return rc;

@@ -1,7 +1,7 @@
 /* Makes the plan of a step for the strategy `planned` (alloc/strategies/planned/planned_plan.h):
  * what is requested in the step and freed before its end gets a place, found by the packer of best
- * packing for each stream. What was there before has none, and what is freed later is kept beyond
- * the step. */
+ * packing for each stream. So does what is freed in the next step before its request comes again.
+ * All else is kept and has no place. Of the next step nothing is read but these ends. */
 #ifndef TP_PLAN_H
 #define TP_PLAN_H
 
@@ -11,10 +11,10 @@
 #include <stdio.h>
 
 struct tp_step_plan {
-    const struct tp_step *step;
+    const struct tp_step *step, *next; /* next: the one behind it; NULL: there is none */
     const char *mark;
     struct tp_offline_object *objects; /* of each request; size 0: it is kept */
-    uint32_t *until;                   /* of each: the request before which it is freed, from 0 */
+    uint32_t *until;                   /* as of struct planned_row */
     struct tp_plan_part {
         uint16_t stream;
         uint64_t bytes;

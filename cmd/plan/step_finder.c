@@ -311,33 +311,33 @@ static int find_period(struct tp_program_steps *s, struct tp_err *err)
 
 /* ---- the whole ---- */
 
-static int find_all(struct tp_program *p, const char *mark, struct tp_program_steps *s,
-                    struct tp_err *err)
+static int find_all(struct tp_program *p, enum tp_steps_by by, const char *mark,
+                    struct tp_program_steps *s, struct tp_err *err)
 {
     struct step_marks marks = {.count = 0};
     const char *begins = mark;
     int rc = tp_program_walk(p, see_marks, &marks, err);
-    if (!rc && !mark)
+    if (!rc && !mark && by != TP_STEPS_BY_PERIOD)
         rc = find_mark(p, &marks, &begins, err);
     s->last = (struct tp_step){
         .end = marks.insns - 1, .last_event = tp_program_facts(p)->events, .behind = s->count};
     if (!rc && begins)
         rc = cut_at_marks(p, &marks, begins, s, err);
     TP_GROW_END(&marks.items, &marks.room, .what = "marks");
-    if (!rc && !begins && s->count > 1)
+    if (!rc && !begins && by != TP_STEPS_BY_MARK && s->count > 1)
         rc = find_period(s, err);
     return rc;
 }
 
-int tp_program_steps_find(struct tp_program *p, uint16_t device, const char *mark,
-                          struct tp_program_steps *out, struct tp_err *err)
+int tp_program_steps_find(struct tp_program *p, uint16_t device, enum tp_steps_by by,
+                          const char *mark, struct tp_program_steps *out, struct tp_err *err)
 {
     *out = (struct tp_program_steps){.count = 0};
     int rc = tp_program_lives(p, device, take_life, out, err);
     if (rc)
         return rc;
     qsort(out->requests, out->count, sizeof *out->requests, by_begin);
-    rc = find_all(p, mark, out, err);
+    rc = find_all(p, by, mark, out, err);
     if (rc || out->step_count)
         return rc;
     if (mark)

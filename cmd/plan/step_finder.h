@@ -35,10 +35,19 @@ struct tp_program_steps {
 
 enum { TP_STEP_REQUESTS = 1 << 22 }; /* at most */
 
-/* Finds the steps of a device. `mark`: the one that begins them; NULL: as above. TP_EINPUT: there
- * are none. To be released in every case. */
-int tp_program_steps_find(struct tp_program *p, uint16_t device, const char *mark,
-                          struct tp_program_steps *out, struct tp_err *err);
+enum tp_steps_by { TP_STEPS_AUTO, TP_STEPS_BY_MARK, TP_STEPS_BY_PERIOD };
+
+/* Finds the steps of a device. `mark`: the one that begins them; NULL: as above, or by one way.
+ * TP_EINPUT: there are none. To be released in every case. */
+int tp_program_steps_find(struct tp_program *p, uint16_t device, enum tp_steps_by by,
+                          const char *mark, struct tp_program_steps *out, struct tp_err *err);
+/* The step behind one of them, or NULL. */
+static inline const struct tp_step *tp_step_behind(const struct tp_program_steps *s,
+                                                   const struct tp_step *step)
+{
+    return step + 1 < s->steps + s->step_count ? step + 1 : NULL;
+}
+
 void tp_program_steps_release(struct tp_program_steps *s);
 
 #endif

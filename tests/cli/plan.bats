@@ -28,7 +28,7 @@ followed() { "$TAPOOL" replay "$1" -s "planned:plan=$2" --json |
 @test "steps without marks have the period of the requests, and each stream a part of the pool" {
     steps 3 >three.jsonl
     ok "$TAPOOL" plan three.jsonl -o three.plan
-    matches "$out" '^three.plan: step 2 of 3 \(events 8 to 13\), by the period of its requests$'
+    matches "$out" '^three.plan: step 2 of 3 \(events 8 to 13\), by the period of the requests$'
     matches "$out" '3 requests: 3 planned in a pool of 6 MiB \(lower bound 6 MiB\), 0 \(0 B\) kept beyond'
     grep -v '^#' three.plan | diff - <(printf '%s\n' "tapool plan 1" "stream 0 4194304" "stream 1 2097152" \
         "requests 3" "0 4194304 256 3 0" "1 2097152 256 4 0" "0 3145728 256 4 0")
@@ -56,7 +56,7 @@ followed() { "$TAPOOL" replay "$1" -s "planned:plan=$2" --json |
 @test "a mark can be named, and blocks that are freed beyond the step are kept" {
     steps 2 '{"op": "mark", "name": "end 1"}' >two.jsonl
     ok "$TAPOOL" plan two.jsonl --mark 'end 7' --step 1 -o two.plan
-    matches "$out" '^two.plan: step 1 of 2 \(events 8 to 14\), by the mark$'
+    matches "$out" '^two.plan: step 1 of 2 \(events 8 to 14\), by the mark end 1$'
     grep -qx 'mark end 1' two.plan
     refused 3 "^tapool: no mark 'start' begins a step$" "$TAPOOL" plan two.jsonl --mark start -o x.plan
     refused 2 "the trace has no phase 'end 1'" "$TAPOOL" replay <(steps 2) -s planned:plan=two.plan

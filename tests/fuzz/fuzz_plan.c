@@ -26,7 +26,7 @@ static void check_rows(const struct planned_plan *plan)
             continue;
         must(row->offset % row->align == 0 && row->offset % TP_PLAN_GRAIN == 0);
         must(row->offset <= plan->pool && row->size <= plan->pool - row->offset);
-        must(row->until > i && row->until <= plan->count && row->align <= plan->align);
+        must(row->until <= plan->count && row->align <= plan->align);
     }
 }
 

@@ -9,8 +9,9 @@
  *
  * The plan is a file (planned_plan.h, `tapool plan`); requests are told apart by their order
  * (planned_match.c), and what lies in the pool is a tree (planned_pool.c), so that a wrong plan
- * costs memory and is never unsafe. The pool goes back when memory is short, or with empty_cache
- * (TRIM), if none of it is live. Without a plan this is `torch`.
+ * costs memory and is never unsafe. Cached memory goes back before the pool is taken, and once more
+ * when a whole step has followed the plan. The pool goes back when memory is short, or with
+ * empty_cache (TRIM), if none of it is live. Without a plan this is `torch`.
  *
  * Known weakness: the pool stays reserved in parts of a program that have no steps. Requests of
  * private pools (CUDA graphs) and the heap that a recording began with are never planned. Threads
@@ -126,11 +127,15 @@ static void planned_phase(void *state, uint32_t index)
 
 /* ---- requests ---- */
 
+/* What is cached goes back first: the pool serves what it served. */
 static bool get_pool(struct planned *st)
 {
     struct planned_pool *p = &st->pool;
     if (p->base)
         return true;
+    st->settled = st->in_first_step = false;
+    if (tp_strategy_torch.trim(&st->torch, 0))
+        return false;
     p->bytes = round_up(st->plan.pool, st->env->source->page);
     p->base = 0;
     return !tp_src_get(st->env->source, p->bytes, st->plan.align, &p->base);
@@ -178,11 +183,25 @@ static void note_carved(struct planned *st)
     st->peak_carved = now > st->peak_carved ? now : st->peak_carved;
 }
 
+/* With the first request of the plan. Once a whole step has followed it, what blocks from before
+ * left in the cache goes back too. */
+static void begin_step(struct planned *st)
+{
+    if (st->settled || !st->pool.base)
+        return;
+    if (st->in_first_step && st->deviated == st->env->account->unplanned)
+        st->settled = !tp_strategy_torch.trim(&st->torch, 0);
+    st->in_first_step = true;
+    st->deviated = st->env->account->unplanned;
+}
+
 static int alloc_in_step(struct planned *st, void *thread, const struct tp_req *rq,
                          struct tp_block *out)
 {
     const struct planned_row *row = tp_planned_next(&st->match, rq);
     int rc = TP_EUNSUP;
+    if (row == st->plan.rows)
+        begin_step(st);
     if (row && row->offset == TP_PLAN_KEPT)
         return alloc_cached(st, thread, rq, out);
     if (row)

@@ -17,6 +17,9 @@ struct planned {
     uint8_t *begins; /* for each phase of the program: does it begin a step? */
     uint32_t phases;
     uint64_t peak_carved;
+    uint64_t deviated;  /* requests so far, when the last step began */
+    bool in_first_step; /* a step has begun since the pool was taken */
+    bool settled;       /* and a whole one has followed the plan */
     struct torch torch;
 };
 

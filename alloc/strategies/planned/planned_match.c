@@ -14,7 +14,7 @@ void tp_planned_step(struct planned_match *m)
 {
     m->next = m->known = 0;
     m->row = TP_PLANNED_TRUSTED;
-    m->on = true;
+    m->on = m->known_place = true;
     m->deviated = false;
 }
 
@@ -67,6 +67,14 @@ static uint32_t find_near(const struct planned_match *m, const struct tp_req *rq
     return NO_ROW;
 }
 
+/* The begin of a step, told by its first requests. */
+static uint32_t find_begin(const struct planned_match *m, const struct tp_req *rq)
+{
+    const uint32_t most = TP_PLANNED_BEFORE, last = m->plan->count - 1;
+    const uint32_t at = last < most ? last : most;
+    return fits_with(m, at, rq, at) ? at : NO_ROW;
+}
+
 static uint32_t find(const struct planned_match *m, const struct tp_req *rq)
 {
     uint32_t next = index_from(m, m->next, 0), behind = index_from(m, m->next, 1);
@@ -74,7 +82,7 @@ static uint32_t find(const struct planned_match *m, const struct tp_req *rq)
         return behind;
     if ((!m->deviated || m->trusted) && fits_at(m, next, rq))
         return next;
-    return find_near(m, rq);
+    return m->known_place ? find_near(m, rq) : find_begin(m, rq);
 }
 
 const struct planned_row *tp_planned_next(struct planned_match *m, const struct tp_req *rq)
@@ -88,6 +96,7 @@ const struct planned_row *tp_planned_next(struct planned_match *m, const struct 
     m->trusted = is_trusted(m);
     m->deviated = at == NO_ROW;
     m->row = m->deviated ? 0 : m->row + 1;
+    m->known_place |= m->row >= TP_PLANNED_TRUSTED;
     if (m->deviated)
         return NULL;
     m->next = at + 1;

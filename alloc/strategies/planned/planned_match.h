@@ -10,7 +10,9 @@
  *
  * After fewer than TP_PLANNED_TRUSTED requests in a row the place is not trusted, and a new one is
  * taken only if two requests before it fit. A mark puts `next` back to the first request of a step;
- * without a mark the first request follows the last. */
+ * without a mark the first request follows the last, and before so many have followed in a row a
+ * step is told by its first three requests alone: weights come in the order in which an optimizer
+ * has them in the middle of a step. */
 #ifndef TP_PLANNED_MATCH_H
 #define TP_PLANNED_MATCH_H
 
@@ -20,12 +22,13 @@ enum { TP_PLANNED_REACH = 256, TP_PLANNED_TRUSTED = 3, TP_PLANNED_BEFORE = 2 };
 
 struct planned_match {
     const struct planned_plan *plan;
-    uint32_t next;  /* the plan's count: behind the last */
-    uint32_t row;   /* requests in a row that followed */
-    bool on;        /* in a step */
-    bool deviated;  /* the last request */
-    bool trusted;   /* the place before it did */
-    uint32_t known; /* how many of `before` there are, the latest first */
+    uint32_t next;    /* the plan's count: behind the last */
+    uint32_t row;     /* requests in a row that followed */
+    bool on;          /* in a step */
+    bool deviated;    /* the last request */
+    bool trusted;     /* the place before it did */
+    bool known_place; /* so many have followed in a row once, or a mark was there */
+    uint32_t known;   /* how many of `before` there are, the latest first */
     struct tp_req before[TP_PLANNED_BEFORE];
 };
 

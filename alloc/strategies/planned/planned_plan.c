@@ -149,8 +149,8 @@ static int read_place(struct plan_reader *r, const uint64_t *n, struct planned_r
 {
     const struct plan_part *part = part_of(r, n[0]);
     uint64_t bytes = round_up(row->size, TP_PLAN_GRAIN);
-    if (n[3] <= r->plan->count + UINT64_C(1) || n[3] > r->room + UINT64_C(1))
-        return wrong(r, "it is freed before a later request, or before the end");
+    if (!n[3] || n[3] > r->room + UINT64_C(1))
+        return wrong(r, "there is no such request before which it is freed");
     if (!part || bytes > part->size || n[4] > part->size - bytes)
         return wrong(r, "it does not fit into the part of its stream");
     row->offset = part->base + n[4];
@@ -200,17 +200,24 @@ static int read_line(struct plan_reader *r)
 
 /* ---- the whole ---- */
 
-/* Places all requests in their order and frees each when its time has come. `due` and `behind` are
- * lists of those that end before a request. */
-static int place_all(const struct plan_reader *r, struct planned_pool *pool, uint32_t *due,
-                     uint32_t *behind, struct planned_block **placed)
+static void drop_due(struct planned_pool *pool, uint32_t *due, const uint32_t *behind,
+                     struct planned_block *const *placed)
+{
+    for (uint32_t d = *due; d; d = behind[d - 1])
+        tp_planned_drop(pool, placed[d - 1]);
+    *due = 0;
+}
+
+/* Places all requests of a step in their order and frees each when its time has come. `due` and
+ * `behind` are lists of those that end before a request. */
+static int place_step(const struct plan_reader *r, struct planned_pool *pool, uint32_t *due,
+                      uint32_t *behind, struct planned_block **placed)
 {
     const struct planned_plan *plan = r->plan;
     for (uint32_t i = 0; i < plan->count; i++) {
         const struct planned_row *row = &plan->rows[i];
         uint64_t bytes = round_up(row->size, TP_PLAN_GRAIN);
-        for (uint32_t d = due[i]; d; d = behind[d - 1])
-            tp_planned_drop(pool, placed[d - 1]);
+        drop_due(pool, &due[i], behind, placed);
         if (row->offset == TP_PLAN_KEPT)
             continue;
         if (tp_planned_over(pool, row->offset, bytes))
@@ -222,6 +229,7 @@ static int place_all(const struct plan_reader *r, struct planned_pool *pool, uin
         behind[i] = due[row->until];
         due[row->until] = i + 1;
     }
+    drop_due(pool, &due[plan->count], behind, placed);
     return TP_OK;
 }
 
@@ -233,8 +241,10 @@ static int check_places(const struct plan_reader *r)
     uint32_t *due = tp_meta_get(r->env, bytes), *behind = tp_meta_get(r->env, bytes);
     struct planned_block **placed = tp_meta_get(r->env, pointers);
     slab_init(&pool.blocks, r->env, sizeof(struct planned_block));
-    int rc = due && behind && placed ? place_all(r, &pool, due, behind, placed)
+    int rc = due && behind && placed ? place_step(r, &pool, due, behind, placed)
                                      : tp_fail(r->err, TP_ENOMEM, "out of memory");
+    if (!rc) /* beside what the first step left */
+        rc = place_step(r, &pool, due, behind, placed);
     slab_fini(&pool.blocks);
     tp_meta_put(r->env, due, bytes);
     tp_meta_put(r->env, behind, bytes);

@@ -3,10 +3,11 @@
  *     tapool plan 1                     the first line; later ones may be empty or begin with '#'
  *     mark step 2                       this mark begins a step, whatever the digits in its name
  *     stream 0 8456789504               bytes of the pool for blocks of a stream; one line each
- *     requests 3
+ *     requests 4
  *     0 4096 256 3 0                    stream, size, alignment; freed before request 3 (or the
- *     0 12582912 256 4 4096             end, 4); offset in the part of its stream
- *     0 512 256 - -                     kept beyond the step: it has no place
+ *     0 12582912 256 5 4096             end, 5); offset in the part of its stream
+ *     0 512 256 1 12587008              freed before request 1 of the next step
+ *     0 512 256 - -                     kept for longer: it has no place
  *
  * Without a mark the steps follow each other without a gap. Parts of streams lie one behind the
  * other, so no stream reuses what another one freed. The blocks of the file must not overlap while
@@ -28,7 +29,8 @@ enum { TP_PLAN_STREAMS = 64, TP_PLAN_MARK = 256 };
 struct planned_row {
     uint64_t size, align;
     uint64_t offset; /* in the pool; TP_PLAN_KEPT */
-    uint32_t until;  /* it is freed before this request, counted from 0 */
+    /* it is freed before this request, counted from 0; of the next step if it is no later one */
+    uint32_t until;
     uint16_t stream;
 };
 

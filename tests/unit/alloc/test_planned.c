@@ -64,6 +64,13 @@ REPLAYS(a_block_that_lives_through_steps_keeps_its_place, open_plan(SIMPLE),
 REPLAYS(what_is_not_freed_at_its_address_or_size_is_refused, open_plan(SIMPLE),
         "a=4M -a+512! -a:5M! -a -a!")
 
+/* The second block is freed in the next step, where the first request is made beside it. */
+#define CROSSES                                                                                    \
+    "tapool plan 1\nstream 0 6291456\nrequests 2\n0 4194304 1 2 0\n0 2097152 1 2 4194304\n"
+
+REPLAYS(a_block_may_be_planned_into_the_next_step, open_plan(CROSSES),
+        "a=4M -a b=2M@a+4M c=4M@a -b -c d=2M@b e=4M@a -d -e planned=5 unplanned=0 reserved=6M")
+
 /* ---- other streams ---- */
 
 #define STREAMS                                                                                    \
@@ -95,8 +102,11 @@ REPLAYS(requests_that_are_left_out_cost_one_more, open_plan(EIGHT),
 REPLAYS(many_requests_more_cost_no_other, open_plan(EIGHT),
         "a=1M b=2M c=3M 9M 9M 9M 9M d=4M@a+6M e=5M@a+10M planned=5 unplanned=4")
 
-REPLAYS(a_place_is_taken_anew_only_with_two_requests_before_it, open_plan(EIGHT),
-        "9M d=4M e=5M planned=0 f=6M planned=1 g=7M@f+6M")
+REPLAYS(before_a_place_was_known_a_step_is_told_by_its_begin, open_plan(EIGHT),
+        "9M d=4M e=5M f=6M planned=0 -d -e -f a=1M b=2M planned=0 c=3M d=4M@c+3M planned=2")
+
+REPLAYS(a_place_not_trusted_is_taken_anew_with_two_requests_before_it, open_plan(EIGHT),
+        "a=1M b=2M c=3M 9M d=4M 9M e=5M f=6M planned=4 g=7M@d+15M h=8M planned=6 unplanned=4")
 
 /* ---- what the plan keeps, and marks ---- */
 
@@ -219,8 +229,8 @@ TEST(errors_have_file_and_line)
         {START "0 0 1 2 0\n", "file:4: no such stream, size or alignment"},
         {START "0 512 3 2 0\n", "file:4: no such stream, size or alignment"},
         {START "0 512 1 2 -\n", "file:4: it has an end and no place, or a place and no end"},
-        {START "0 512 1 1 0\n", "file:4: it is freed before a later request, or before the end"},
-        {START "0 512 1 4 0\n", "file:4: it is freed before a later request, or before the end"},
+        {START "0 512 1 0 0\n", "file:4: there is no such request before which it is freed"},
+        {START "0 512 1 4 0\n", "file:4: there is no such request before which it is freed"},
         {START "1 512 1 2 0\n", "file:4: it does not fit into the part of its stream"},
         {START "0 513 1 2 3584\n", "file:4: it does not fit into the part of its stream"},
         {START "0 512 1 2 256\n", "file:4: its place is not aligned"},
@@ -228,7 +238,8 @@ TEST(errors_have_file_and_line)
         {START "0 512 1 2 0\n", "file:4: the file ends before the last request"},
         {START "0 512 1 3 0\n0 512 1 3 0\n0 512 1 3 0\n",
          "file:6: a request more than the plan says it has"},
-        {START "0 600 1 3 0\n0 512 1 3 512\n", "file: request 2 overlaps another one"}};
+        {START "0 600 1 3 0\n0 512 1 3 512\n", "file: request 2 overlaps another one"},
+        {START "0 600 1 2 0\n0 512 1 2 512\n", "file: request 1 overlaps another one"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_refused(cases[i][0], cases[i][1]);
 }

@@ -78,3 +78,12 @@ followed() { "$TAPOOL" replay "$1" -s "planned:plan=$2" --json |
     ok "$TAPOOL" replay sample:training-step --limit 20000 -s planned -s torch --json
     is "$out" 'len({(r["memory"]["peak_reserved_bytes"], r["driver_calls"]["get"]) for r in d["runs"]})' 1
 }
+
+@test "the referee replays the next step: peak over the best packing, driver calls, what followed" {
+    steps 4 >four.jsonl
+    head -3 four.jsonl >one.jsonl
+    ok "$TAPOOL_ROOT/scripts/referee.sh" four.jsonl one.jsonl
+    matches "$out" '^\| four \| period, 3 \| 10.8 MiB \| 10.8 MiB \| .* \| [0-9.]+x, 1 \| .* \| 100.0%, 100.0% \|$'
+    matches "$out" '^    planned: 0; [0-9.]+x$'
+    matches "$out" '^without two steps: one$'
+}

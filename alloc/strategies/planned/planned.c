@@ -23,13 +23,21 @@ extern const struct tp_strategy tp_strategy_torch;
 
 struct planned_opts {
     char *plan;
+    uint64_t skip;
     struct torch_opts torch;
 };
+
+#define SKIP_UNKNOWN TP_OPT_KEYWORD(0)
+static const char *const skip_words[] = {"auto", NULL};
 
 static const struct tp_opt planned_rows[] = {
     TP_FILE_AT("plan", offsetof(struct planned_opts, plan),
                .help = "plan of a step, made by 'tapool plan'\n"
                        "Without one every request is served as by torch."),
+    TP_UINT_AT("skip", offsetof(struct planned_opts, skip), .def = "auto", .choices = skip_words,
+               .help =
+                   "requests before the first step, initial heap included\n"
+                   "auto: the mark of the plan begins it, or its first three requests in a row."),
     TP_TEXT_AT("conf", offsetof(struct planned_opts, torch.conf), .arg = "TEXT",
                .help = "setting of the caching allocator, as conf of torch"),
     {.name = NULL}};
@@ -42,6 +50,15 @@ static void release_plan(struct planned *st)
     tp_meta_put(st->env, st->begins, st->phases);
     slab_fini(&st->pool.blocks);
     slab_fini(&st->pool.uses);
+}
+
+/* Where the first step is known, nothing before it is taken for a part of one. */
+static void begin_program(struct planned *st)
+{
+    tp_planned_begin(&st->match, &st->plan);
+    st->requests = 0;
+    if (st->skip != SKIP_UNKNOWN)
+        st->match.on = false;
 }
 
 static int planned_init(void *state, const struct tp_env *env, const void *options,
@@ -60,7 +77,8 @@ static int planned_init(void *state, const struct tp_env *env, const void *optio
         rc = tp_strategy_torch.init(&st->torch, env, &opts->torch, err);
     if (rc)
         release_plan(st);
-    tp_planned_begin(&st->match, &st->plan);
+    st->skip = opts->skip;
+    begin_program(st);
     return rc;
 }
 
@@ -120,7 +138,7 @@ static void planned_phase(void *state, uint32_t index)
     struct planned *st = state;
     tp_strategy_torch.phase(&st->torch, index);
     if (index == UINT32_MAX)
-        tp_planned_begin(&st->match, &st->plan);
+        begin_program(st);
     else if (index < st->phases && st->begins[index])
         tp_planned_step(&st->match);
 }
@@ -218,6 +236,8 @@ static int planned_alloc(void *state, void *thread, const struct tp_req *rq, str
     const struct torch_thread *t = thread;
     if (!request_is_sound(rq))
         return TP_EINVAL;
+    if (UNLIKELY(st->requests++ == st->skip && st->plan.count))
+        tp_planned_step(&st->match);
     bool apart = !st->match.on || st->torch.to_start || (t && t->pool);
     int rc = apart ? alloc_cached(st, thread, rq, out) : alloc_in_step(st, thread, rq, out);
     note_carved(st);

@@ -16,6 +16,7 @@ struct planned {
     struct planned_pool pool;
     uint8_t *begins; /* for each phase of the program: does it begin a step? */
     uint32_t phases;
+    uint64_t skip, requests; /* before the first step; of the program so far */
     uint64_t peak_carved;
     uint64_t deviated;  /* requests so far, when the last step began */
     bool in_first_step; /* a step has begun since the pool was taken */

@@ -15,17 +15,22 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static struct rig *open_with(const char *plan, const char *limit)
+static struct rig *open_as(const char *plan, const char *limit, const char *more)
 {
-    char path[] = "/tmp/tapool-plan-XXXXXX", option[64];
+    char path[] = "/tmp/tapool-plan-XXXXXX", option[96];
     int fd = mkstemp(path);
     size_t length = strlen(plan);
     assert_true(fd >= 0 && write(fd, plan, length) == (ssize_t)length);
     close(fd);
-    snprintf(option, sizeof option, "plan=%s", path);
+    snprintf(option, sizeof option, "plan=%s%s", path, more);
     struct rig *r = open_device(&tp_strategy_planned, option, limit);
     unlink(path);
     return r;
+}
+
+static struct rig *open_with(const char *plan, const char *limit)
+{
+    return open_as(plan, limit, "");
 }
 
 static struct rig *open_plan(const char *plan)
@@ -47,6 +52,9 @@ REPLAYS(a_step_like_the_planned_one_takes_the_pool_and_no_more, open_plan(SIMPLE
 REPLAYS(what_is_persistent_comes_beside_the_pool, open_plan(SIMPLE),
         "w=30M a=4M b=2M -a c=4M -b -c planned=1 unplanned=3 " /* the place is not known before */
         "a=4M@c b=2M@c+4M -a c=4M@a -c -b trim planned=4 unplanned=3 reserved=30M")
+
+REPLAYS(the_first_step_may_be_known, open_as(SIMPLE, NULL, ",skip=2"),
+        "v=4M w=2M unplanned=0 a=4M@!v b=2M@a+4M -a c=4M@a planned=3 unplanned=0")
 
 REPLAYS(a_request_more_deviates_alone, open_plan(SIMPLE),
         "a=4M b=2M -a c=4M -b -c a=4M x=3M b=2M@a+4M -a c=4M@a planned=6 unplanned=1")

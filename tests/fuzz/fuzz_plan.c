@@ -1,6 +1,6 @@
 /* Fuzz target: the text of a plan for the strategy `planned`. Whatever the bytes are, the outcome
- * is a plan whose places lie in the pool, or one sentence that names the file; the strategy that
- * was given the plan's own requests, and some others, keeps its invariants. */
+ * is a plan whose places lie in the pool, or one sentence that names the file; the requests of a
+ * plan, in their order, follow it. */
 #include "alloc/sources/common/meta_heap.h"
 #include "alloc/strategies/planned/planned_match.h"
 #include "alloc/strategies/planned/planned_plan.h"

@@ -1,4 +1,4 @@
-/* See planned_match.h. A request takes at most a few hundred steps. */
+/* See planned_match.h. A request takes at most some hundred steps. */
 #include "alloc/strategies/planned/planned_match.h"
 
 #include "alloc/base/steps.h"

@@ -18,7 +18,7 @@
 
 #include "alloc/strategies/planned/planned_plan.h"
 
-enum { TP_PLANNED_REACH = 256, TP_PLANNED_TRUSTED = 3, TP_PLANNED_BEFORE = 2 };
+enum { TP_PLANNED_REACH = 64, TP_PLANNED_TRUSTED = 3, TP_PLANNED_BEFORE = 2 };
 
 struct planned_match {
     const struct planned_plan *plan;

@@ -54,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int status = tp_planned_parse(&env, (const char *)data, size, "fuzz.plan", &plan, &err);
     if (status) {
         must(status == TP_EINPUT && strncmp(err.text, "fuzz.plan:", 10) == 0);
+        must(err.text[10] >= '1' && err.text[10] <= '9');
         must(!plan.rows);
     } else {
         check_rows(&plan);

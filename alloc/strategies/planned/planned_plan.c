@@ -175,8 +175,11 @@ static int read_row(struct plan_reader *r)
     if ((n[3] == UINT64_MAX) != (n[4] == UINT64_MAX))
         return wrong(r, "it has an end and no place, or a place and no end");
     struct planned_row *row = &r->plan->rows[r->plan->count];
-    *row = (struct planned_row){
-        .size = n[1], .align = n[2], .offset = TP_PLAN_KEPT, .stream = (uint16_t)n[0]};
+    *row = (struct planned_row){.size = n[1],
+                                .align = n[2],
+                                .offset = TP_PLAN_KEPT,
+                                .line = (uint32_t)r->number,
+                                .stream = (uint16_t)n[0]};
     int rc = n[4] == UINT64_MAX ? TP_OK : read_place(r, n, row);
     r->plan->count += rc == TP_OK;
     return rc;
@@ -221,8 +224,9 @@ static int place_step(const struct plan_reader *r, struct planned_pool *pool, ui
         if (row->offset == TP_PLAN_KEPT)
             continue;
         if (tp_planned_over(pool, row->offset, bytes))
-            return tp_fail(r->err, TP_EINPUT, "%.255s: request %" PRIu32 " overlaps another one",
-                           r->name, i + 1);
+            return tp_fail(r->err, TP_EINPUT,
+                           "%.255s:%" PRIu32 ": its place overlaps that of another request",
+                           r->name, row->line);
         if (slab_reserve(&pool->blocks))
             return tp_fail(r->err, TP_ENOMEM, "out of memory");
         placed[i] = tp_planned_enter(pool, row->offset, bytes);

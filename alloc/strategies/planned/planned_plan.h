@@ -31,6 +31,7 @@ struct planned_row {
     uint64_t offset; /* in the pool; TP_PLAN_KEPT */
     /* it is freed before this request, counted from 0; of the next step if it is no later one */
     uint32_t until;
+    uint32_t line; /* of the file */
     uint16_t stream;
 };
 

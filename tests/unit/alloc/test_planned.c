@@ -246,8 +246,10 @@ TEST(errors_have_file_and_line)
         {START "0 512 1 2 0\n", "file:4: the file ends before the last request"},
         {START "0 512 1 3 0\n0 512 1 3 0\n0 512 1 3 0\n",
          "file:6: a request more than the plan says it has"},
-        {START "0 600 1 3 0\n0 512 1 3 512\n", "file: request 2 overlaps another one"},
-        {START "0 600 1 2 0\n0 512 1 2 512\n", "file: request 1 overlaps another one"}};
+        {START "0 600 1 3 0\n0 512 1 3 512\n",
+         "file:5: its place overlaps that of another request"},
+        {START "0 600 1 2 0\n0 512 1 2 512\n",
+         "file:4: its place overlaps that of another request"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_refused(cases[i][0], cases[i][1]);
 }

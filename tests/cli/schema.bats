@@ -90,6 +90,9 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     replayed labels sample:jq -s arena -s small=arena:arena_size=1MiB,classes=coarse12 --seed 18446744073709551614
     replayed device gpu.trace
     replayed two two.trace -s arena
+    printf '%s\n' 'tapool plan 1' 'stream 0 20971520' 'requests 1' '0 20971520 256 2 0' >hand.plan
+    replayed planned gpu.trace -s planned:plan=hand.plan
+    replayed planned-two two.trace -s planned:plan=hand.plan
     replayed failing sample:sqlite -s arena -s bump --source virtual+limit:capacity=300KiB
     replayed stopped sample:sqlite -s arena --source virtual+limit:capacity=300KiB --on-oom stop
     replayed wrapped sample:sqlite -s direct --source host+shuffle+limit:capacity=1GiB --touch all

@@ -10,6 +10,7 @@ import sys
 STRATEGIES = [("torch", "torch"),
               ("torch, expandable", "torch:conf=expandable_segments:True"),
               ("stitch", "stitch"),
+              ("stitch, 2 MiB", "stitch:frag_limit=2MiB"),
               ("planned", "planned:plan={plan},skip={skip}"),
               ("planned, expandable", "planned:plan={plan},skip={skip},conf=expandable_segments:True")]
 

@@ -378,7 +378,7 @@ static const char *const harmless[] = {
     "effect",   "alpha",         "require",    "base-strategy", "from",
     "size",     "max-size",      "live",       "count",         "threads",
     "streams",  "layers",        "hidden",     "batch",         "lengths",
-    "kv",       "output-format", "without",    "mark"};
+    "kv",       "output-format", "without",    "mark",          "age"};
 
 static bool is_one_of(const char *word, const char *const *words, size_t count)
 {

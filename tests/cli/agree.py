@@ -89,7 +89,7 @@ def detail_memory(text, run):
         check("calls", find(r"([\d,]+) (?:system|driver) calls?", text, "calls")[0],
               calls["get"] + calls["put"])
         check("reuse", find(r"hit rate (>?[\d.]+)%", text, "hit rate")[0], 100 * calls["hit_rate"], 0.0501)
-        check("carved", find(r"%s\s+ever\s+held\s+blocks" % BYTES, text, "carved")[0], memory["peak_carved_bytes"])
+        check("carved", find(r"%s\s+of\s+it\s+used\s+at\s+some\s+time" % BYTES, text, "carved")[0], memory["peak_carved_bytes"])
         times = at["reserved_bytes"] / at["requested_bytes"]
         check("times", find(NUMBER + r"x of requested", text, "times")[0], times,
               0.00501 if times < 9.99 else 0.0501)
@@ -174,7 +174,8 @@ def table_row(text, run, step):
             check(label + " hit rate", cells[1].rstrip("%"), 100 * calls["hit_rate"], 0.0501)
     if len(cells) > 2:
         at = memory["at_trace_peak"]
-        check(label + " free", cells[2].split(" (")[0], at["free_bytes"])
+        check(label + " free", cells[2].split(" (")[0],
+              at["free_bytes"] if at["cached_bytes"] is None else at["cached_bytes"] + at["span_bytes"])
         if "(" in cells[2]:
             check(label + " largest", cells[2].split("(")[1].rstrip(")"), at["largest_free_block_bytes"])
 

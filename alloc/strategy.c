@@ -6,7 +6,7 @@
 
 #define ALL_CAPS                                                                                   \
     (TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS | TP_CAP_NOFREE |             \
-     TP_CAP_FOREIGN | TP_CAP_ASYNC | TP_CAP_PRELOAD)
+     TP_CAP_FOREIGN | TP_CAP_ASYNC | TP_CAP_ALIASES | TP_CAP_PRELOAD)
 
 /* Can the name be written on the command line, as in -s NAME:option=value and label=NAME? A plug-in
  * is called plugin:NAME. */

@@ -31,6 +31,7 @@ enum tp_caps {
     /* takes its memory from the source's ASYNC group, so that the driver's pool knows what is
      * reserved */
     TP_CAP_ASYNC = 1u << 6,
+    TP_CAP_ALIASES = 1u << 7, /* maps memory a second time, by the source's `alias` */
     /* FOREIGN: its first option, which is bare, is the path of a library that must be preloaded
      * into the process that replays it */
     TP_CAP_PRELOAD = 1u << 8,

@@ -29,6 +29,7 @@ bool tp_written_open(struct tp_written *w, const char *folder)
 {
     snprintf(w->buffer, sizeof w->buffer, "%s/smaps_rollup", folder);
     w->fd = open(w->buffer, O_RDONLY | O_CLOEXEC);
+    w->unshared = false;
     return w->fd >= 0;
 }
 
@@ -73,10 +74,11 @@ uint64_t tp_written_read(struct tp_written *w)
     } rows[] = {{"Pss_Anon:", 2, true},  {"Anonymous:", -1, true}, {"SwapPss:", 2, false},
                 {"Swap:", -1, false},    {"LazyFree:", -1, false}, {"Private_Hugetlb:", 1, false},
                 {"Pss_Shmem:", 1, false}};
+    size_t count = sizeof rows / sizeof *rows - w->unshared; /* the last one is of shared memory */
     long long sum = 0;
     if (!read_all(w))
         return TP_NONE;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < count; i++) {
         long long kb = kb_of(w->buffer, rows[i].name);
         if (kb < 0 && rows[i].needed)
             return TP_NONE;

@@ -11,6 +11,7 @@ enum { TP_WRITTEN_BUFFER = 4096 };
 /* A reader of the memory that the process that opened it has written. A child opens its own. */
 struct tp_written {
     int fd;
+    bool unshared; /* leaves out memory that is mapped twice; set after opening */
     char buffer[TP_WRITTEN_BUFFER];
 };
 
@@ -21,7 +22,8 @@ void tp_written_close(struct tp_written *w);
 /* Bytes of private pages that this process has written, those included that the kernel has moved to
  * swap, because they are held just as well. What a forked process has inherited and not yet written
  * is not in it, nor are pages that were only read, that belong to files, or that were given back
- * lazily (MADV_FREE). TP_NONE: the kernel did not say. */
+ * lazily (MADV_FREE). Memory that the source `host` maps twice is in it unless w->unshared.
+ * TP_NONE: the kernel did not say. */
 uint64_t tp_written_read(struct tp_written *w);
 
 /* The RSS of this process in bytes, pages of files included. TP_NONE: the kernel did not say. */

@@ -8,11 +8,37 @@
  * a real allocator. */
 #include "alloc/base/process_memory.h"
 #include "alloc/engine/crew.h"
+#include "alloc/engine/page_ledger.h"
 #include "alloc/engine/process_watch.h"
+
+struct resident_reader {
+    struct tp_written written;
+    struct tp_page_ledger ledger;
+    bool pages; /* the ledger is open and has its base */
+    struct tp_resident *out;
+};
 
 static uint64_t read_written(void *ctx)
 {
-    return tp_written_read(ctx);
+    return tp_written_read(&((struct resident_reader *)ctx)->written);
+}
+
+static void begun(void *ctx)
+{
+    struct resident_reader *r = ctx;
+    r->pages = r->pages && tp_page_ledger_begin(&r->ledger);
+}
+
+static void moment(void *ctx, const struct tp_replayer *p, bool end)
+{
+    struct resident_reader *r = ctx;
+    if (!r->pages)
+        return;
+    struct tp_page_parts parts = tp_page_ledger_take(&r->ledger, p);
+    if (end)
+        r->out->parts_end = parts;
+    else
+        r->out->parts_at_peak = parts;
 }
 
 static struct tp_spread once(uint64_t value)
@@ -30,24 +56,37 @@ static void give(const struct tp_process_watch *w, struct tp_resident *out)
 
 int tp_pass_resident(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
 {
-    struct tp_written written;
-    struct tp_process_watch w = {
-        .pass = "resident", .read = read_written, .ctx = &written, .course = &out->resident.course};
+    struct resident_reader r = {.out = &out->resident};
+    struct tp_process_watch w = {.pass = "resident",
+                                 .read = read_written,
+                                 .begun = begun,
+                                 .moment = moment,
+                                 .ctx = &r,
+                                 .course = &out->resident.course};
     struct tp_replay_cfg whole = *cfg;
     out->resident = (struct tp_resident){.at_peak = once(TP_NONE),
                                          .peak = once(TP_NONE),
                                          .end = once(TP_NONE),
+                                         .parts_at_peak = tp_page_parts_unknown,
+                                         .parts_end = tp_page_parts_unknown,
                                          .threads = tp_crew_threads(cfg),
                                          .huge_pages = cfg->huge_pages};
-    if (!tp_watch_applies(cfg) || !tp_written_open(&written, "/proc/self"))
+    if (!tp_watch_applies(cfg) || !tp_written_open(&r.written, "/proc/self"))
         return TP_OK;
     whole.touch = TP_TOUCH_ALL;
     whole.shared.touched = cfg->touched;
+    r.pages = !(cfg->strategy->caps & TP_CAP_ALIASES) &&
+              tp_page_ledger_open(&r.ledger, tp_program_facts(cfg->program)->slots);
+    r.written.unshared = r.pages; /* the ledger itself is shared memory */
+    whole.shared.cover = r.pages ? &r.ledger.cover : NULL;
+    bool opened = r.pages;
     bool were_off = cfg->huge_pages || tp_huge_pages_off(true);
     int status = tp_watch_process(&w, &whole, err);
     if (!were_off)
         tp_huge_pages_off(false);
-    tp_written_close(&written);
+    tp_written_close(&r.written);
+    if (opened)
+        tp_page_ledger_close(&r.ledger);
     bool lacks = status == TP_EIO || status == TP_ENOMEM;
     if (lacks && out->resident.threads > 1) { /* the other passes need none of them */
         out->resident.threads = 0;

@@ -28,7 +28,8 @@ struct watched {
     uint32_t index;          /* of the last instruction in its window */
     struct pace rise, swing; /* at new peaks; for the course alone */
     bool begun;              /* the initial heap is over */
-    uint64_t *sizes;         /* of several threads: bytes of each slot's object */
+    const struct tp_replayer *replayer;
+    uint64_t *sizes; /* of several threads: bytes of each slot's object */
 };
 
 /* ---- readings ---- */
@@ -132,6 +133,13 @@ static bool is_due(const struct watched *r, const struct tp_window *w, uint32_t 
     return is_demand(r, w, index) || r->requested >= r->next || has_swung(r);
 }
 
+static void at_demand(struct watched *r, uint64_t held)
+{
+    r->w->at_peak = held;
+    if (r->w->moment)
+        r->w->moment(r->w->ctx, r->replayer, false);
+}
+
 /* Takes a reading behind an instruction, if there is to be one. */
 static void look_behind(struct watched *r, const struct tp_window *w, uint32_t index)
 {
@@ -142,7 +150,7 @@ static void look_behind(struct watched *r, const struct tp_window *w, uint32_t i
     r->event = tp_window_event(w, index);
     uint64_t held = look(r, demand || rise ? &r->rise : &r->swing);
     if (demand)
-        r->w->at_peak = held;
+        at_demand(r, held);
     else if (rise)
         r->next = r->requested + r->rise.step;
 }
@@ -162,7 +170,7 @@ static void initial_heap_done(struct watched *r)
     r->event = r->clock = r->told = 0;
     r->started_ns = tp_wall_ns();
     if (demand)
-        r->w->at_peak = look(r, &r->rise);
+        at_demand(r, look(r, &r->rise));
     else if (r->w->course)
         look(r, &r->swing);
 }
@@ -314,13 +322,17 @@ static int replay(struct watched *r, const struct tp_replay_cfg *cfg, struct tp_
         return status;
     p.observer = together ? NULL : &watching;
     p.observer_state = r;
+    r->replayer = &p;
     if (!cfg->shared.opened)
         status = begin_at(r, &p, err);
     if (!status)
         status =
             tp_replay_watched(&p, r->w->pass, together ? watch_together : watch_window, r, err);
-    if (!status)
+    if (!status) {
         r->w->end = look(r, &r->rise);
+        if (r->w->moment)
+            r->w->moment(r->w->ctx, &p, true);
+    }
     if (r->w->ended)
         r->w->ended(r->w->ctx);
     p.observer = NULL;

@@ -35,7 +35,9 @@ struct tp_process_watch {
     const char *pass;            /* name for progress */
     uint64_t (*read)(void *ctx); /* bytes of the process; TP_NONE: not known */
     void (*begun)(void *ctx);    /* called when the base was read; NULL: nobody */
-    void (*ended)(void *ctx);    /* called after the last reading; NULL: nobody */
+    /* called at the trace peak and at the end, behind the reading; NULL: nobody */
+    void (*moment)(void *ctx, const struct tp_replayer *p, bool end);
+    void (*ended)(void *ctx); /* called after the last reading; NULL: nobody */
     void *ctx;
     /* all readings from before the first event on, above the base; NULL: not asked for. Zeroed
      * memory of the caller's */

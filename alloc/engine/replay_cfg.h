@@ -61,6 +61,7 @@ struct tp_replay_shared {
     bool time_calls;                  /* passed to the sources as `time_calls` */
     bool keeps_ranges;                /* the replayer has tables of the ranges that are held */
     const struct tp_touched *touched; /* what TP_TOUCH_ALL writes of large blocks; NULL: all */
+    struct tp_cover *cover;           /* of the blocks that TP_TOUCH_ALL writes; NULL: not asked */
     bool lifetimes; /* OS threads begin and end where the recorded ones do; see crew.h */
 };
 

@@ -1,5 +1,6 @@
 /* Instances and the replay loop; see replayer.h. Its body is `replay_part`. Every operation but
  * ALLOC and FREE is rare and kept out of line, so that the hot path stays in a few cache lines. */
+#include "alloc/base/cover.h"
 #include "alloc/base/steps.h"
 #include "alloc/engine/crew.h"
 #include "alloc/engine/occupier.h"
@@ -49,6 +50,27 @@ INLINE void touch_all(const struct tp_replayer *p, tp_addr addr, uint64_t from, 
         touch_pages(addr, from, size);
 }
 
+uint64_t tp_replayer_allocated(const struct tp_replayer *p, const struct tp_instance *in,
+                               const struct tp_block *block)
+{
+    return block->allocated || !p->strategy->usable ? block->allocated
+                                                    : p->strategy->usable(in->state, block->addr);
+}
+
+/* Notes the bytes of a block that has been written. */
+RARE void cover_block(const struct tp_replayer *p, const struct tp_insn *insn,
+                      const struct tp_block *block)
+{
+    uint64_t allocated = tp_replayer_allocated(p, &p->instances[insn->device], block);
+    tp_cover_add(p->cfg->shared.cover, block->addr,
+                 allocated > insn->size ? allocated : insn->size);
+}
+
+INLINE bool is_covered(const struct tp_replayer *p, enum tp_touch touch)
+{
+    return touch == TP_TOUCH_ALL && __builtin_expect(p->cfg->shared.cover != NULL, 0);
+}
+
 INLINE void touch_block(const struct tp_replayer *p, tp_addr addr, uint64_t size,
                         enum tp_touch touch)
 {
@@ -75,13 +97,6 @@ INLINE struct tp_req request_of(const struct tp_insn *insn, uint64_t size)
 {
     return (struct tp_req){
         .size = size, .align = UINT64_C(1) << insn->align_log2, .stream = insn->stream};
-}
-
-uint64_t tp_replayer_allocated(const struct tp_replayer *p, const struct tp_instance *in,
-                               const struct tp_block *block)
-{
-    return block->allocated || !p->strategy->usable ? block->allocated
-                                                    : p->strategy->usable(in->state, block->addr);
 }
 
 RARE void set_broken(struct tp_replayer *p, const struct tp_insn *insn, int status)
@@ -221,6 +236,8 @@ INLINE bool replay_alloc(struct tp_replayer *p, const struct hot *hot, const str
     slot->addr = block.addr;
     slot->packed = v.one_device ? tp_slot_pack_one(insn) : tp_slot_pack(insn);
     touch_block(p, block.addr, insn->size, v.touch);
+    if (is_covered(p, v.touch))
+        cover_block(p, insn, &block);
     time->end = stamp_of(v);
     if (v.mode == MODE_OBSERVED)
         p->observer->block(p, insn, &block, false);
@@ -311,6 +328,8 @@ RARE bool replay_realloc(struct tp_replayer *p, const struct tp_insn *insn)
     }
     if (p->touch == TP_TOUCH_ALL)
         touch_all(p, block.addr, old_size, insn->size);
+    if (is_covered(p, p->touch))
+        cover_block(p, insn, &block);
     slot->addr = block.addr;
     slot->packed = tp_slot_pack(insn);
     return true;
@@ -345,6 +364,8 @@ RARE bool replay_adopt(struct tp_replayer *p, const struct tp_insn *insn)
     slot->addr = block.addr;
     slot->packed = tp_slot_pack(insn);
     touch_block(p, block.addr, insn->size, p->touch);
+    if (is_covered(p, p->touch))
+        cover_block(p, insn, &block);
     if (p->observer)
         p->observer->block(p, insn, &block, false);
     return true;

@@ -191,6 +191,12 @@ struct tp_spread {
     uint64_t low, median, high;
 };
 
+/* What resident pages hold (page_ledger.h), in bytes; TP_NONE: not known. The others add up to
+ * `resident`; rounding that is not known is in `own`. */
+struct tp_page_parts {
+    uint64_t resident, live, rounding, partly_free, free_pages, own;
+};
+
 /* Memory of the process that replays, by the kernel, less what it was before the first event. */
 struct tp_resident {
     uint64_t passes;          /* 0: not measured, or the kernel does not say */
@@ -198,6 +204,7 @@ struct tp_resident {
     struct tp_spread at_peak; /* at the event of the trace peak; not known if it was not reached */
     struct tp_spread peak;    /* the highest of all readings (process_watch.h) */
     struct tp_spread end;     /* after the last event, before live blocks are freed */
+    struct tp_page_parts parts_at_peak, parts_end; /* at two of these moments */
     /* What a preloaded library adds to the RSS of a process before its first event, which is in
      * none of these: the caller's (cmd/jobs/memory_passes.h); 0 without such a library */
     uint64_t start;

@@ -123,9 +123,11 @@ void tp_gate_group(struct tp_gate *g, struct tp_moved *moved, struct tp_cause *c
     g->causes = causes;
     g->moved_count = g->cause_count = 0;
     memset(g->counts, 0, sizeof g->counts);
+    g->options_changed = 0;
     for (size_t i = 0; i < g->finding_count; i++) {
         const struct tp_finding *f = &g->findings[i];
         g->counts[f->verdict]++;
+        g->options_changed += own_family(f) == TP_FAMILY_OPTION && f->verdict == TP_REGRESSION;
         if (f->verdict == TP_REGRESSION || f->verdict == TP_IMPROVED)
             moved[g->moved_count++] = (struct tp_moved){f, own_family(f)};
     }

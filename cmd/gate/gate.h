@@ -113,14 +113,15 @@ struct tp_gate {
     const struct tp_cause *causes; /* borrowed; regressions first */
     size_t moved_count, cause_count;
     size_t counts[TP_VERDICTS]; /* number of findings with each verdict */
-    /* The numbers that the verdict line shows. As `counts`, but values that moved are counted by
-     * their causes, and of the inconclusive ones only those that could have been a regression. */
+    /* As `counts`, but values that moved are counted by their causes, and of the inconclusive ones
+     * only those that could have been a regression. */
     size_t told[TP_VERDICTS];
-    int exit_code;     /* also after an error that ended the check early; 128 + signal */
-    char error[800];   /* error that ended the check or a write, with its hint; or "" */
-    char again[1024];  /* command that repeats what failed, or "" */
-    char update[1024]; /* command that takes what was found into the baseline, or "" */
-    const char *page;  /* borrowed: name of the file of --export-html; NULL: not asked for */
+    size_t options_changed; /* of the regressions those of options, which are no values */
+    int exit_code;          /* also after an error that ended the check early; 128 + signal */
+    char error[800];        /* error that ended the check or a write, with its hint; or "" */
+    char again[1024];       /* command that repeats what failed, or "" */
+    char update[1024];      /* command that takes what was found into the baseline, or "" */
+    const char *page;       /* borrowed: name of the file of --export-html; NULL: not asked for */
     /* The command line: arguments, rows of the options, their values; all borrowed. `rows` NULL:
      * not known. */
     char *const *words;

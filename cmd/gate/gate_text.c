@@ -449,9 +449,7 @@ static struct tp_gate_line what_of(const struct tp_gate *g)
 static void add_counts(struct tp_gate_line *line, const struct tp_gate *g, bool all)
 {
     const size_t *n = g->counts;
-    size_t values = 0, options = 0;
-    for (size_t i = 0; g->findings && i < g->finding_count; i++)
-        options += !g->findings[i].metric && g->findings[i].verdict == TP_REGRESSION;
+    size_t values = 0, options = g->options_changed;
     for (int v = 0; v < TP_VERDICTS; v++)
         values += n[v];
     if (options)

@@ -201,6 +201,10 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
 #define RESIDENT(of, value) \
     .name = "resident." #of "_" #value "_bytes", .path = "resident." #of "_" #value "_bytes", \
     .unit = TP_UNIT_BYTES, RUN_FIELD(resident.of.value)
+#define PAGES(of, value) \
+    .name = "resident." #of "_pages_" #value "_bytes", \
+    .path = "resident." #of "_pages_" #value "_bytes", .unit = TP_UNIT_BYTES, \
+    RUN_FIELD(resident.parts_##of.value)
 #define RESIDENT_BYTES(name_, of, allowed_) \
     .name = (name_), .path = "resident." #of "_bytes", .unit = TP_UNIT_BYTES, \
     .metric_class = TP_CLASS_REPORT, .family = TP_FAMILY_MEMORY, .allowed = (allowed_)

@@ -114,7 +114,7 @@ extern const size_t tp_metric_count;
 
 /* All figures in the order of documents: metrics, figures that are only reported, and lines of
  * `help metrics`, which have no path. */
-enum { TP_FIGURE_MAX = 200 };
+enum { TP_FIGURE_MAX = 256 };
 extern const struct tp_metric *const tp_figures[]; /* at most TP_FIGURE_MAX */
 extern const size_t tp_figure_count;
 

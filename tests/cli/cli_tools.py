@@ -127,6 +127,11 @@ def mask_system(lines):
     """In the blocks of libc every figure of memory is its own."""
     out, block = [], None
     for line in lines:
+        if line.startswith("Pages  "):  # figures of the kernel, which a sanitizer's process has not
+            block = "pages"
+        if block == "pages":
+            block = "pages" if line.strip() else None
+            continue
         if re.match(r"system on host", line):
             block = "detail"
         elif line.startswith("system, all figures"):

@@ -615,3 +615,24 @@ SH
     refused 2 "'lib:silent.so' runs only in its own process$" \
         "$TAPOOL" strategies --conformance "lib:$MALLOCS/silent.so"
 }
+
+@test "what pages hold adds up to what the kernel says, for a malloc and a strategy, by the recorded threads" {
+    for sample in python-threads sqlite; do
+        ok "$TAPOOL" replay "sample:$sample" -s system -s arena -s "weighs=lib:$MALLOCS/weighs.so" --passes resident --json
+        cp "$out" pages.json
+        ! sanitized || continue
+        python3 -S -E - <<'END'
+import json
+for run in json.load(open("pages.json"))["runs"]:
+    r = run["resident"]
+    for at in "at_peak", "end":
+        pages = {name[len(at) + 7:-6]: value for name, value in r.items() if name.startswith(at + "_pages_")}
+        assert sorted(pages) == ["free_pages", "live", "own", "partly_free", "resident", "rounding"], pages
+        assert sum(pages.values()) == 2 * pages["resident"], (run["label"], pages)
+        assert r[at + "_low_bytes"] <= pages["resident"] <= r[at + "_high_bytes"], (run["label"], at, r)
+        assert pages["live"] > 4096 and pages["free_pages"] > 4096, pages
+END
+    done
+    sanitized || ok "$TAPOOL" replay sample:sqlite -s arena --min-time 0
+    sanitized || matches "$out" '^ +\+ +[0-9.]+ [KMG]iB +partly free pages +[0-9.]+ [KMG]?i?B$'
+}

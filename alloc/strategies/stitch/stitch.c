@@ -376,7 +376,7 @@ const struct tp_strategy tp_strategy_stitch = {
     .to_use = "GMLake's libc10_cuda.so in place of PyTorch's; the options are environment\n"
               "variables there",
     .group = TP_GROUP_STRATEGY,
-    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
+    .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_ALIASES,
     .state_size = sizeof(struct stitch),
     .opts_size = sizeof(struct stitch_opts),
     .options = stitch_rows,

@@ -1,0 +1,39 @@
+/* The private pages that this process has written, one by one, by the kernel's page tables: those
+ * that tp_written_read (process_memory.h) counts, and those given back lazily (MADV_FREE), which
+ * are resident until the kernel needs them.
+ *
+ *     /proc/self/maps       private mappings
+ *     /proc/self/pagemap    8 bytes for each of their pages: present, of no file, mapped here alone
+ *
+ * Readings allocate nothing, and their room is shared memory, which is not among these pages. A
+ * huge page is listed as the pages of usual size that it consists of. */
+#ifndef TP_OWN_PAGES_H
+#define TP_OWN_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TP_OWN_PAGES_MOST = 1 << 24 }; /* pages of a list; of 4 KiB: 64 GiB */
+
+struct tp_own_pages {
+    int pagemap, maps;
+    uint64_t page;    /* bytes of one */
+    void *buffer;     /* for both files */
+    uint64_t *number; /* address / page, ascending; room for TP_OWN_PAGES_MOST */
+    size_t count;
+};
+
+/* false: the kernel does not say, or there is no memory; then there is nothing to close. */
+bool tp_own_pages_open(struct tp_own_pages *p);
+void tp_own_pages_close(struct tp_own_pages *p);
+
+/* Lists the pages as they are now. false: the kernel does not say, or there are too many. */
+bool tp_own_pages_read(struct tp_own_pages *p);
+
+/* Zeroed memory that is shared with forks, takes only the pages that are written, and is in no
+ * figure of process_memory.h; NULL: there is none. */
+void *tp_shared_get(size_t bytes);
+void tp_shared_put(void *p, size_t bytes); /* NULL is fine */
+
+#endif

@@ -1,0 +1,150 @@
+/* See page_ledger.h. Pages and blocks are both in the order of addresses, so one pass over both
+ * finds what lies on each page. */
+#include "alloc/engine/page_ledger.h"
+
+#include "alloc/base/merge_sort.h"
+#include "alloc/base/units.h"
+
+const struct tp_page_parts tp_page_parts_unknown = {TP_NONE, TP_NONE, TP_NONE,
+                                                    TP_NONE, TP_NONE, TP_NONE};
+
+bool tp_page_ledger_open(struct tp_page_ledger *l, uint32_t slots)
+{
+    bool there[3];
+    *l = (struct tp_page_ledger){.room = slots};
+    there[0] = tp_own_pages_open(&l->base);
+    there[1] = tp_own_pages_open(&l->now);
+    there[2] = tp_cover_open(&l->cover);
+    l->blocks = tp_shared_get((l->room + 1) * sizeof *l->blocks);
+    l->spare = tp_shared_get((l->room + 1) * sizeof *l->spare);
+    if (there[0] && there[1] && there[2] && l->blocks && l->spare)
+        return true;
+    tp_page_ledger_close(l);
+    return false;
+}
+
+void tp_page_ledger_close(struct tp_page_ledger *l)
+{
+    tp_own_pages_close(&l->base);
+    tp_own_pages_close(&l->now);
+    tp_cover_close(&l->cover);
+    tp_shared_put(l->blocks, (l->room + 1) * sizeof *l->blocks);
+    tp_shared_put(l->spare, (l->room + 1) * sizeof *l->spare);
+    l->blocks = l->spare = NULL;
+}
+
+bool tp_page_ledger_begin(struct tp_page_ledger *l)
+{
+    return tp_own_pages_read(&l->base);
+}
+
+/* ---- one page ---- */
+
+static uint64_t overlap(uint64_t from, uint64_t to, uint64_t low, uint64_t high)
+{
+    from = from > low ? from : low;
+    to = to < high ? to : high;
+    return to > from ? to - from : 0;
+}
+
+/* Adds the page at [low, high); *next is the first block that ends behind its begin. */
+static void add_page(const struct tp_page_ledger *l, uint64_t low, uint64_t high,
+                     const struct tp_page_block *blocks, size_t count, size_t *next,
+                     struct tp_page_parts *sum)
+{
+    uint64_t live = 0, rounding = 0;
+    while (*next < count && blocks[*next].addr + blocks[*next].allocated <= low)
+        ++*next;
+    for (size_t i = *next; i < count && blocks[i].addr < high; i++) {
+        uint64_t asked = blocks[i].addr + blocks[i].requested;
+        live += overlap(blocks[i].addr, asked, low, high);
+        rounding += overlap(asked, blocks[i].addr + blocks[i].allocated, low, high);
+    }
+    uint64_t taken = live + rounding, covered = tp_cover_bytes(&l->cover, low, high - low);
+    covered = covered > taken ? covered : taken;
+    sum->resident += high - low;
+    sum->live += live;
+    sum->rounding += rounding;
+    sum->partly_free += taken ? covered - taken : 0;
+    sum->free_pages += taken ? 0 : covered;
+    sum->own += high - low - covered;
+}
+
+struct tp_page_parts tp_page_ledger_sum(const struct tp_page_ledger *l,
+                                        const struct tp_page_block *blocks, size_t count)
+{
+    struct tp_page_parts sum = {0};
+    size_t next = 0, base = 0;
+    for (size_t i = 0; i < l->now.count; i++) {
+        uint64_t number = l->now.number[i];
+        while (base < l->base.count && l->base.number[base] < number)
+            base++;
+        if (base < l->base.count && l->base.number[base] == number)
+            continue;
+        add_page(l, number * l->now.page, (number + 1) * l->now.page, blocks, count, &next, &sum);
+    }
+    return l->cover.full ? tp_page_parts_unknown : sum;
+}
+
+/* ---- the blocks ---- */
+
+static bool is_before(const void *a, const void *b)
+{
+    const struct tp_page_block *x = a, *y = b;
+    return x->addr < y->addr;
+}
+
+struct page_blocks {
+    struct tp_page_block *blocks;
+    size_t count;
+};
+
+/* A strategy without `usable` names the allocated bytes of its blocks in a walk. */
+static void see_walk(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
+{
+    const struct page_blocks *all = ctx;
+    size_t low = 0, high = all->count;
+    while (kind == TP_WALK_LIVE && low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (all->blocks[middle].addr < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (kind == TP_WALK_LIVE && low < all->count && all->blocks[low].addr == addr &&
+        all->blocks[low].allocated < size)
+        all->blocks[low].allocated = size;
+}
+
+/* *told: the strategy says how many bytes its blocks have. */
+static size_t list_blocks(struct tp_page_ledger *l, const struct tp_replayer *p, bool *told)
+{
+    size_t count = 0;
+    *told = !p->strategy->usable;
+    for (uint32_t i = 0; i < p->facts->slots && count < l->room; i++) {
+        const struct tp_slot *s = &p->slots[i];
+        if (!s->addr)
+            continue;
+        uint64_t size = tp_slot_size(s), allocated = 0;
+        if (p->strategy->usable)
+            allocated = p->strategy->usable(p->instances->state, s->addr);
+        *told |= allocated != 0;
+        l->blocks[count++] = (struct tp_page_block){
+            .addr = s->addr, .requested = size, .allocated = allocated > size ? allocated : size};
+    }
+    tp_merge_sort(l->blocks, l->spare, count, sizeof *l->blocks, is_before);
+    if (!p->strategy->usable && p->strategy->walk)
+        p->strategy->walk(p->instances->state, see_walk, &(struct page_blocks){l->blocks, count});
+    return count;
+}
+
+struct tp_page_parts tp_page_ledger_take(struct tp_page_ledger *l, const struct tp_replayer *p)
+{
+    if (!l->base.count || !tp_own_pages_read(&l->now))
+        return tp_page_parts_unknown;
+    bool told;
+    size_t count = list_blocks(l, p, &told);
+    struct tp_page_parts parts = tp_page_ledger_sum(l, l->blocks, count);
+    parts.rounding = told || !count ? parts.rounding : TP_NONE;
+    return parts;
+}

@@ -1,0 +1,188 @@
+/* What resident pages hold: the kernel's list of pages, the bytes that blocks have covered, and the
+ * sums over both. */
+#include "alloc/base/units.h"
+#include "alloc/engine/page_ledger.h"
+#include "tests/unit/resident_rig.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE_BYTES = 4096, PAGES = 64 };
+
+/* ---- pages ---- */
+
+static unsigned char *new_pages(int sharing)
+{
+    void *p =
+        mmap(NULL, PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
+    assert_true(p != MAP_FAILED);
+    return p;
+}
+
+static bool is_listed(const struct tp_own_pages *own, const void *at)
+{
+    for (size_t i = 0; i < own->count; i++)
+        if (own->number[i] == (uintptr_t)at / own->page)
+            return true;
+    return false;
+}
+
+static void skip_without_pages(struct tp_own_pages *own)
+{
+    if (TP_SANITIZED || sysconf(_SC_PAGESIZE) != PAGE_BYTES || !tp_own_pages_open(own)) {
+        print_message("skipped: page tables cannot be read, or pages have another size\n");
+        skip();
+    }
+}
+
+TEST(private_pages_that_were_written_are_listed_and_no_others)
+{
+    struct tp_own_pages own;
+    skip_without_pages(&own);
+    unsigned char *mine = new_pages(MAP_PRIVATE), *shared = new_pages(MAP_SHARED);
+    mine[3 * PAGE_BYTES] = shared[3 * PAGE_BYTES] = 1;
+    mine[7 * PAGE_BYTES] = 1;
+    volatile unsigned char read = mine[9 * PAGE_BYTES]; /* takes the page of zeros */
+    (void)read;
+    assert_true(tp_own_pages_read(&own));
+    for (size_t i = 0; i < PAGES; i++) {
+        assert_int_equal(is_listed(&own, mine + i * PAGE_BYTES), i == 3 || i == 7);
+        assert_false(is_listed(&own, shared + i * PAGE_BYTES));
+    }
+    for (size_t i = 1; i < own.count; i++)
+        assert_true(own.number[i - 1] < own.number[i]);
+    madvise(mine, PAGES * PAGE_BYTES, MADV_DONTNEED);
+    assert_true(tp_own_pages_read(&own));
+    assert_false(is_listed(&own, mine + 3 * PAGE_BYTES));
+    munmap(mine, PAGES * PAGE_BYTES);
+    munmap(shared, PAGES * PAGE_BYTES);
+    tp_own_pages_close(&own);
+}
+
+TEST(the_list_is_as_long_as_the_kernel_s_figure)
+{
+    struct tp_own_pages own;
+    struct tp_written written;
+    skip_without_pages(&own);
+    assert_true(tp_written_open(&written, "/proc/self"));
+    written.unshared = true;
+    unsigned char *mine = new_pages(MAP_PRIVATE);
+    memset(mine, 1, PAGES * PAGE_BYTES);
+    assert_true(tp_own_pages_read(&own));
+    assert_int_equal(own.count * PAGE_BYTES, tp_written_read(&written));
+    munmap(mine, PAGES * PAGE_BYTES);
+    tp_written_close(&written);
+    tp_own_pages_close(&own);
+}
+
+/* ---- covered bytes ---- */
+
+TEST(covered_bytes_are_counted_once_in_steps_of_8)
+{
+    struct tp_cover c;
+    const uint64_t border = UINT64_C(1) << 40; /* of two parts */
+    assert_true(tp_cover_open(&c));
+    assert_int_equal(tp_cover_bytes(&c, border, PAGE_BYTES), 0);
+    tp_cover_add(&c, border + 16, 5);
+    assert_int_equal(tp_cover_bytes(&c, border, PAGE_BYTES), 8);
+    tp_cover_add(&c, border + 8, 24);
+    assert_int_equal(tp_cover_bytes(&c, border, PAGE_BYTES), 24);
+    tp_cover_add(&c, border - 2 * PAGE_BYTES - 8, 3 * PAGE_BYTES + 8);
+    assert_int_equal(tp_cover_bytes(&c, border - 4 * PAGE_BYTES, 8 * PAGE_BYTES),
+                     3 * PAGE_BYTES + 8);
+    assert_int_equal(tp_cover_bytes(&c, border + PAGE_BYTES, PAGE_BYTES), 0);
+    assert_false(c.full);
+    tp_cover_close(&c);
+}
+
+static void *add_every_other(void *ctx)
+{
+    for (uint64_t i = 0; i < 4096; i++)
+        tp_cover_add(ctx, (i << 20) + 64, 64);
+    return NULL;
+}
+
+TEST(several_threads_may_add_at_once)
+{
+    struct tp_cover c;
+    pthread_t threads[4];
+    assert_true(tp_cover_open(&c));
+    for (size_t i = 0; i < COUNT(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, add_every_other, &c), 0);
+    for (size_t i = 0; i < COUNT(threads); i++)
+        pthread_join(threads[i], NULL);
+    for (uint64_t i = 0; i < 4096; i++)
+        assert_int_equal(tp_cover_bytes(&c, i << 20, 512), 64);
+    assert_int_equal(c.used, 2048);
+    tp_cover_close(&c);
+}
+
+TEST(without_room_nothing_is_known)
+{
+    struct tp_cover c;
+    assert_true(tp_cover_open(&c));
+    for (uint64_t i = 1; !c.full && i <= 1 << 17; i++)
+        tp_cover_add(&c, i << 21, 8);
+    assert_true(c.full);
+    struct tp_page_ledger l = {.cover = c};
+    assert_int_equal(tp_page_ledger_sum(&l, NULL, 0).resident, TP_NONE);
+    tp_cover_close(&c);
+}
+
+/* ---- sums ---- */
+
+static void assert_parts(const struct tp_page_parts *p, uint64_t live, uint64_t rounding,
+                         uint64_t partly_free, uint64_t free_pages, uint64_t own)
+{
+    assert_fields(*p, live, live, rounding, rounding, partly_free, partly_free, free_pages,
+                  free_pages, own, own, resident, live + rounding + partly_free + free_pages + own);
+}
+
+/* Page 10 was there before; 11 has a live block and a freed one, 12 and 13 a block over both whose
+ * end lies on 14, which is not resident; 15 has a freed block, 16 nothing. */
+TEST(each_byte_of_a_page_is_in_one_part)
+{
+    uint64_t base[] = {10}, now[] = {10, 11, 12, 13, 15, 16};
+    struct tp_page_ledger l = {.base = {.page = PAGE_BYTES, .number = base, .count = 1},
+                               .now = {.page = PAGE_BYTES, .number = now, .count = COUNT(now)}};
+    const struct tp_page_block blocks[] = {
+        {10 * PAGE_BYTES, 100, 128},
+        {11 * PAGE_BYTES, 1000, 1024},
+        {12 * PAGE_BYTES + 2048, 2 * PAGE_BYTES, 2 * PAGE_BYTES}};
+    assert_true(tp_cover_open(&l.cover));
+    for (size_t i = 0; i < COUNT(blocks); i++)
+        tp_cover_add(&l.cover, blocks[i].addr, blocks[i].allocated);
+    tp_cover_add(&l.cover, 11 * PAGE_BYTES + 2048, 512);
+    tp_cover_add(&l.cover, 15 * PAGE_BYTES, 1024);
+    struct tp_page_parts parts = tp_page_ledger_sum(&l, blocks, COUNT(blocks));
+    assert_parts(&parts, 1000 + 2048 + 4096, 24, 512, 1024, 2560 + 2048 + 3072 + 4096);
+    tp_cover_close(&l.cover);
+}
+
+/* ---- a replay ---- */
+
+/* Of three blocks of a page each of `direct` one is freed, which gives its page back. */
+TEST_WITH(a_replay_says_what_its_pages_hold, setup, teardown)
+{
+    const struct tp_insn insns[] = {ALLOC_INSN(0, PAGE_BYTES, 0), ALLOC_INSN(1, 100, 0),
+                                    ALLOC_INSN(2, 3 * PAGE_BYTES, 0),
+                                    FREE_INSN(2, 3 * PAGE_BYTES, 0)};
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    struct tp_replay_cfg cfg = run_on(&tp_source_host, &tp_strategy_direct, p, TP_PASS_RESIDENT);
+    replay(&cfg);
+    tp_program_release(p);
+    const struct tp_page_parts *peak = &run->resident.parts_at_peak,
+                               *end = &run->resident.parts_end;
+    if (TP_SANITIZED) {
+        assert_int_equal(peak->resident, TP_NONE);
+        return;
+    }
+    assert_int_equal(peak->live, 4 * PAGE_BYTES + 100);
+    assert_int_equal(end->live, PAGE_BYTES + 100);
+    assert_int_equal(end->rounding, PAGE_BYTES - 100);
+    assert_int_equal(end->free_pages, 0);
+    assert_int_equal(peak->resident, run->resident.at_peak.median);
+    assert_int_equal(end->resident, run->resident.end.median);
+    assert_parts(end, end->live, end->rounding, end->partly_free, end->free_pages, end->own);
+}

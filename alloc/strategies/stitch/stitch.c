@@ -159,7 +159,7 @@ static int alloc_large(struct stitch *st, const struct tp_req *rq, uint64_t size
                        struct tp_block *out)
 {
     struct stitch_block *b = NULL;
-    int rc = tp_stitch_lane(st, rq->stream)
+    int rc = tp_stitch_queue(st, rq->stream)
                  ? tp_addr_map_reserve(&st->live, st->live.count + UINT64_C(1))
                  : TP_ENOMEM;
     if (!rc) {
@@ -273,11 +273,11 @@ static void put_all(struct stitch *st)
 static void drop_tables(struct stitch *st)
 {
     tp_addr_map_fini(&st->live);
-    tp_addr_map_fini(&st->lane_of);
+    tp_addr_map_fini(&st->queue_of);
     slab_fini(&st->primitives);
     slab_fini(&st->joined_records);
     slab_fini(&st->stretch_records);
-    slab_fini(&st->lane_records);
+    slab_fini(&st->queue_records);
     slab_fini(&st->uses);
     tp_meta_put(st->env, st->picked, STITCH_PIECES * sizeof *st->picked);
     tp_meta_put(st->env, st->torch, tp_strategy_torch.state_size);
@@ -340,10 +340,10 @@ static int stitch_init(void *state, const struct tp_env *env, const void *option
     slab_init(&st->primitives, env, sizeof(struct stitch_primitive));
     slab_init(&st->joined_records, env, sizeof(struct stitch_joined));
     slab_init(&st->stretch_records, env, sizeof(struct stitch_stretch));
-    slab_init(&st->lane_records, env, sizeof(struct stitch_lane));
+    slab_init(&st->queue_records, env, sizeof(struct stitch_queue));
     slab_init(&st->uses, env, sizeof(struct stream_use));
     meta_map_init(&st->live, env);
-    meta_map_init(&st->lane_of, env);
+    meta_map_init(&st->queue_of, env);
     st->picked = tp_meta_get(env, STITCH_PIECES * sizeof *st->picked);
     rc = st->picked ? open_torch(st, err) : tp_fail(err, TP_ENOMEM, "out of memory");
     if (rc)

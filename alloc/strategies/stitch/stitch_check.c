@@ -135,9 +135,9 @@ static uint64_t count_nodes(const struct tp_tree_node *n)
 static const char *check_sums(const struct stitch *st, const struct stitch_sums *sums)
 {
     uint64_t free = 0, queued = 0;
-    for (const struct stitch_lane *lane = st->lanes; lane; lane = lane->next) {
-        free += lane->free_bytes;
-        for (const struct tp_link *l = lane->fences.behind; l != &lane->fences; l = l->behind)
+    for (const struct stitch_queue *queue = st->queues; queue; queue = queue->next) {
+        free += queue->free_bytes;
+        for (const struct tp_link *l = queue->fences.behind; l != &queue->fences; l = l->behind)
             queued++;
     }
     if (sums->free != count_nodes(st->free) || sums->primitives != count_nodes(st->placed) ||

@@ -87,12 +87,12 @@ struct stitch_joined {
     struct tp_link in_list;
 };
 
-struct stitch_lane {
+struct stitch_queue {
     uint64_t free_bytes; /* in free primitive blocks of the stream */
     uint64_t settled;    /* the last release for which the stream was waited for */
     uint64_t stream;
     struct tp_link fences; /* of this stream, for blocks of others */
-    struct stitch_lane *next;
+    struct stitch_queue *next;
 };
 
 struct stitch_opts {
@@ -115,9 +115,9 @@ struct stitch {
     struct tp_link idle;         /* stitched blocks in `kept`, the least recently freed first */
     struct tp_link busy;         /* the others */
     struct tp_addr_map live;     /* address -> struct stitch_block */
-    struct tp_addr_map lane_of;  /* stream + 1 -> lane */
-    struct stitch_lane *lanes;
-    struct slab primitives, joined_records, stretch_records, lane_records, uses;
+    struct tp_addr_map queue_of; /* stream + 1 -> queue */
+    struct stitch_queue *queues;
+    struct slab primitives, joined_records, stretch_records, queue_records, uses;
     struct stitch_primitive **picked; /* STITCH_PIECES blocks that are about to be stitched */
     struct carved carved;             /* of both, as the last call left it */
     uint64_t bytes;                   /* of all stretches */
@@ -177,7 +177,7 @@ static inline uint64_t stitch_allocated(const struct stitch_block *b)
 /* Makes sure that the next `count` records of a slab can be taken. */
 int tp_stitch_reserve(struct slab *records, uint32_t count);
 
-struct stitch_lane *tp_stitch_lane(struct stitch *st, uint16_t stream); /* NULL: out of memory */
+struct stitch_queue *tp_stitch_queue(struct stitch *st, uint16_t stream); /* NULL: out of memory */
 
 /* The smallest free block of a stream with at least `size` bytes; NULL: none. */
 struct stitch_primitive *tp_stitch_fit(const struct stitch *st, uint16_t stream, uint64_t size);

@@ -132,10 +132,10 @@ void tp_stitch_leave(struct stitch *st, struct stitch_joined *j)
  * not, or are too many. */
 static uint32_t pick(struct stitch *st, uint16_t stream, uint64_t size)
 {
-    const struct stitch_lane *lane = meta_map_at(&st->lane_of, stream + UINT64_C(1));
+    const struct stitch_queue *queue = meta_map_at(&st->queue_of, stream + UINT64_C(1));
     uint32_t count = 0;
     uint64_t bytes = 0;
-    if (lane->free_bytes < size)
+    if (queue->free_bytes < size)
         return 0;
     for (struct stitch_primitive *p = tp_stitch_largest(st, stream);
          bytes < size && count < STITCH_PIECES; p = tp_stitch_smaller(p)) {

@@ -21,18 +21,18 @@ int tp_stitch_reserve(struct slab *records, uint32_t count)
     return rc;
 }
 
-struct stitch_lane *tp_stitch_lane(struct stitch *st, uint16_t stream)
+struct stitch_queue *tp_stitch_queue(struct stitch *st, uint16_t stream)
 {
-    struct stitch_lane *lane = meta_map_at(&st->lane_of, stream + UINT64_C(1));
-    if (lane || tp_addr_map_reserve(&st->lane_of, st->lane_of.count + UINT64_C(1)) ||
-        !(lane = slab_take(&st->lane_records)))
-        return lane;
-    lane->stream = stream;
-    lane->next = st->lanes;
-    st->lanes = lane;
-    tp_link_init(&lane->fences);
-    tp_addr_map_insert(&st->lane_of, stream + UINT64_C(1), (uintptr_t)lane);
-    return lane;
+    struct stitch_queue *queue = meta_map_at(&st->queue_of, stream + UINT64_C(1));
+    if (queue || tp_addr_map_reserve(&st->queue_of, st->queue_of.count + UINT64_C(1)) ||
+        !(queue = slab_take(&st->queue_records)))
+        return queue;
+    queue->stream = stream;
+    queue->next = st->queues;
+    st->queues = queue;
+    tp_link_init(&queue->fences);
+    tp_addr_map_insert(&st->queue_of, stream + UINT64_C(1), (uintptr_t)queue);
+    return queue;
 }
 
 /* ---- in order ---- */
@@ -135,9 +135,9 @@ static bool is_whole(const struct stitch_primitive *p)
 
 static void add_free(struct stitch *st, struct stitch_primitive *p)
 {
-    struct stitch_lane *lane = meta_map_at(&st->lane_of, p->b.stream + UINT64_C(1));
+    struct stitch_queue *queue = meta_map_at(&st->queue_of, p->b.stream + UINT64_C(1));
     p->b.state = STITCH_FREE;
-    lane->free_bytes += p->b.size;
+    queue->free_bytes += p->b.size;
     if (is_whole(p)) {
         st->whole_bytes += p->b.size;
         tp_link_insert(&st->wholes, &p->stretch->in_whole);
@@ -147,9 +147,9 @@ static void add_free(struct stitch *st, struct stitch_primitive *p)
 
 static void remove_free(struct stitch *st, struct stitch_primitive *p)
 {
-    struct stitch_lane *lane = meta_map_at(&st->lane_of, p->b.stream + UINT64_C(1));
+    struct stitch_queue *queue = meta_map_at(&st->queue_of, p->b.stream + UINT64_C(1));
     p->b.state = STITCH_NONE;
-    lane->free_bytes -= p->b.size;
+    queue->free_bytes -= p->b.size;
     if (is_whole(p)) {
         st->whole_bytes -= p->b.size;
         tp_link_out(&p->stretch->in_whole);

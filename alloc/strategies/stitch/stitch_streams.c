@@ -7,8 +7,8 @@ int tp_stitch_note(struct stitch *st, struct stitch_block *b, uint16_t stream)
 {
     if (!st->fenced || stream == b->stream || uses_have(b->uses, stream))
         return TP_OK;
-    struct stitch_lane *lane = tp_stitch_lane(st, stream);
-    return lane && uses_note(&st->uses, &b->uses, b, stream, &lane->fences) ? TP_OK : TP_ENOMEM;
+    struct stitch_queue *queue = tp_stitch_queue(st, stream);
+    return queue && uses_note(&st->uses, &b->uses, b, stream, &queue->fences) ? TP_OK : TP_ENOMEM;
 }
 
 void tp_stitch_release(struct stitch *st, struct stitch_block *b)
@@ -44,17 +44,17 @@ static void pass(struct stitch *st, struct stream_use *u)
 
 void tp_stitch_poll(struct stitch *st)
 {
-    for (struct stitch_lane *lane = st->waiting ? st->lanes : NULL; lane; lane = lane->next) {
+    for (struct stitch_queue *queue = st->waiting ? st->queues : NULL; queue; queue = queue->next) {
         TP_STEP();
-        for (struct stream_use *u; (u = uses_passed(st->env->source, &lane->fences));)
+        for (struct stream_use *u; (u = uses_passed(st->env->source, &queue->fences));)
             pass(st, u);
     }
 }
 
 int tp_stitch_wait(struct stitch *st)
 {
-    for (struct stitch_lane *lane = st->waiting ? st->lanes : NULL; lane; lane = lane->next)
-        for (struct stream_use *u; (u = uses_first(&lane->fences));) {
+    for (struct stitch_queue *queue = st->waiting ? st->queues : NULL; queue; queue = queue->next)
+        for (struct stream_use *u; (u = uses_first(&queue->fences));) {
             int rc = tp_src_wait(st->env->source, &u->fence);
             if (rc)
                 return rc;
@@ -66,13 +66,13 @@ int tp_stitch_wait(struct stitch *st)
 
 int tp_stitch_settle(struct stitch *st, uint16_t stream)
 {
-    struct stitch_lane *lane = meta_map_at(&st->lane_of, stream + UINT64_C(1));
+    struct stitch_queue *queue = meta_map_at(&st->queue_of, stream + UINT64_C(1));
     struct tp_fence fence;
-    if (!st->fenced || lane->settled == st->releases)
+    if (!st->fenced || queue->settled == st->releases)
         return TP_OK;
     tp_src_record(st->env->source, stream, &fence);
     int rc = tp_src_wait(st->env->source, &fence);
     if (!rc)
-        lane->settled = st->releases;
+        queue->settled = st->releases;
     return rc;
 }

@@ -74,4 +74,39 @@ static inline struct stream_use *uses_passed(struct tp_source *source, const str
     return u;
 }
 
+/* The fences of a stream, and the queue of the next stream. */
+struct fence_queue {
+    struct tp_link fences;
+    struct fence_queue *next;
+    uint64_t stream;
+};
+
+typedef void uses_pass_fn(void *ctx, struct stream_use *u);
+
+/* Calls `pass` for each use whose fence has passed; it has left its queue. */
+static inline void uses_poll(struct tp_source *source, struct fence_queue *queues,
+                             uses_pass_fn *pass, void *ctx)
+{
+    for (struct fence_queue *queue = queues; queue; queue = queue->next) {
+        TP_STEP();
+        for (struct stream_use *u; (u = uses_passed(source, &queue->fences));)
+            pass(ctx, u);
+    }
+}
+
+/* Waits for each use, and calls `pass` for it. */
+static inline int uses_wait(struct tp_source *source, struct fence_queue *queues,
+                            uses_pass_fn *pass, void *ctx)
+{
+    for (struct fence_queue *queue = queues; queue; queue = queue->next)
+        for (struct stream_use *u; (u = uses_first(&queue->fences));) {
+            int rc = tp_src_wait(source, &u->fence);
+            if (rc)
+                return rc;
+            uses_dequeue(u);
+            pass(ctx, u);
+        }
+    return TP_OK;
+}
+
 #endif

@@ -135,9 +135,10 @@ static uint64_t count_nodes(const struct tp_tree_node *n)
 static const char *check_sums(const struct stitch *st, const struct stitch_sums *sums)
 {
     uint64_t free = 0, queued = 0;
-    for (const struct stitch_queue *queue = st->queues; queue; queue = queue->next) {
+    for (const struct fence_queue *of = st->queues; of; of = of->next) {
+        const struct stitch_queue *queue = TP_LINKED(const struct stitch_queue, of, of);
         free += queue->free_bytes;
-        for (const struct tp_link *l = queue->fences.behind; l != &queue->fences; l = l->behind)
+        for (const struct tp_link *l = of->fences.behind; l != &of->fences; l = l->behind)
             queued++;
     }
     if (sums->free != count_nodes(st->free) || sums->primitives != count_nodes(st->placed) ||

@@ -88,11 +88,9 @@ struct stitch_joined {
 };
 
 struct stitch_queue {
-    uint64_t free_bytes; /* in free primitive blocks of the stream */
-    uint64_t settled;    /* the last release for which the stream was waited for */
-    uint64_t stream;
-    struct tp_link fences; /* of this stream, for blocks of others */
-    struct stitch_queue *next;
+    struct fence_queue of; /* first; of this stream, for blocks of others */
+    uint64_t free_bytes;   /* in free primitive blocks of the stream */
+    uint64_t settled;      /* the last release for which the stream was waited for */
 };
 
 struct stitch_opts {
@@ -116,7 +114,7 @@ struct stitch {
     struct tp_link busy;         /* the others */
     struct tp_addr_map live;     /* address -> struct stitch_block */
     struct tp_addr_map queue_of; /* stream + 1 -> queue */
-    struct stitch_queue *queues;
+    struct fence_queue *queues;
     struct slab primitives, joined_records, stretch_records, queue_records, uses;
     struct stitch_primitive **picked; /* STITCH_PIECES blocks that are about to be stitched */
     struct carved carved;             /* of both, as the last call left it */

@@ -27,10 +27,10 @@ struct stitch_queue *tp_stitch_queue(struct stitch *st, uint16_t stream)
     if (queue || tp_addr_map_reserve(&st->queue_of, st->queue_of.count + UINT64_C(1)) ||
         !(queue = slab_take(&st->queue_records)))
         return queue;
-    queue->stream = stream;
-    queue->next = st->queues;
-    st->queues = queue;
-    tp_link_init(&queue->fences);
+    queue->of.stream = stream;
+    queue->of.next = st->queues;
+    st->queues = &queue->of;
+    tp_link_init(&queue->of.fences);
     tp_addr_map_insert(&st->queue_of, stream + UINT64_C(1), (uintptr_t)queue);
     return queue;
 }

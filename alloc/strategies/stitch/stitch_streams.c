@@ -8,7 +8,8 @@ int tp_stitch_note(struct stitch *st, struct stitch_block *b, uint16_t stream)
     if (!st->fenced || stream == b->stream || uses_have(b->uses, stream))
         return TP_OK;
     struct stitch_queue *queue = tp_stitch_queue(st, stream);
-    return queue && uses_note(&st->uses, &b->uses, b, stream, &queue->fences) ? TP_OK : TP_ENOMEM;
+    return queue && uses_note(&st->uses, &b->uses, b, stream, &queue->of.fences) ? TP_OK
+                                                                                 : TP_ENOMEM;
 }
 
 void tp_stitch_release(struct stitch *st, struct stitch_block *b)
@@ -32,8 +33,9 @@ void tp_stitch_fence(struct stitch *st, struct stitch_block *b)
 }
 
 /* A use has left its queue. */
-static void pass(struct stitch *st, struct stream_use *u)
+static void pass(void *ctx, struct stream_use *u)
 {
+    struct stitch *st = ctx;
     struct stitch_block *b = u->block;
     slab_give(&st->uses, u);
     if (--b->pending)
@@ -44,24 +46,12 @@ static void pass(struct stitch *st, struct stream_use *u)
 
 void tp_stitch_poll(struct stitch *st)
 {
-    for (struct stitch_queue *queue = st->waiting ? st->queues : NULL; queue; queue = queue->next) {
-        TP_STEP();
-        for (struct stream_use *u; (u = uses_passed(st->env->source, &queue->fences));)
-            pass(st, u);
-    }
+    uses_poll(st->env->source, st->waiting ? st->queues : NULL, pass, st);
 }
 
 int tp_stitch_wait(struct stitch *st)
 {
-    for (struct stitch_queue *queue = st->waiting ? st->queues : NULL; queue; queue = queue->next)
-        for (struct stream_use *u; (u = uses_first(&queue->fences));) {
-            int rc = tp_src_wait(st->env->source, &u->fence);
-            if (rc)
-                return rc;
-            uses_dequeue(u);
-            pass(st, u);
-        }
-    return TP_OK;
+    return uses_wait(st->env->source, st->waiting ? st->queues : NULL, pass, st);
 }
 
 int tp_stitch_settle(struct stitch *st, uint16_t stream)

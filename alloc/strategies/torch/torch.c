@@ -152,7 +152,7 @@ static int torch_init(void *state, const struct tp_env *env, const void *options
     tp_link_init(&st->segments);
     slab_init(&st->blocks, env, sizeof(struct torch_block));
     slab_init(&st->segment_records, env, sizeof(struct torch_segment));
-    slab_init(&st->queue_records, env, sizeof(struct torch_queue));
+    slab_init(&st->queue_records, env, sizeof(struct fence_queue));
     slab_init(&st->uses, env, sizeof(struct stream_use));
     meta_map_init(&st->live, env);
     meta_map_init(&st->queue_of, env);

@@ -138,9 +138,9 @@ void tp_torch_release(struct torch *st, struct torch_block *b)
 
 /* ---- other streams ---- */
 
-static struct torch_queue *queue_make(struct torch *st, uint16_t stream)
+static struct fence_queue *queue_make(struct torch *st, uint16_t stream)
 {
-    struct torch_queue *queue = meta_map_at(&st->queue_of, stream + UINT64_C(1));
+    struct fence_queue *queue = meta_map_at(&st->queue_of, stream + UINT64_C(1));
     if (queue || tp_addr_map_reserve(&st->queue_of, st->queue_of.count + 1) ||
         !(queue = slab_take(&st->queue_records)))
         return queue;
@@ -156,7 +156,7 @@ static int add_use(struct torch *st, struct torch_block *b, uint16_t stream)
 {
     if (!st->fenced || stream == b->segment->stream || uses_have(b->uses, stream))
         return TP_OK;
-    struct torch_queue *queue = queue_make(st, stream);
+    struct fence_queue *queue = queue_make(st, stream);
     return queue && uses_note(&st->uses, &b->uses, b, stream, &queue->fences) ? TP_OK : TP_ENOMEM;
 }
 
@@ -199,8 +199,9 @@ int tp_torch_free(struct torch *st, tp_addr addr, const struct tp_req *rq)
 /* ---- waiting ---- */
 
 /* A use has left its queue. */
-static void pass(struct torch *st, struct stream_use *u)
+static void pass(void *ctx, struct stream_use *u)
 {
+    struct torch *st = ctx;
     struct torch_block *b = u->block;
     slab_give(&st->uses, u);
     if (--b->pending)
@@ -211,22 +212,10 @@ static void pass(struct torch *st, struct stream_use *u)
 
 void tp_torch_poll(struct torch *st)
 {
-    for (struct torch_queue *queue = st->waiting ? st->queues : NULL; queue; queue = queue->next) {
-        TP_STEP();
-        for (struct stream_use *u; (u = uses_passed(st->env->source, &queue->fences));)
-            pass(st, u);
-    }
+    uses_poll(st->env->source, st->waiting ? st->queues : NULL, pass, st);
 }
 
 int tp_torch_wait(struct torch *st)
 {
-    for (struct torch_queue *queue = st->waiting ? st->queues : NULL; queue; queue = queue->next)
-        for (struct stream_use *u; (u = uses_first(&queue->fences));) {
-            int rc = tp_src_wait(st->env->source, &u->fence);
-            if (rc)
-                return rc;
-            uses_dequeue(u);
-            pass(st, u);
-        }
-    return TP_OK;
+    return uses_wait(st->env->source, st->waiting ? st->queues : NULL, pass, st);
 }

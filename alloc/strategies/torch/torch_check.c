@@ -141,7 +141,7 @@ static uint64_t count_nodes(const struct tp_tree_node *n)
 static uint64_t count_queued(const struct torch *st)
 {
     uint64_t count = 0;
-    for (const struct torch_queue *queue = st->queues; queue; queue = queue->next)
+    for (const struct fence_queue *queue = st->queues; queue; queue = queue->next)
         for (const struct tp_link *l = queue->fences.behind; l != &queue->fences; l = l->behind)
             count++;
     return count;

@@ -80,12 +80,6 @@ struct torch_segment {
     uint16_t stream;
 };
 
-struct torch_queue {
-    struct tp_link fences;
-    struct torch_queue *next;
-    uint64_t stream;
-};
-
 /* What the unmapped blocks of a subtree offer (torch_room.c), bytes. */
 struct torch_room {
     uint64_t head; /* behind an unmapped block in front of them, if only free blocks are between */
@@ -143,7 +137,7 @@ struct torch {
     struct tp_addr_map live;        /* allocated address -> block */
     struct tp_addr_map queue_of;    /* stream + 1 -> queue */
     struct tp_addr_map private_of;  /* number of a private pool -> its pools */
-    struct torch_queue *queues;
+    struct fence_queue *queues;
     struct slab blocks, segment_records, queue_records, uses, private_records;
     struct carved carved;
     uint64_t segment_bytes; /* of all segments, as PyTorch counts them: mapped ones */

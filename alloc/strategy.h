@@ -144,6 +144,9 @@ struct tp_strategy {
     int (*check)(void *st, struct tp_err *err); /* TP_EBROKEN names the invariant */
     /* FOREIGN: the library that serves the calls on this machine */
     void (*library)(char *out, size_t size);
+    /* FOREIGN: gives free memory back to the kernel, as far as the library has a call for that;
+     * false: it has none. NULL: `trim` does it */
+    bool (*purge)(void *st);
 
     /* Optional, never timed: begins with the heap that the recording began with, before the first
      * request. Segments are taken from the source wherever it puts them. The next requests are then

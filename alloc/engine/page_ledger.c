@@ -5,6 +5,9 @@
 #include "alloc/base/merge_sort.h"
 #include "alloc/base/units.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 const struct tp_page_parts tp_page_parts_unknown = {TP_NONE, TP_NONE, TP_NONE,
                                                     TP_NONE, TP_NONE, TP_NONE};
 
@@ -40,6 +43,24 @@ bool tp_page_ledger_begin(struct tp_page_ledger *l)
 
 /* ---- one page ---- */
 
+/* A page that was not there before the first event. */
+struct new_page {
+    size_t now, base; /* the next ones of both lists */
+    uint64_t number;
+};
+
+static bool next_page(const struct tp_page_ledger *l, struct new_page *at)
+{
+    while (at->now < l->now.count) {
+        at->number = l->now.number[at->now++];
+        while (at->base < l->base.count && l->base.number[at->base] < at->number)
+            at->base++;
+        if (at->base >= l->base.count || l->base.number[at->base] != at->number)
+            return true;
+    }
+    return false;
+}
+
 static uint64_t overlap(uint64_t from, uint64_t to, uint64_t low, uint64_t high)
 {
     from = from > low ? from : low;
@@ -74,15 +95,11 @@ struct tp_page_parts tp_page_ledger_sum(const struct tp_page_ledger *l,
                                         const struct tp_page_block *blocks, size_t count)
 {
     struct tp_page_parts sum = {0};
-    size_t next = 0, base = 0;
-    for (size_t i = 0; i < l->now.count; i++) {
-        uint64_t number = l->now.number[i];
-        while (base < l->base.count && l->base.number[base] < number)
-            base++;
-        if (base < l->base.count && l->base.number[base] == number)
-            continue;
-        add_page(l, number * l->now.page, (number + 1) * l->now.page, blocks, count, &next, &sum);
-    }
+    struct new_page at = {0};
+    size_t next = 0;
+    while (next_page(l, &at))
+        add_page(l, at.number * l->now.page, (at.number + 1) * l->now.page, blocks, count, &next,
+                 &sum);
     return l->cover.full ? tp_page_parts_unknown : sum;
 }
 
@@ -129,8 +146,11 @@ static size_t list_blocks(struct tp_page_ledger *l, const struct tp_replayer *p,
         if (p->strategy->usable)
             allocated = p->strategy->usable(p->instances->state, s->addr);
         *told |= allocated != 0;
-        l->blocks[count++] = (struct tp_page_block){
-            .addr = s->addr, .requested = size, .allocated = allocated > size ? allocated : size};
+        l->blocks[count++] =
+            (struct tp_page_block){.addr = s->addr,
+                                   .requested = size,
+                                   .allocated = allocated > size ? allocated : size,
+                                   .slot = i};
     }
     tp_merge_sort(l->blocks, l->spare, count, sizeof *l->blocks, is_before);
     if (!p->strategy->usable && p->strategy->walk)
@@ -143,8 +163,48 @@ struct tp_page_parts tp_page_ledger_take(struct tp_page_ledger *l, const struct 
     if (!l->base.count || !tp_own_pages_read(&l->now))
         return tp_page_parts_unknown;
     bool told;
-    size_t count = list_blocks(l, p, &told);
-    struct tp_page_parts parts = tp_page_ledger_sum(l, l->blocks, count);
-    parts.rounding = told || !count ? parts.rounding : TP_NONE;
+    l->count = list_blocks(l, p, &told);
+    struct tp_page_parts parts = tp_page_ledger_sum(l, l->blocks, l->count);
+    parts.rounding = told || !l->count ? parts.rounding : TP_NONE;
     return parts;
+}
+
+/* ---- the list ---- */
+
+static bool write_all(int fd, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    while (size) {
+        ssize_t written = write(fd, at, size);
+        if (written <= 0 && errno != EINTR)
+            return false;
+        at += written > 0 ? written : 0;
+        size -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
+
+bool tp_page_ledger_list(const struct tp_page_ledger *l, const struct tp_page_list_head *head,
+                         int fd)
+{
+    struct tp_page_list_head whole = *head;
+    tp_listed_page some[512];
+    struct new_page at = {0};
+    size_t filled = 0;
+    whole.magic = TP_PAGE_LIST_MAGIC;
+    whole.page = l->now.page;
+    whole.blocks = l->count;
+    while (next_page(l, &at))
+        whole.pages++;
+    bool all = write_all(fd, &whole, sizeof whole) &&
+               write_all(fd, l->blocks, l->count * sizeof *l->blocks);
+    for (at = (struct new_page){0}; all && next_page(l, &at);) {
+        uint64_t covered = tp_cover_bytes(&l->cover, at.number * l->now.page, l->now.page);
+        some[filled++] = at.number << TP_LISTED_PAGE_SHIFT | covered / TP_LISTED_PAGE_STEP;
+        if (filled == sizeof some / sizeof *some) {
+            all = write_all(fd, some, sizeof some);
+            filled = 0;
+        }
+    }
+    return all && write_all(fd, some, filled * sizeof *some);
 }

@@ -13,17 +13,15 @@
 
 #include "alloc/base/cover.h"
 #include "alloc/base/own_pages.h"
+#include "alloc/engine/page_list.h"
 #include "alloc/engine/replayer.h"
-
-struct tp_page_block {
-    uint64_t addr, requested, allocated; /* allocated >= requested */
-};
 
 struct tp_page_ledger {
     struct tp_own_pages base, now;
     struct tp_cover cover;
     struct tp_page_block *blocks, *spare;
-    size_t room; /* of both */
+    size_t room;  /* of both */
+    size_t count; /* blocks of the last parts that were taken */
 };
 
 extern const struct tp_page_parts tp_page_parts_unknown; /* all TP_NONE */
@@ -38,6 +36,10 @@ bool tp_page_ledger_begin(struct tp_page_ledger *l);
 
 /* The parts now, while no thread replays. All members are TP_NONE if they are not known. */
 struct tp_page_parts tp_page_ledger_take(struct tp_page_ledger *l, const struct tp_replayer *p);
+
+/* Writes what was taken last as a list; page_list.h. false: it could not be written whole. */
+bool tp_page_ledger_list(const struct tp_page_ledger *l, const struct tp_page_list_head *head,
+                         int fd);
 
 /* The same of given pages and of blocks in the order of their addresses, which do not overlap. */
 struct tp_page_parts tp_page_ledger_sum(const struct tp_page_ledger *l,

@@ -15,6 +15,7 @@ struct resident_reader {
     struct tp_written written;
     struct tp_page_ledger ledger;
     bool pages; /* the ledger is open and has its base */
+    const struct tp_page_asked *asked;
     struct tp_resident *out;
 };
 
@@ -29,16 +30,36 @@ static void begun(void *ctx)
     r->pages = r->pages && tp_page_ledger_begin(&r->ledger);
 }
 
-static void moment(void *ctx, const struct tp_replayer *p, bool end)
+/* A list that cannot be written whole is the last one. */
+static void list_pages(struct resident_reader *r, const struct tp_replayer *p,
+                       const struct tp_watch_moment *m, bool purged)
+{
+    struct tp_page_list_head head = {.event = m->event, .clock = m->clock, .purged = purged};
+    head.parts = tp_page_ledger_take(&r->ledger, p);
+    r->pages = tp_page_ledger_list(&r->ledger, &head, r->asked->fd);
+}
+
+static bool purge(const struct tp_replayer *p)
+{
+    void *state = p->instances->state;
+    if (p->strategy->purge)
+        return p->strategy->purge(state);
+    return p->strategy->trim && !p->strategy->trim(state, 0);
+}
+
+static void moment(void *ctx, const struct tp_replayer *p, const struct tp_watch_moment *m)
 {
     struct resident_reader *r = ctx;
     if (!r->pages)
         return;
-    struct tp_page_parts parts = tp_page_ledger_take(&r->ledger, p);
-    if (end)
-        r->out->parts_end = parts;
+    if (m->when == TP_WATCH_END)
+        r->out->parts_end = tp_page_ledger_take(&r->ledger, p);
+    else if (m->when == TP_WATCH_PEAK)
+        r->out->parts_at_peak = tp_page_ledger_take(&r->ledger, p);
     else
-        r->out->parts_at_peak = parts;
+        list_pages(r, p, m, false);
+    if (m->when == TP_WATCH_ASKED && m->last && r->asked->purge && purge(p))
+        list_pages(r, p, m, true);
 }
 
 static struct tp_spread once(uint64_t value)
@@ -56,11 +77,13 @@ static void give(const struct tp_process_watch *w, struct tp_resident *out)
 
 int tp_pass_resident(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
 {
-    struct resident_reader r = {.out = &out->resident};
+    struct resident_reader r = {.asked = cfg->page_lists, .out = &out->resident};
     struct tp_process_watch w = {.pass = "resident",
                                  .read = read_written,
                                  .begun = begun,
                                  .moment = moment,
+                                 .asked = r.asked ? r.asked->events : NULL,
+                                 .asked_count = r.asked ? r.asked->count : 0,
                                  .ctx = &r,
                                  .course = &out->resident.course};
     struct tp_replay_cfg whole = *cfg;

@@ -27,6 +27,7 @@ struct watched {
     uint64_t started_ns, told, ahead_ns;
     uint32_t index;          /* of the last instruction in its window */
     struct pace rise, swing; /* at new peaks; for the course alone */
+    uint32_t asked;          /* the next asked event */
     bool begun;              /* the initial heap is over */
     const struct tp_replayer *replayer;
     uint64_t *sizes; /* of several threads: bytes of each slot's object */
@@ -128,16 +129,37 @@ static bool is_demand(const struct watched *r, const struct tp_window *w, uint32
     return !w->initial_heap && w->first_insn + index == r->demand->insn;
 }
 
+static bool is_asked(const struct watched *r, uint64_t event)
+{
+    return r->asked < r->w->asked_count && event >= r->w->asked[r->asked];
+}
+
 static bool is_due(const struct watched *r, const struct tp_window *w, uint32_t index)
 {
+    if (r->asked < r->w->asked_count && is_asked(r, tp_window_event(w, index)))
+        return true;
     return is_demand(r, w, index) || r->requested >= r->next || has_swung(r);
+}
+
+static void tell(const struct watched *r, enum tp_watch_when when)
+{
+    const struct tp_watch_moment m = {when, r->event, r->clock, r->asked >= r->w->asked_count};
+    if (r->w->moment)
+        r->w->moment(r->w->ctx, r->replayer, &m);
 }
 
 static void at_demand(struct watched *r, uint64_t held)
 {
     r->w->at_peak = held;
-    if (r->w->moment)
-        r->w->moment(r->w->ctx, r->replayer, false);
+    tell(r, TP_WATCH_PEAK);
+}
+
+/* Several events may be asked for behind which nothing happens. */
+static void at_asked(struct watched *r)
+{
+    while (is_asked(r, r->event))
+        r->asked++;
+    tell(r, TP_WATCH_ASKED);
 }
 
 /* Takes a reading behind an instruction, if there is to be one. */
@@ -153,6 +175,8 @@ static void look_behind(struct watched *r, const struct tp_window *w, uint32_t i
         at_demand(r, held);
     else if (rise)
         r->next = r->requested + r->rise.step;
+    if (is_asked(r, r->event))
+        at_asked(r);
 }
 
 static void after(struct tp_replayer *p, const struct tp_window *w, uint32_t index)
@@ -173,6 +197,8 @@ static void initial_heap_done(struct watched *r)
         at_demand(r, look(r, &r->rise));
     else if (r->w->course)
         look(r, &r->swing);
+    if (is_asked(r, 0))
+        at_asked(r);
 }
 
 static int watch_window(void *ctx, struct tp_replayer *p, const struct tp_window *w,
@@ -330,8 +356,11 @@ static int replay(struct watched *r, const struct tp_replay_cfg *cfg, struct tp_
             tp_replay_watched(&p, r->w->pass, together ? watch_together : watch_window, r, err);
     if (!status) {
         r->w->end = look(r, &r->rise);
-        if (r->w->moment)
-            r->w->moment(r->w->ctx, &p, true);
+        if (r->asked < r->w->asked_count) {
+            r->asked = r->w->asked_count;
+            tell(r, TP_WATCH_ASKED);
+        }
+        tell(r, TP_WATCH_END);
     }
     if (r->w->ended)
         r->w->ended(r->w->ctx);

@@ -31,12 +31,23 @@
 #define TP_WATCH_SPENT_NS  UINT64_C(250000000)
 #define TP_WATCH_COURSE_NS UINT64_C(10000000)
 
+enum tp_watch_when { TP_WATCH_PEAK, TP_WATCH_ASKED, TP_WATCH_END };
+
+struct tp_watch_moment {
+    enum tp_watch_when when;
+    uint64_t event, clock; /* the last event; recorded ns since the trace began */
+    bool last;             /* no asked one follows */
+};
+
 struct tp_process_watch {
     const char *pass;            /* name for progress */
     uint64_t (*read)(void *ctx); /* bytes of the process; TP_NONE: not known */
     void (*begun)(void *ctx);    /* called when the base was read; NULL: nobody */
-    /* called at the trace peak and at the end, behind the reading; NULL: nobody */
-    void (*moment)(void *ctx, const struct tp_replayer *p, bool end);
+    /* called behind the reading at the trace peak, at the end, and behind those of the asked events
+     * that come before it; NULL: nobody */
+    void (*moment)(void *ctx, const struct tp_replayer *p, const struct tp_watch_moment *m);
+    const uint64_t *asked; /* events, ascending; those behind the last one are at the end */
+    uint32_t asked_count;
     void (*ended)(void *ctx); /* called after the last reading; NULL: nobody */
     void *ctx;
     /* all readings from before the first event on, above the base; NULL: not asked for. Zeroed

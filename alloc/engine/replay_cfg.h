@@ -44,6 +44,7 @@ struct tp_source_layer {
 struct tp_frames;
 struct tp_replayer;
 struct tp_mapped;
+struct tp_page_asked;
 /* Where a replay is, for a process that watches it and may have to end it: the events of the window
  * that is being replayed, or in the untimed passes the event itself. Both 0: before the first
  * event; both TP_NONE: after the last. */
@@ -100,6 +101,8 @@ struct tp_replay_cfg {
     /* TP_PASS_USAGE: opened by tp_frames_open for the devices of the program; the pass begins anew
      * and fills it. NULL: no frames are taken. A strategy whose ranges are not known has none */
     struct tp_frames *frames;
+    /* TP_PASS_RESIDENT: lists of pages that are wanted as well (page_list.h); NULL: none */
+    const struct tp_page_asked *page_lists;
     bool huge_pages; /* TP_PASS_RESIDENT: transparent huge pages stay as the machine has them */
     uint64_t seed;
     /* OS threads that replay the timed passes, recorded thread i by thread i mod `threads`; at most

@@ -205,6 +205,28 @@ static uint64_t lib_usable(void *state, tp_addr addr)
     return st->tells ? malloc_usable(state, addr) : 0;
 }
 
+static bool lib_purge(void *state)
+{
+    int (*mallctl)(const char *, void *, size_t *, void *, size_t);
+    void (*mi_collect)(bool);
+    void (*tc_release)(void);
+    Dl_info library;
+    (void)state;
+    if (!find_front(&library))
+        return false;
+    if (library_has(&library, "mallctl", &mallctl)) {
+        mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
+        return !mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* of all arenas */
+    }
+    if (library_has(&library, "mi_collect", &mi_collect))
+        mi_collect(true);
+    else if (library_has(&library, "MallocExtension_ReleaseFreeMemory", &tc_release))
+        tc_release();
+    else
+        return false;
+    return true;
+}
+
 static void lib_stats(void *state, struct tp_stats *out)
 {
     (void)state;
@@ -227,6 +249,7 @@ const struct tp_strategy tp_strategy_lib = {
     .alloc = lib_alloc,
     .free = lib_free,
     .move = lib_move,
+    .purge = lib_purge,
     .usable = lib_usable,
     .stats = lib_stats,
     .library = lib_library,

@@ -8,6 +8,7 @@
 
 #include "alloc/base/own.h"
 #include "alloc/base/process_memory.h"
+#include "alloc/engine/page_list.h"
 #include "cmd/jobs/follow.h"
 #include "cmd/jobs/left_behind.h"
 #include "cmd/jobs/libraries.h"
@@ -40,6 +41,7 @@ struct child_job {
     uint32_t touch, passes, min_replays, repeat, threads, cores;
     uint64_t min_time_ns, seed, latency_operations;
     struct tp_touched touched;
+    struct tp_page_asked page_lists; /* no events: none are asked for */
     bool stop_on_oom, drop_initial_heap, has_touched, threads_if_possible, huge_pages, progress;
 };
 #define ASKING_NS  UINT64_C(5000000000) /* the longest time to ask a library for its version */
@@ -105,6 +107,8 @@ static void fill_job(struct child_job *job, const struct tp_replay_cfg *cfg)
     job->has_touched = cfg->touched != NULL;
     if (cfg->touched)
         job->touched = *cfg->touched;
+    if (cfg->page_lists)
+        job->page_lists = *cfg->page_lists;
 }
 
 /* ---- starting it ---- */
@@ -148,12 +152,13 @@ static int make_environment(const struct tp_strategy_spec *spec, bool loud, stru
     return *out ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
-/* The child finds the program at descriptor 3 and the job at 4. Where it is only asked for its
- * library, 3 is the job as well. */
-enum { PROGRAM_FD = 3, JOB_FD = 4 };
+/* The child finds the program at descriptor 3, the job at 4, and the file for lists of pages at 5.
+ * Where it is only asked for its library, 3 is the job as well, and where nobody asks for lists, 5
+ * is. */
+enum { PROGRAM_FD = 3, JOB_FD = 4, PAGES_FD = 5, CHILD_FDS = 3 };
 
 /* `said` is where its standard error goes; -1: to this process's. */
-static int start(int program_fd, int job_fd, int said, char **environment, pid_t *pid,
+static int start(const int fds[CHILD_FDS], int said, char **environment, pid_t *pid,
                  struct tp_err *err)
 {
     char *argv[] = {(char *)(uintptr_t) "tapool", (char *)(uintptr_t) "__child", NULL};
@@ -163,39 +168,39 @@ static int start(int program_fd, int job_fd, int said, char **environment, pid_t
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&own_group); /* whose number is that of the child */
     posix_spawnattr_setflags(&own_group, POSIX_SPAWN_SETPGROUP);
-    /* Moving both descriptors above JOB_FD first keeps one from overwriting the other. dup2 then
-     * clears O_CLOEXEC. */
-    int high_program = fcntl(program_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
-    int high_job = fcntl(job_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
     if (said >= 0) /* before it is overwritten */
         posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, high_program, PROGRAM_FD);
-    posix_spawn_file_actions_adddup2(&actions, high_job, JOB_FD);
+    /* Moving all descriptors above PAGES_FD first keeps one from overwriting another. dup2 then
+     * clears O_CLOEXEC. */
+    int high[CHILD_FDS], failed = 0;
+    for (int i = 0; i < CHILD_FDS; i++) {
+        high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, PAGES_FD + 1);
+        failed = high[i] < 0 ? errno : failed;
+        posix_spawn_file_actions_adddup2(&actions, high[i], PROGRAM_FD + i);
+    }
     /* What a library prints is not part of tapool's output. */
     posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
     const char *program = tp_child_own_executable(path, sizeof path);
     tp_left_behind_adopt();
-    int failed = high_program < 0 || high_job < 0 ? errno : 0;
     if (!failed)
         failed = posix_spawn(pid, program, &actions, &own_group, argv, environment);
     posix_spawnattr_destroy(&own_group);
     posix_spawn_file_actions_destroy(&actions);
-    if (high_program >= 0)
-        close(high_program);
-    if (high_job >= 0)
-        close(high_job);
+    for (int i = 0; i < CHILD_FDS; i++)
+        if (high[i] >= 0)
+            close(high[i]);
     return failed ? tp_fail(err, TP_EIO, "a child process cannot start: %s", strerror(failed))
                   : TP_OK;
 }
 
-static int spawn(const struct tp_strategy_spec *spec, int program_fd, int job_fd, int said,
+static int spawn(const struct tp_strategy_spec *spec, const int fds[CHILD_FDS], int said,
                  pid_t *pid, struct tp_err *err)
 {
     char **environment = NULL;
     struct tp_str preload = {0};
     int status = make_environment(spec, said >= 0, &preload, &environment, err);
     if (!status)
-        status = start(program_fd, job_fd, said, environment, pid, err);
+        status = start(fds, said, environment, pid, err);
     free(environment);
     tp_str_drop(&preload);
     return status;
@@ -260,8 +265,9 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
         status = tp_program_export(cfg->program, &program_fd, err);
     c.followed = cfg->passes & TP_PASS_MAPPED;
     bool were_fixed = c.followed && tp_addresses_fixed(true);
+    const int fds[] = {program_fd, c.job_fd, cfg->page_lists ? cfg->page_lists->fd : c.job_fd};
     if (!status)
-        status = spawn(spec, program_fd, c.job_fd, -1, &c.pid, err);
+        status = spawn(spec, fds, -1, &c.pid, err);
     if (c.followed && !were_fixed)
         tp_addresses_fixed(false);
     if (!status)
@@ -281,7 +287,7 @@ static int ask(const struct tp_strategy_spec *spec, int said,
     struct started c;
     int status = open_started(&c, spec, &nothing, err);
     if (!status)
-        status = spawn(spec, c.job_fd, c.job_fd, said, &c.pid, err);
+        status = spawn(spec, (const int[]){c.job_fd, c.job_fd, c.job_fd}, said, &c.pid, err);
     if (!status)
         status = await(&c, spec->label, wait, run, err);
     close_started(&c);
@@ -436,6 +442,8 @@ static int answer(const struct child_job *job, struct tp_replay_answer *shared,
     struct tp_clock clock;
     bool timed = job->passes & (TP_PASS_THROUGHPUT | TP_PASS_LATENCY);
     struct watch w = {.shows = job->progress};
+    struct tp_page_asked pages = job->page_lists;
+    pages.fd = PAGES_FD;
     int status = try_malloc(job, err);
     if (!status)
         status = tp_strategy_spec_parse(&spec, job->spec, err);
@@ -462,6 +470,7 @@ static int answer(const struct child_job *job, struct tp_replay_answer *shared,
                                 .stop_on_oom = job->stop_on_oom,
                                 .drop_initial_heap = job->drop_initial_heap,
                                 .huge_pages = job->huge_pages,
+                                .page_lists = job->page_lists.count ? &pages : NULL,
                                 .follower = &shared->mapped,
                                 .seed = job->seed,
                                 .position = &shared->position,

@@ -47,6 +47,8 @@ static int group_named(struct grouping *g, const char *name, uint32_t *group, st
 static void add_to(struct grouping *g, uint32_t group, const struct tp_held_block *b, double bytes)
 {
     struct tp_site_group *to = &g->out->groups[group];
+    if (g->cfg->of_block)
+        g->cfg->of_block[b - g->list->blocks] = group + 1;
     to->bytes += bytes;
     to->blocks++;
     g->out->unknown -= bytes;

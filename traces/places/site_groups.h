@@ -25,6 +25,9 @@ struct tp_sites_cfg {
      * 0 is 1, without asking for stacks that have to be read from the file first */
     unsigned depth;
     bool stacks; /* stacks are wanted for stack_bytes, whatever the depth */
+    /* the number + 1 of the group of each block of the list, which is zeroed before; NULL: nobody
+     * asks */
+    uint32_t *of_block;
 };
 
 /* A place that called, and what was asked for from there. */
@@ -82,6 +85,7 @@ struct tp_held_block {
     uint64_t age;    /* nanoseconds, or events where times are not known */
     uint32_t phase;  /* in which it was asked for, as the caller numbers them */
     uint32_t label;  /* of its metadata; 0: none */
+    uint32_t slot;   /* of the program */
     bool from_start; /* was live when the recording began: its age is not known */
 };
 

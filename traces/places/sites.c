@@ -110,6 +110,7 @@ static int list_live(const struct holding *h, bool timed, struct tp_held_list *l
                                    .place = o->place,
                                    .age = timed ? h->time - o->time : h->event - o->event,
                                    .phase = o->mark,
+                                   .slot = (uint32_t)i,
                                    .from_start = !o->event};
     }
     qsort(list->blocks, list->count, sizeof *list->blocks, by_place);

@@ -147,9 +147,9 @@ TEST(each_byte_of_a_page_is_in_one_part)
     struct tp_page_ledger l = {.base = {.page = PAGE_BYTES, .number = base, .count = 1},
                                .now = {.page = PAGE_BYTES, .number = now, .count = COUNT(now)}};
     const struct tp_page_block blocks[] = {
-        {10 * PAGE_BYTES, 100, 128},
-        {11 * PAGE_BYTES, 1000, 1024},
-        {12 * PAGE_BYTES + 2048, 2 * PAGE_BYTES, 2 * PAGE_BYTES}};
+        {10 * PAGE_BYTES, 100, 128, 0},
+        {11 * PAGE_BYTES, 1000, 1024, 1},
+        {12 * PAGE_BYTES + 2048, 2 * PAGE_BYTES, 2 * PAGE_BYTES, 2}};
     assert_true(tp_cover_open(&l.cover));
     for (size_t i = 0; i < COUNT(blocks); i++)
         tp_cover_add(&l.cover, blocks[i].addr, blocks[i].allocated);

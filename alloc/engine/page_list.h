@@ -1,5 +1,5 @@
-/* The pages of a process at asked moments of its resident pass (page_ledger.h), one by one, with the
- * live blocks: written by the process that replays, read by the one that asks.
+/* The pages of a process at asked moments of its resident pass (page_ledger.h), one by one, with
+ * the live blocks: written by the process that replays, read by the one that asks.
  *
  *     file     list | list | ...           one for each moment, in their order
  *     list     head | blocks by address | pages by number

@@ -72,10 +72,8 @@ int tp_replay_apart(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
                                                    : tp_child_replay(cfg, spec, out, err);
 }
 
-/* What the library adds to a process before the first event: the RSS of a process that it serves,
- * less that of one under the C library, each the median of three, asked in turn. */
-static int ask_start(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
-                     uint64_t *out, struct tp_err *err)
+int tp_memory_start(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                    uint64_t *out, struct tp_err *err)
 {
     const struct tp_strategy_spec *asked[2] = {spec, NULL};
     struct tp_strategy_spec plain;
@@ -129,7 +127,7 @@ static int replay_resident(const struct tp_replay_cfg *cfg, const struct tp_stra
         join(r, out);
     else
         *out = r[0];
-    return status ? status : ask_start(cfg, spec, &out->start, err);
+    return status ? status : tp_memory_start(cfg, spec, &out->start, err);
 }
 
 /* A child that cannot be followed is no error: what is mapped is then not known. */

@@ -21,4 +21,10 @@ unsigned tp_memory_passes_of(const struct tp_replay_cfg *cfg);
 int tp_memory_passes(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                      struct tp_run *out, struct tp_err *err);
 
+/* What a library that is preloaded adds to a process before the first event, in bytes: the RSS of
+ * one that it serves less that of one under the C library, each the median of three; 0: nothing is
+ * preloaded. TP_NONE: the kernel does not say. */
+int tp_memory_start(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                    uint64_t *out, struct tp_err *err);
+
 #endif

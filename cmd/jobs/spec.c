@@ -234,6 +234,18 @@ int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, stru
     return status;
 }
 
+int tp_strategy_spec_named(struct tp_strategy_spec *spec, const char *name, struct tp_err *err)
+{
+    char text[TP_SPEC_TEXT], begin[64];
+    bool libc = !strcasecmp(name, "glibc") || !strcasecmp(name, "libc");
+    snprintf(begin, sizeof begin, "%.*s", (int)strcspn(name, ":"), name);
+    bool known = libc || tp_find_strategy(begin, NULL);
+    if (strlen(name) >= sizeof text - 8)
+        return tp_fail(err, TP_EUSAGE, "'%.40s...' is too long a name", name);
+    snprintf(text, sizeof text, "%s%s", known ? "" : "lib:", libc ? "system" : name);
+    return tp_strategy_spec_parse(spec, text, err);
+}
+
 void tp_strategy_spec_release(struct tp_strategy_spec *spec)
 {
     if (spec->strategy)

@@ -26,6 +26,10 @@ struct tp_strategy_spec {
  * used.
  */
 int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, struct tp_err *err);
+
+/* The same of an allocator as people name it: "glibc", "jemalloc", or a strategy with or without
+ * options. */
+int tp_strategy_spec_named(struct tp_strategy_spec *spec, const char *name, struct tp_err *err);
 void tp_strategy_spec_release(struct tp_strategy_spec *spec);
 
 /* Adds " -s NAME", quoted for a shell, where NAME is the strategy's without its options: "arena",

@@ -22,7 +22,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { FITS_EVENTS = 1000000 };
 
@@ -82,9 +81,11 @@ static const struct tp_strategy_spec *needs_pool(const struct tp_job *job)
 
 /* ---- strategies ---- */
 
-static int add_strategy(struct tp_job *job, const char *text, struct tp_err *err)
+typedef int parse_spec(struct tp_strategy_spec *spec, const char *text, struct tp_err *err);
+
+static int add_parsed(struct tp_job *job, parse_spec *parse, const char *text, struct tp_err *err)
 {
-    int status = tp_strategy_spec_parse(&job->specs[job->spec_count], text, err);
+    int status = parse(&job->specs[job->spec_count], text, err);
     job->spec_count += status == TP_OK;
     if (status != TP_EINPUT || !job->leaves_out)
         return status;
@@ -93,14 +94,9 @@ static int add_strategy(struct tp_job *job, const char *text, struct tp_err *err
     return TP_OK;
 }
 
-/* Adds an allocator of --alloc: a strategy by its name, or else a library. */
-static int add_alloc(struct tp_job *job, const char *name, struct tp_err *err)
+static int add_strategy(struct tp_job *job, const char *text, struct tp_err *err)
 {
-    char text[TP_SPEC_TEXT];
-    bool libc = !strcasecmp(name, "glibc") || !strcasecmp(name, "libc");
-    bool known = libc || tp_find_strategy(name, NULL);
-    snprintf(text, sizeof text, "%s%s", known ? "" : "lib:", libc ? "system" : name);
-    return add_strategy(job, text, err);
+    return add_parsed(job, tp_strategy_spec_parse, text, err);
 }
 
 static int parse_allocs(struct tp_job *job, const char *list, struct tp_err *err)
@@ -111,7 +107,7 @@ static int parse_allocs(struct tp_job *job, const char *list, struct tp_err *err
         size_t length = strcspn(list, ",");
         snprintf(name, sizeof name, "%.*s", (int)length, list);
         status = length && length < sizeof name
-                     ? add_alloc(job, name, err)
+                     ? add_parsed(job, tp_strategy_spec_named, name, err)
                      : tp_fail(err, TP_EUSAGE, "--alloc has a name that is none: '%.40s'", list);
         list += length + (list[length] == ',');
     }

@@ -1,0 +1,61 @@
+/* Who keeps the pages: the free bytes of pages with live blocks, by the groups of those blocks.
+ *
+ *     page     | A live | free            | B live | free     |     free: half A's, half B's
+ *
+ * The free bytes of a page are shared equally by the groups that have a live block on it. They add
+ * up to the partly free pages of the ledger (alloc/engine/page_ledger.h).
+ *
+ * Where a share of the blocks only was recorded with its call stack, those without one stand on a
+ * page for their size class, and what they hold is given to the groups of that class as the blocks
+ * with a stack hold it: an estimate. */
+#ifndef TP_HOLDERS_H
+#define TP_HOLDERS_H
+
+#include "alloc/engine/page_list.h"
+
+/* What is known of each slot's block. */
+struct tp_held_slot {
+    uint32_t group; /* + 1; 0: not known */
+    bool from_start;
+    bool sampled; /* its group is, or would be, known by chance */
+    uint64_t age; /* in any unit */
+};
+
+struct tp_holder {
+    uint32_t group;      /* TP_HOLDER_UNKNOWN: of blocks whose group is not known */
+    double partly_free;  /* bytes */
+    double live, blocks; /* live blocks on partly free pages; bytes of them, and how many */
+    uint64_t pages;      /* partly free ones with a block of it */
+    uint64_t oldest;     /* of these blocks; 0: not known */
+};
+#define TP_HOLDER_UNKNOWN UINT32_MAX
+
+struct tp_holders {
+    struct tp_holder *rows; /* owned; the most partly free bytes first; those that hold none are
+                               left out */
+    size_t count;
+    uint64_t partly_free, pages; /* bytes and partly free pages of the whole list */
+    bool estimated;
+};
+
+/* `slots`: of the program. Work: pages + blocks. TP_ENOMEM. */
+int tp_holders_of(const struct tp_page_list *list, const struct tp_held_slot *slots,
+                  uint32_t groups, struct tp_holders *out, struct tp_err *err);
+void tp_holders_release(struct tp_holders *h); /* a zeroed one is fine */
+
+/* The blocks of a list page by page. Begin with a zeroed one. */
+struct tp_page_walk {
+    size_t page, block;   /* the next ones */
+    uint64_t low, high;   /* the page */
+    size_t first, end;    /* blocks that may be on it */
+    uint64_t live, taken; /* bytes of it: requested, and allocated */
+    uint64_t covered;     /* at least `taken` */
+};
+
+/* Goes to the next page; false: there is none. */
+bool tp_page_walk_next(const struct tp_page_list *list, struct tp_page_walk *w);
+
+/* Bytes of [from, to) that lie in [low, high). */
+uint64_t tp_overlap(uint64_t from, uint64_t to, uint64_t low, uint64_t high);
+
+#endif

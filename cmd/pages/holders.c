@@ -145,9 +145,8 @@ static void add_block(struct sharing *s, const struct tp_page_block *b)
     if (!slot->group && slot->sampled && s->known_bytes[size_class] > 0)
         return;
     struct tp_holder *h = holder_of(s, sharer_of(s, b));
-    double stands_for = slot->group && slot->sampled
-                            ? weight(s->known_bytes, s->unknown_bytes, size_class)
-                            : 1;
+    double stands_for =
+        slot->group && slot->sampled ? weight(s->known_bytes, s->unknown_bytes, size_class) : 1;
     h->live += (double)b->requested * stands_for;
     h->blocks += stands_for;
     if (!slot->from_start && slot->age > h->oldest)
@@ -218,8 +217,7 @@ int tp_holders_of(const struct tp_page_list *list, const struct tp_held_slot *sl
     s.here = calloc(numbers, sizeof *s.here);
     s.class_here = calloc(numbers, sizeof *s.class_here);
     s.sampled_here = calloc(numbers, sizeof *s.sampled_here);
-    bool all =
-        out->rows && s.of_group && s.seen && s.here && s.class_here && s.sampled_here;
+    bool all = out->rows && s.of_group && s.seen && s.here && s.class_here && s.sampled_here;
     if (all)
         share(&s);
     free(s.of_group);

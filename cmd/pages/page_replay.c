@@ -47,8 +47,7 @@ static struct tp_replay_cfg configure(const struct tp_page_job *job,
 
 /* Replays with the file of the lists, and reads it. */
 static int replay(struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
-                  const struct tp_page_asked *asked, struct tp_page_replay *out,
-                  struct tp_err *err)
+                  const struct tp_page_asked *asked, struct tp_page_replay *out, struct tp_err *err)
 {
     const struct tp_program_facts *facts = tp_program_facts(cfg->program);
     struct tp_page_asked lists = *asked;

@@ -1,5 +1,5 @@
-/* A host trace replayed once by the recorded threads, in a process of its own, with the pages that it
- * holds at several moments.
+/* A host trace replayed once by the recorded threads, in a process of its own, with the pages that
+ * it holds at several moments.
  *
  *     trace, strategy --> resident pass (alloc/engine/page_list.h) --> lists of pages and blocks */
 #ifndef TP_PAGE_REPLAY_H

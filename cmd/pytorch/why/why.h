@@ -13,6 +13,7 @@
 #include "alloc/base/opt.h"
 #include "cmd/pytorch/why/why_answer.h"
 #include "cmd/pytorch/why/why_held.h"
+#include "cmd/report/memory_sum.h"
 #include "cmd/results/captured.h"
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/text.h"
@@ -105,16 +106,10 @@ void tp_why_replayed_close(struct tp_why_replayed *r);
 
 /* What `tapool why` prints. */
 
-/* A row of the sum. */
-struct tp_why_part {
-    const char *sign; /* " ", "+", and "=" for the whole */
-    uint64_t bytes;
-    struct tp_text label, note;
-};
 enum { TP_WHY_PARTS = 5 };
 
 /* The rows of the sum; `exact` as of tp_bytes. */
-void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_why_part out[TP_WHY_PARTS]);
+void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_sum_part out[TP_WHY_PARTS]);
 
 /* Parts of the screen: what happened, the sum of the memory, the verdict, what would have made
  * room, what other settings would do, and what all rests on. Where there is nothing to say, nothing

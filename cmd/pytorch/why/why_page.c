@@ -280,7 +280,7 @@ static int write_sum(const void *of, FILE *out, struct tp_err *err)
 {
     const struct device_part *d = of;
     const struct tp_why *w = d->w;
-    struct tp_why_part parts[TP_WHY_PARTS];
+    struct tp_sum_part parts[TP_WHY_PARTS];
     uint64_t left = free_known(w) ? w->moment.what.device_free : 0;
     uint64_t all = free_known(w) ? w->room.capacity : w->sum.reserved;
     (void)err;

@@ -9,22 +9,7 @@
 
 #include <math.h>
 
-enum {
-    NAME = 16,
-    SUM_END = 13,
-    EXACT_END = 22,
-    LABEL = 3,
-    SHARE_END = 39,
-    NOTE = 42,
-    TRY_RESERVED = 57,
-    TRY_FATE = 60
-};
-
-/* Where the bytes of a row end. */
-static int sum_end(const struct tp_page *page)
-{
-    return page->exact ? EXACT_END : SUM_END;
-}
+enum { NAME = 16, TRY_RESERVED = 57, TRY_FATE = 60 };
 
 static struct tp_text size_of(const struct tp_page *page, uint64_t bytes)
 {
@@ -85,47 +70,29 @@ static struct tp_text unused_of(const struct tp_why_sum *s)
     return tp_text_of("%s, %s", segments.s, tp_plural(s->free_units, "unit").s);
 }
 
-void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_why_part out[TP_WHY_PARTS])
+void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_sum_part out[TP_WHY_PARTS])
 {
     const struct tp_text none = tp_text_of("%s", "");
-    out[0] = (struct tp_why_part){" ", s->requested, tp_plural(s->live, "live block"),
+    out[0] = (struct tp_sum_part){" ", s->requested, tp_plural(s->live, "live block"),
                                   tp_text_of("requested and not freed")};
-    out[1] = (struct tp_why_part){"+", s->rounding, tp_text_of("rounding"), none};
+    out[1] = (struct tp_sum_part){"+", s->rounding, tp_text_of("rounding"), none};
     out[2] =
-        (struct tp_why_part){"+", s->hole_bytes, tp_text_of("free blocks in used segments"),
+        (struct tp_sum_part){"+", s->hole_bytes, tp_text_of("free blocks in used segments"),
                              s->holes ? tp_text_of("%s, largest %s", tp_plural(s->holes, "block").s,
                                                    tp_bytes(s->largest, exact).s)
                                       : none};
     out[3] =
-        (struct tp_why_part){"+", s->free_bytes, unused_of(s),
+        (struct tp_sum_part){"+", s->free_bytes, unused_of(s),
                              s->free_bytes ? tp_text_of("empty_cache() would return it") : none};
-    out[4] = (struct tp_why_part){
+    out[4] = (struct tp_sum_part){
         "=", s->reserved, tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s), none};
 }
 
 static void print_parts(const struct tp_why *w, struct tp_page *page)
 {
-    const struct tp_column columns[] = {
-        {.left = true, .width = 1},
-        {.name = "memory", .width = sum_end(page) - 4},
-        {.name = "part", .left = true, .gap = LABEL, .width = SHARE_END - LABEL - 8},
-        {.name = "share of reserved", .width = 6},
-        {.name = "note", .left = true, .gap = NOTE - SHARE_END}};
-    struct tp_why_part parts[TP_WHY_PARTS];
-    struct tp_table table = {0};
+    struct tp_sum_part parts[TP_WHY_PARTS];
     tp_why_parts(&w->sum, page->exact, parts);
-    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
-    for (int i = 0; i < TP_WHY_PARTS; i++) {
-        const struct tp_why_part *p = &parts[i];
-        double share = w->sum.reserved ? (double)p->bytes / (double)w->sum.reserved : NAN;
-        tp_table_add(&table, "%s", p->sign);
-        tp_table_bytes(&table, p->bytes, page->exact);
-        tp_table_add(&table, "%s", p->label.s);
-        tp_table_add(&table, "%s", tp_percent(share).s);
-        tp_table_add(&table, *p->note.s ? "%s" : NULL, p->note.s);
-    }
-    tp_table_print(&table, page, 1, TP_TABLE_WIDE);
-    tp_table_drop(&table);
+    tp_sum_print(parts, TP_WHY_PARTS, w->sum.reserved, page);
 }
 
 void tp_why_sum_print(const struct tp_why *w, struct tp_page *page)
@@ -134,7 +101,7 @@ void tp_why_sum_print(const struct tp_why *w, struct tp_page *page)
     print_parts(w, page);
     if (w->moment.failed && oom->has_free)
         tp_page_put(
-            page, sum_end(page) + LABEL, "capacity %s%s; %s free on the GPU",
+            page, tp_sum_end(page) + TP_SUM_LABEL, "capacity %s%s; %s free on the GPU",
             size_of(page, w->room.capacity).s,
             w->sum.reserved + oom->device_free > w->room.capacity ? ", a limit of the process" : "",
             size_of(page, oom->device_free).s);
@@ -249,12 +216,12 @@ void tp_why_way_print(const struct tp_why *w, struct tp_page *page)
         tp_page_put(page, 0, "In the way: without these %s (%s) %s",
                     tp_plural(r->block_count, "block").s, size_of(page, r->bytes).s, room);
     for (size_t i = 0; i < w->named_count; i++) {
-        tp_page_right(page, sum_end(page), size_of(page, w->named[i].bytes).s);
-        tp_page_put(page, sum_end(page) + LABEL, "%s",
+        tp_page_right(page, tp_sum_end(page), size_of(page, w->named[i].bytes).s);
+        tp_page_put(page, tp_sum_end(page) + TP_SUM_LABEL, "%s",
                     *w->named[i].place ? w->named[i].place : "unknown site");
     }
     if (r->block_count > w->named_count)
-        tp_page_put(page, sum_end(page) + LABEL, "%s",
+        tp_page_put(page, tp_sum_end(page) + TP_SUM_LABEL, "%s",
                     tp_plural(r->block_count - w->named_count, "smaller block").s);
 }
 

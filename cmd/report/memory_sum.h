@@ -1,0 +1,25 @@
+/* Held memory as a sum of its parts, the first of the parts that `why` prints of a GPU and of a host:
+ *
+ *        26 MiB   31,002 live blocks        13%   requested and not freed
+ *     +   3 MiB   rounding                   1%
+ *     =  29 MiB   resident, 9,011 pages */
+#ifndef TP_MEMORY_SUM_H
+#define TP_MEMORY_SUM_H
+
+#include "cmd/ui/text.h"
+
+struct tp_sum_part {
+    const char *sign; /* " ", "+", and "=" for the whole */
+    uint64_t bytes;
+    struct tp_text label, note;
+};
+
+enum { TP_SUM_LABEL = 3 }; /* columns from the end of the bytes to the label */
+
+/* The column where the bytes end. */
+int tp_sum_end(const struct tp_page *page);
+
+/* Prints the parts, with their shares of `whole`. */
+void tp_sum_print(const struct tp_sum_part *parts, int count, uint64_t whole, struct tp_page *page);
+
+#endif

@@ -1,4 +1,5 @@
-/* Held memory as a sum of its parts, the first of the parts that `why` prints of a GPU and of a host:
+/* Held memory as a sum of its parts, the first of the parts that `why` prints of a GPU and of a
+ * host:
  *
  *        26 MiB   31,002 live blocks        13%   requested and not freed
  *     +   3 MiB   rounding                   1%
@@ -19,7 +20,8 @@ enum { TP_SUM_LABEL = 3 }; /* columns from the end of the bytes to the label */
 /* The column where the bytes end. */
 int tp_sum_end(const struct tp_page *page);
 
-/* Prints the parts, with their shares of `whole`. */
-void tp_sum_print(const struct tp_sum_part *parts, int count, uint64_t whole, struct tp_page *page);
+/* Prints the parts, with their shares of the last one, the whole. `share` is the head of those. */
+void tp_sum_print(const struct tp_sum_part *parts, int count, const char *share,
+                  struct tp_page *page);
 
 #endif

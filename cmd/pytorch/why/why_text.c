@@ -92,7 +92,7 @@ static void print_parts(const struct tp_why *w, struct tp_page *page)
 {
     struct tp_sum_part parts[TP_WHY_PARTS];
     tp_why_parts(&w->sum, page->exact, parts);
-    tp_sum_print(parts, TP_WHY_PARTS, w->sum.reserved, page);
+    tp_sum_print(parts, TP_WHY_PARTS, "share of reserved", page);
 }
 
 void tp_why_sum_print(const struct tp_why *w, struct tp_page *page)

@@ -2,12 +2,15 @@
 #include "alloc/base/clean.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
+#include "cmd/jobs/catalog.h"
 #include "cmd/jobs/open_trace.h"
 #include "cmd/page/html_page.h"
+#include "cmd/pages/why_pages.h"
 #include "cmd/pytorch/verify/verify.h"
 #include "cmd/pytorch/why/ranks.h"
 #include "cmd/pytorch/why/why.h"
 #include "cmd/report/report_sites.h"
+#include "cmd/stats/measure.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/stop.h"
@@ -17,15 +20,19 @@
 
 struct why_opts {
     struct tp_exports exports;
-    char *conf;
-    uint64_t at, device, depth, max_memory, capacity, reserve;
+    char *conf, *malloc;
+    uint64_t at, device, depth, max_memory, capacity, reserve, frames, timeout;
     uint32_t by;
+    bool thp;
 };
 
 enum { SHOWN_MAX = 4096 }; /* bytes of a path */
+enum { FRAMES = 16 };      /* moments of a host trace */
 
 enum { TP_EXPORT_INDEXES(why, TP_SNAPSHOT_EXPORTS) };
 static const char *const why_words[] = {TP_EXPORT_WORDS(TP_SNAPSHOT_EXPORTS)};
+
+static const char *const auto_words[] = {"auto", NULL};
 
 #define ROW(member) offsetof(struct why_opts, member)
 static const struct tp_opt rows[] = {
@@ -40,6 +47,14 @@ static const struct tp_opt rows[] = {
     TP_UINT_AT("device", ROW(device), .def = "all", .max = TP_PYTORCH_DEVICES - 1,
                .choices = tp_device_words, TP_FIRST(TRACES),
                .help = "GPU to read from a snapshot of several\nall: those with memory."),
+    TP_TEXT_AT("malloc", ROW(malloc), .from = TP_OPT_USER, .arg = "NAME", TP_FIRST(STRATEGIES),
+               .help = "malloc or strategy to replay a host trace with: glibc, jemalloc, arena\n"
+                       "With options as for -s: lib:jemalloc,env={MALLOC_CONF=narenas:1} (default: "
+                       "the recorded malloc, or else glibc)"),
+    TP_UINT_AT("frames", ROW(frames), .def = "auto", .min = 1, .max = TP_PAGE_MOMENTS - 3,
+               .choices = auto_words, TP_FIRST(OUTPUT),
+               .help = "moments of a host trace to show, evenly spaced\n"
+                       "auto: 16 are looked at and not shown."),
     TP_CONF_ROW(ROW(conf)),
     TP_CAPACITY_ROW(ROW(capacity), "memory of the device, for the settings to try; 0: no limit\n"
                                    "recorded: inferred from failed allocations and cudaMallocs."),
@@ -48,6 +63,8 @@ static const struct tp_opt rows[] = {
     TP_EXPORT_ROWS(why, TP_SNAPSHOT_EXPORTS),
     TP_COLOR_ROW(offsetof(struct why_opts, exports.color)),
     TP_BYTES_ROW(ROW(exports.bytes)),
+    TP_THP_ROW(ROW(thp)),
+    TP_TIMEOUT_ROW(ROW(timeout)),
     {.name = NULL}};
 
 /* The answers for all devices that were asked about. */
@@ -259,6 +276,59 @@ static int open_file(const struct why_opts *o, const char *path, struct tp_snaps
     return tp_snapshot_open(file, replayed->path, o->max_memory, err);
 }
 
+/* ---- host traces ---- */
+
+static int answer_host(const struct why_opts *o, const struct tp_trace *trace, FILE *out,
+                       struct tp_err *err)
+{
+    static const enum tp_pages_when words[] = {
+        [TP_WHY_AUTO] = TP_PAGES_AUTO, [TP_WHY_PEAK] = TP_PAGES_PEAK, [TP_WHY_END] = TP_PAGES_END};
+    bool given = o->at < TP_OPT_KEYWORD(TP_WHY_AT - 1), shown = o->frames != TP_OPT_KEYWORD(0);
+    enum tp_why_when when = given ? TP_WHY_AT : (enum tp_why_when)(TP_OPT_KEYWORD(0) - o->at);
+    if (when == TP_WHY_OOM)
+        return tp_fail(err, TP_EUSAGE, "--at oom takes a snapshot of PyTorch");
+    const struct tp_why_pages_cfg cfg = {
+        .trace = trace,
+        .malloc = o->malloc,
+        .when = given ? TP_PAGES_AT : words[when],
+        .at = o->at,
+        .sites = {.by = o->by, .depth = (unsigned)o->depth},
+        .frames = shown ? (uint32_t)o->frames : FRAMES,
+        .over_time = shown,
+        .timeout_ns = tp_timeout_of(o->timeout, tp_program_facts(trace->program)->events, 0),
+        .huge_pages = o->thp,
+        .interrupted = tp_stop_flag(),
+        .stop = tp_stop_asked};
+    return tp_why_pages_run(&cfg, &o->exports, out, err);
+}
+
+/* Answers for a host trace. false: it is none, and `err` says why. */
+static bool try_host(const struct tp_args *args, FILE *out, int *status, struct tp_err *err)
+{
+    static const char *const fitting[] = {
+        "malloc", "frames", "timeout", "thp",         "at",
+        "by",     "depth",  "color",   "export-html", TP_RANKS_OPTIONS};
+    const struct why_opts *o = args->opts;
+    const char *path = args->words[0], *other = tp_config_typed_other(args, rows, fitting);
+    const struct tp_open_opts open = {.max_memory = o->max_memory, .device = TP_OPT_KEYWORD(0)};
+    struct tp_trace trace;
+    struct tp_stop stop;
+    *status = tp_open_trace(path, &open, false, &trace, err);
+    if (*status)
+        return false;
+    bool host = tp_program_facts(trace.program)->kind == TP_KIND_HOST &&
+                !tp_find_recorded_strategy(trace.recorded.by);
+    tp_stop_catch(&stop, true);
+    if (host)
+        *status = other ? tp_fail(err, TP_EUSAGE, "--%s takes a snapshot of PyTorch", other)
+                        : answer_host(o, &trace, out, err);
+    tp_stop_restore(&stop);
+    tp_trace_close(&trace);
+    if (!host)
+        *status = tp_fail(err, TP_EUSAGE, "--malloc takes a host trace");
+    return host;
+}
+
 static int answer_file(const struct why_opts *o, const char *path, FILE *out, struct tp_err *err)
 {
     bool given = o->at < TP_OPT_KEYWORD(TP_WHY_AT - 1);
@@ -318,6 +388,17 @@ static int compare_ranks(const struct tp_args *args, FILE *out, struct tp_err *e
     return tp_ranks_run(&ask, out, err);
 }
 
+/* A host trace is found where the file is no snapshot. */
+static int answer_any(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    struct tp_err other = {0};
+    int status, rc = answer_file(args->opts, args->words[0], out, err);
+    if (rc != TP_EINPUT || !strcmp(args->words[0], "-") || !try_host(args, out, &status, &other))
+        return rc;
+    *err = other;
+    return status;
+}
+
 static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct why_opts *o = args->opts;
@@ -326,11 +407,16 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (args->count != 1)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "why needs a PyTorch snapshot"),
                        "'tapool info TRACE --at EVENT' shows live memory by site of other traces");
+    if (o->malloc) {
+        int status;
+        try_host(args, out, &status, err);
+        return status;
+    }
     int rc = tp_exports_check(&o->exports, &why_exporters, &(struct answers){.opts = o}, err);
     uint64_t capacity = o->capacity;
     if (rc == TP_OK)
         rc = tp_less_reserve(&capacity, o->reserve, err);
-    return rc == TP_OK ? answer_file(o, args->words[0], out, err) : rc;
+    return rc == TP_OK ? answer_any(args, out, err) : rc;
 }
 
 const struct tp_command tp_command_why = {

@@ -99,13 +99,6 @@ uint64_t tp_rank_value(const struct tp_rank *rank, enum tp_rank_figure figure);
 
 /* The ranks of a job on a screen and as a document, and the whole way from files to there. */
 
-/* The exports of `tapool why` and `tapool info`. Of several snapshots there is no more than the
- * JSON. */
-#define TP_SNAPSHOT_EXPORTS(X, of)                                                                 \
-    TP_EXPORTS_OF_ALL(X, of, TP_JSON_HELP)                                                         \
-    X(of, folded, of, "folded", TP_FOLDED_HELP, LAST)                                              \
-    X(of, html, of, "html", TP_HTML_HELP, FIRST)
-
 /* Options of both that go with several. */
 #define TP_RANKS_OPTIONS                                                                           \
     TP_EXPORTS_OF_ALL(TP_EXPORT_OPTION, , )                                                        \

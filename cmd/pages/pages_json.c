@@ -1,0 +1,123 @@
+/* See why_pages.h: the document tapool.why-pages/1 (pages.schema.json), and what is exported. */
+#include "cmd/pages/why_pages.h"
+
+#include "cmd/ui/exports.h"
+
+static void write_parts(struct tp_json *j, cJSON *o, const struct tp_page_parts *p)
+{
+    tp_json_uint(j, o, "live_bytes", p->live);
+    tp_json_uint(j, o, "rounding_bytes", p->rounding);
+    tp_json_uint(j, o, "partly_free_bytes", p->partly_free);
+    tp_json_uint(j, o, "free_pages_bytes", p->free_pages);
+    tp_json_uint(j, o, "own_bytes", p->own);
+    tp_json_uint(j, o, "resident_bytes", p->resident);
+}
+
+static void write_event(struct tp_json *j, cJSON *o, const struct tp_why_pages *w,
+                        const struct tp_page_list_head *h)
+{
+    const struct tp_program_facts *f = tp_program_facts(w->trace->program);
+    tp_json_uint(j, o, "event", h->event);
+    tp_json_uint(j, o, "time_ns", f->time_known ? h->clock : TP_NONE);
+}
+
+static void write_trace(struct tp_json *j, cJSON *root, const struct tp_why_pages *w)
+{
+    const struct tp_program_facts *f = tp_program_facts(w->trace->program);
+    cJSON *trace = tp_json_object(j, root, "trace");
+    tp_json_text(j, trace, "path", w->trace->path);
+    tp_json_text(j, trace, "file", w->trace->file);
+    tp_json_uint(j, trace, "events", f->events);
+    tp_json_uint(j, trace, "threads", f->threads);
+    tp_json_uint(j, trace, "peak_requested_bytes", tp_program_demand(w->trace->program, 0)->bytes);
+    tp_json_text(j, trace, "recorded_malloc", w->trace->meta.allocator);
+    cJSON *malloc_ = tp_json_object(j, root, "malloc");
+    tp_json_text(j, malloc_, "strategy", w->strategy);
+    tp_json_text(j, malloc_, "library", *w->replay.library ? w->replay.library : NULL);
+    tp_json_bool(j, malloc_, "recorded", w->recorded);
+    tp_json_uint(j, malloc_, "threads", w->replay.resident.threads);
+    tp_json_uint(j, malloc_, "start_bytes", w->replay.start);
+}
+
+static void write_rows(struct tp_json *j, cJSON *root, const struct tp_why_pages *w)
+{
+    cJSON *by = tp_json_object(j, root, "partly_free_by");
+    tp_json_text(j, by, "what", tp_sites_by_words[w->by]);
+    tp_json_bool(j, by, "estimated", w->estimated);
+    tp_json_uint(j, by, "bytes", w->partly_free);
+    tp_json_uint(j, by, "pages", w->pages);
+    cJSON *rows = tp_json_array(j, by, "rows");
+    for (size_t i = 0; i < w->count; i++) {
+        const struct tp_holder *h = &w->rows[i].held;
+        cJSON *o = tp_json_item(j, rows);
+        tp_json_text(j, o, "name", w->rows[i].name);
+        tp_json_real(j, o, "partly_free_bytes", h->partly_free);
+        tp_json_uint(j, o, "pages", h->pages);
+        tp_json_real(j, o, "live_bytes", h->live);
+        tp_json_real(j, o, "live_blocks", h->blocks);
+        tp_json_uint(j, o, w->timed ? "oldest_ns" : "oldest_events",
+                     h->oldest ? h->oldest : TP_NONE);
+    }
+}
+
+cJSON *tp_why_pages_tree(struct tp_json *j, const struct tp_why_pages *w)
+{
+    static const char *const when[] = {
+        [TP_PAGES_PEAK] = "peak", [TP_PAGES_END] = "end", [TP_PAGES_AT] = "event"};
+    cJSON *root = tp_json_object(j, NULL, NULL);
+    tp_json_text(j, root, "schema", "tapool.why-pages/1");
+    tp_json_tool(j, root);
+    write_trace(j, root, w);
+    cJSON *moment = tp_json_object(j, root, "moment");
+    tp_json_text(j, moment, "when", when[w->when]);
+    tp_json_bool(j, moment, "most_free", w->chosen);
+    write_event(j, moment, w, &w->list->head);
+    tp_json_uint(j, moment, "page_bytes", w->list->head.page);
+    tp_json_uint(j, moment, "live_blocks", w->list->head.blocks);
+    write_parts(j, moment, &w->list->head.parts);
+    write_rows(j, root, w);
+    cJSON *moments = tp_json_array(j, root, "moments");
+    for (size_t i = 0; i < w->replay.lists.count; i++) {
+        cJSON *o = tp_json_item(j, moments);
+        write_event(j, o, w, &w->replay.lists.lists[i].head);
+        write_parts(j, o, &w->replay.lists.lists[i].head.parts);
+    }
+    return root;
+}
+
+/* ---- what is exported ---- */
+
+static cJSON *pages_tree(struct tp_json *j, const void *of)
+{
+    return tp_why_pages_tree(j, of);
+}
+
+static void print_text(const void *of, struct tp_page *page)
+{
+    tp_why_pages_text(of, page);
+}
+
+static int refuse(const void *of, struct tp_err *err)
+{
+    (void)of;
+    return tp_fail(err, TP_EUSAGE, "this format takes a snapshot of PyTorch, and no host trace");
+}
+
+static const struct tp_exporter pages_text = {.name = "text", .print = print_text};
+static const struct tp_exporter pages_folded = {.name = "folded", .check = refuse};
+static const struct tp_exporter pages_html = {.name = "html", .check = refuse};
+static const struct tp_exporters pages_exporters =
+    TP_EXPORT_TABLE(pages, TP_SNAPSHOT_EXPORTS, pages_tree);
+
+int tp_why_pages_run(const struct tp_why_pages_cfg *cfg, const struct tp_exports *exports, FILE *out,
+                     struct tp_err *err)
+{
+    struct tp_why_pages w = {.count = 0};
+    int status = tp_exports_check(exports, &pages_exporters, &w, err);
+    if (!status)
+        status = tp_why_pages(cfg, &w, err);
+    if (!status)
+        status = tp_exports_write(exports, &pages_exporters, &w, out, err);
+    tp_why_pages_release(&w);
+    return status;
+}

@@ -1,0 +1,258 @@
+/* See why_pages.h: the screen. What was replayed and when, the sum, who holds most, the table of
+ * holders, and how the parts went over time where that is asked for. */
+#include "cmd/pages/why_pages.h"
+
+#include "cmd/report/memory_sum.h"
+#include "cmd/report/report_sites.h"
+#include "cmd/ui/table.h"
+
+#include <math.h>
+
+enum { NAME = 16, PARTS = 6, SHOWN = 10, SITE_MIN = 20 };
+
+static struct tp_text size_of(const struct tp_page *page, uint64_t bytes)
+{
+    return tp_bytes(bytes, page->exact);
+}
+
+/* ---- what and when ---- */
+
+static const char *const when_words[] = {
+    [TP_PAGES_PEAK] = "Peak", [TP_PAGES_END] = "At the end", [TP_PAGES_AT] = "At"};
+
+static void print_when(const struct tp_why_pages *w, struct tp_page *page)
+{
+    const struct tp_page_list_head *h = &w->list->head;
+    const struct tp_program_facts *f = tp_program_facts(w->trace->program);
+    tp_page_side(page, when_words[w->when], NAME);
+    tp_page_at(page, NAME, "%s%s", w->when == TP_PAGES_PEAK ? "trace peak: " : "",
+               h->event ? "" : "before the first event");
+    if (h->event)
+        tp_page_more(page, NAME, "event %s of %s", tp_count(h->event).s, tp_count(f->events).s);
+    if (h->event && f->time_known)
+        tp_page_more(page, NAME, " (+%s)", tp_duration(h->clock).s);
+    if (w->chosen)
+        tp_page_more(page, NAME, "; of %s, the one with the most free memory in resident pages",
+                     tp_plural(w->replay.lists.count, "moment").s);
+    tp_page_line(page);
+}
+
+static void print_malloc(const struct tp_why_pages *w, struct tp_page *page)
+{
+    const char *name = *w->replay.library ? w->replay.library : w->replay.label;
+    uint64_t threads = w->replay.resident.threads;
+    tp_page_side(page, "Replayed", NAME);
+    tp_page_at(page, NAME, "with %s by %s%s", name, tp_plural(threads ? threads : 1, "thread").s,
+               w->recorded ? ", the malloc of the recording" : "");
+    if (w->replay.start != TP_NONE && w->replay.start)
+        tp_page_more(page, NAME, "; %s more before the first event",
+                     size_of(page, w->replay.start).s);
+    tp_page_line(page);
+}
+
+/* ---- the sum ---- */
+
+static int make_parts(const struct tp_why_pages *w, struct tp_sum_part out[PARTS])
+{
+    const struct tp_page_parts *p = &w->list->head.parts;
+    const struct tp_text none = tp_text_of("%s", "");
+    int n = 0;
+    out[n++] = (struct tp_sum_part){" ", p->live, tp_plural(w->list->head.blocks, "live block"),
+                                    tp_text_of("requested, written and not freed")};
+    if (p->rounding != TP_NONE)
+        out[n++] = (struct tp_sum_part){"+", p->rounding, tp_text_of("rounding"), none};
+    out[n++] = (struct tp_sum_part){
+        "+", p->partly_free, tp_text_of("partly free pages"),
+        p->partly_free ? tp_text_of("free, on %s with live blocks", tp_plural(w->pages, "page").s)
+                       : none};
+    out[n++] = (struct tp_sum_part){"+", p->free_pages, tp_text_of("free pages"),
+                                    p->free_pages ? tp_text_of("kept by the allocator") : none};
+    out[n++] = (struct tp_sum_part){"+", p->own, tp_text_of("never part of a block"),
+                                    p->own ? tp_text_of("the allocator's own data") : none};
+    out[n++] = (struct tp_sum_part){
+        "=", p->resident,
+        tp_text_of("resident, %s", tp_plural(p->resident / w->list->head.page, "page").s), none};
+    return n;
+}
+
+/* ---- by whom ---- */
+
+static const char *const by_words[] = {[TP_BY_PLACE] = "allocation site",
+                                       [TP_BY_PHASE] = "phase",
+                                       [TP_BY_AGE] = "age",
+                                       [TP_BY_SIZE] = "block size",
+                                       [TP_BY_METADATA] = "metadata"};
+
+static struct tp_text age_text(const struct tp_why_pages *w, uint64_t age)
+{
+    if (!age)
+        return tp_text_of("-");
+    return w->timed ? tp_duration(age) : tp_plural(age, "event");
+}
+
+/* The first row whose site is known; NULL: none is. */
+static const struct tp_page_site *first_known(const struct tp_why_pages *w)
+{
+    for (size_t i = 0; i < w->count; i++)
+        if (w->rows[i].name)
+            return &w->rows[i];
+    return NULL;
+}
+
+static void print_answer(const struct tp_why_pages *w, struct tp_page *page)
+{
+    const struct tp_page_parts *p = &w->list->head.parts;
+    const struct tp_page_site *most = first_known(w);
+    uint64_t unused = tp_page_parts_free(p);
+    struct tp_str name = {0};
+    tp_page_styled(page, 0, TP_BOLD, "Summary");
+    tp_page_at(page, NAME, "%s of resident memory (%s) is free", size_of(page, unused).s,
+               tp_percent(p->resident ? (double)unused / (double)p->resident : (double)NAN).s);
+    if (most && p->partly_free >= p->free_pages) {
+        tp_place_short(most->name, &name);
+        tp_page_more(page, NAME, ": %s%s of it is held by %s of live blocks %s %s",
+                     w->estimated ? "about " : "",
+                     size_of(page, (uint64_t)most->held.partly_free).s,
+                     size_of(page, (uint64_t)most->held.live).s,
+                     w->by == TP_BY_PLACE ? "from" : "of", tp_str_text(&name));
+        if (most->held.oldest)
+            tp_page_more(page, NAME, ", the oldest %s old", age_text(w, most->held.oldest).s);
+    } else if (unused) {
+        tp_page_more(page, NAME, ": %s of it is on pages without live blocks, which %s could "
+                                 "give back",
+                     size_of(page, p->free_pages).s,
+                     *w->replay.library ? w->replay.library : w->replay.label);
+    }
+    tp_page_line(page);
+    tp_str_drop(&name);
+}
+
+static void add_row(const struct tp_why_pages *w, struct tp_table *t, const struct tp_page_site *s,
+                    int room, bool exact)
+{
+    struct tp_str name = {0};
+    tp_table_add(t, NULL);
+    tp_table_bytes(t, (uint64_t)(s->held.partly_free + 0.5), exact);
+    tp_table_add(t, "%s",
+                 tp_percent(w->partly_free ? s->held.partly_free / (double)w->partly_free
+                                           : (double)NAN)
+                     .s);
+    tp_table_count(t, s->held.pages);
+    tp_table_bytes(t, (uint64_t)(s->held.live + 0.5), exact);
+    tp_table_count(t, (uint64_t)(s->held.blocks + 0.5));
+    tp_table_add(t, "%s", age_text(w, s->held.oldest).s);
+    if (s->name)
+        tp_place_short(s->name, &name);
+    else
+        tp_str_add(&name, "not known");
+    tp_table_cut(t, tp_str_text(&name), room);
+    tp_str_drop(&name);
+}
+
+/* What the rows that are not shown hold together. */
+static struct tp_page_site sum_of(const struct tp_why_pages *w, size_t from)
+{
+    struct tp_page_site sum = {.name = "other"};
+    for (size_t i = from; i < w->count; i++) {
+        const struct tp_holder *h = &w->rows[i].held;
+        sum.held.partly_free += h->partly_free;
+        sum.held.live += h->live;
+        sum.held.blocks += h->blocks;
+        sum.held.oldest = h->oldest > sum.held.oldest ? h->oldest : sum.held.oldest;
+    }
+    sum.held.pages = TP_NONE; /* some are counted for several of them */
+    return sum;
+}
+
+static void fill_rows(const struct tp_why_pages *w, struct tp_table *t, int room, bool exact)
+{
+    size_t shown = w->count <= SHOWN + 1 ? w->count : SHOWN;
+    for (size_t i = 0; i < shown; i++)
+        add_row(w, t, &w->rows[i], room, exact);
+    if (shown < w->count) {
+        struct tp_page_site rest = sum_of(w, shown);
+        add_row(w, t, &rest, room, exact);
+    }
+}
+
+static void print_holders(const struct tp_why_pages *w, struct tp_page *page)
+{
+    const struct tp_column columns[] = {{.head = {"", ""}},
+                                        {.head = {"partly", "free"}},
+                                        {.head = {"", "share"}},
+                                        {.head = {"", "pages"}},
+                                        {.head = {"live", "there"}},
+                                        {.head = {"live", "blocks"}},
+                                        {.head = {"", "oldest"}},
+                                        {.name = by_words[w->by], .left = true, .width = SITE_MIN}};
+    enum { COUNT = sizeof columns / sizeof *columns };
+    struct tp_column used[COUNT];
+    struct tp_table numbers = {0}, table = {0};
+    for (int i = 0; i < COUNT; i++)
+        used[i] = columns[i];
+    snprintf(used[COUNT - 1].head[1], TP_COLUMN_HEAD, "%s", by_words[w->by]);
+    tp_table_columns(&numbers, used, COUNT);
+    fill_rows(w, &numbers, SITE_MIN, page->exact);
+    int room = page->width - tp_table_width(&numbers) + SITE_MIN;
+    tp_table_columns(&table, used, COUNT);
+    fill_rows(w, &table, room > SITE_MIN ? room : SITE_MIN, page->exact);
+    tp_page_line(page);
+    tp_page_put(page, 0, "Partly free pages by %s of their live blocks%s: %s", by_words[w->by],
+                w->estimated ? ", estimated" : "", size_of(page, w->partly_free).s);
+    tp_table_print(&table, page, 0, TP_TABLE_WIDE);
+    tp_table_drop(&numbers);
+    tp_table_drop(&table);
+}
+
+static void print_ground(const struct tp_why_pages *w, struct tp_page *page)
+{
+    if (w->fell_back && w->count)
+        tp_page_put(page, NAME,
+                    "The trace has no call stacks. 'tapool record --stacks 8' records them.");
+    if (w->estimated)
+        tp_page_row(page, 0, "estimated", NAME,
+                    "below %s one block in %s has a call stack and stands for the others of its "
+                    "size class (powers of two); --stack-every 1 records all",
+                    tp_bytes(w->sites->sampling.size, false).s,
+                    tp_count(w->sites->sampling.every).s);
+}
+
+/* ---- over time ---- */
+
+static void print_moments(const struct tp_why_pages *w, struct tp_page *page)
+{
+    static const struct tp_column columns[] = {
+        {.head = {"", "event"}},       {.head = {"", "resident"}},    {.head = {"", "live"}},
+        {.head = {"", "rounding"}},    {.head = {"partly", "free"}}, {.head = {"free", "pages"}},
+        {.head = {"never", "a block"}}};
+    struct tp_table t = {0};
+    tp_page_line(page);
+    tp_page_put(page, 0, "Resident pages over time");
+    tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < w->replay.lists.count; i++) {
+        const struct tp_page_list_head *h = &w->replay.lists.lists[i].head;
+        tp_table_count(&t, h->event);
+        const uint64_t parts[] = {h->parts.resident,    h->parts.live,       h->parts.rounding,
+                                  h->parts.partly_free, h->parts.free_pages, h->parts.own};
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+            tp_table_bytes(&t, parts[k], page->exact);
+    }
+    tp_table_print(&t, page, 0, TP_TABLE_BELOW);
+    tp_table_drop(&t);
+}
+
+void tp_why_pages_text(const struct tp_why_pages *w, struct tp_page *page)
+{
+    struct tp_sum_part parts[PARTS];
+    print_when(w, page);
+    print_malloc(w, page);
+    tp_page_line(page);
+    tp_sum_print(parts, make_parts(w, parts), "share of resident", page);
+    tp_page_line(page);
+    print_answer(w, page);
+    if (w->count)
+        print_holders(w, page);
+    print_ground(w, page);
+    if (w->over_time)
+        print_moments(w, page);
+}

@@ -1,0 +1,221 @@
+/* See why_pages.h. */
+#include "cmd/pages/why_pages.h"
+
+#include "cmd/tune/malloc_settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the malloc ---- */
+
+/* The malloc that the program had, with its variables, where it is known and here. */
+static int find_recorded(struct tp_why_pages *w, struct tp_err *err)
+{
+    const struct tp_meta *meta = &w->trace->meta;
+    struct tp_malloc_settings list = {0};
+    int status = tp_malloc_settings_recorded(&list, meta->allocator, meta->settings, err);
+    w->recorded = !status && list.count;
+    w->strategy = strdup(w->recorded ? list.items[0].strategy : "system");
+    tp_malloc_settings_release(&list);
+    if (!status && !w->strategy)
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    return status;
+}
+
+static int find_malloc(struct tp_why_pages *w, const char *given, struct tp_err *err)
+{
+    if (!given)
+        return find_recorded(w, err);
+    w->strategy = strdup(given);
+    return w->strategy ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+/* ---- moments ---- */
+
+static int by_event(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static uint64_t event_of(const struct tp_why_pages_cfg *cfg)
+{
+    const struct tp_program *p = cfg->trace->program;
+    if (cfg->when == TP_PAGES_AT)
+        return cfg->at;
+    return cfg->when == TP_PAGES_PEAK ? tp_program_demand(p, 0)->event
+                                      : tp_program_facts(p)->events;
+}
+
+/* The trace peak, the end, the event that is asked for, and those between. */
+static void ask_moments(const struct tp_why_pages_cfg *cfg, struct tp_page_asked *asked)
+{
+    uint64_t events = tp_program_facts(cfg->trace->program)->events;
+    uint64_t all[TP_PAGE_MOMENTS] = {tp_program_demand(cfg->trace->program, 0)->event, events,
+                                     event_of(cfg)};
+    uint32_t count = 3;
+    for (uint32_t i = 1; i < cfg->frames && count < TP_PAGE_MOMENTS; i++)
+        all[count++] = (uint64_t)((double)events * i / cfg->frames);
+    qsort(all, count, sizeof *all, by_event);
+    *asked = (struct tp_page_asked){.count = 0};
+    for (uint32_t i = 0; i < count; i++)
+        if (!i || all[i] != all[i - 1])
+            asked->events[asked->count++] = all[i];
+}
+
+/* The list of the moment. The last one that is not behind the event: a moment has the number of the
+ * last event before it. */
+static const struct tp_page_list *find_list(const struct tp_why_pages_cfg *cfg,
+                                            const struct tp_page_lists *lists)
+{
+    const struct tp_page_list *best = &lists->lists[0];
+    uint64_t event = event_of(cfg);
+    for (size_t i = 0; i < lists->count; i++) {
+        const struct tp_page_list *l = &lists->lists[i];
+        bool better = cfg->when == TP_PAGES_AUTO ? tp_page_parts_free(&l->head.parts) >
+                                                       tp_page_parts_free(&best->head.parts)
+                                                 : l->head.event <= event;
+        best = better ? l : best;
+    }
+    return best;
+}
+
+static enum tp_pages_when when_of(const struct tp_why_pages_cfg *cfg, uint64_t event)
+{
+    const struct tp_program *p = cfg->trace->program;
+    if (cfg->when != TP_PAGES_AUTO)
+        return cfg->when;
+    if (event >= tp_program_facts(p)->events)
+        return TP_PAGES_END;
+    return event == tp_program_demand(p, 0)->event ? TP_PAGES_PEAK : TP_PAGES_AT;
+}
+
+/* ---- by whom ---- */
+
+/* What is live at the moment, and the group of each block. */
+struct page_groups {
+    struct tp_held_list live;
+    uint32_t *of_block;
+    struct tp_held_slot *slots;
+};
+
+static void release_groups(struct page_groups *g)
+{
+    free(g->live.blocks);
+    free(g->of_block);
+    free(g->slots);
+}
+
+static int find_groups(struct tp_why_pages *w, const struct tp_why_pages_cfg *cfg,
+                       struct page_groups *g, struct tp_err *err)
+{
+    struct tp_sites_cfg sites = cfg->sites;
+    int status = tp_sites_list(w->trace, 0, w->list->head.event, &g->live, err);
+    if (status)
+        return status;
+    g->of_block = calloc(g->live.count + 1, sizeof *g->of_block);
+    g->slots = calloc(tp_program_facts(w->trace->program)->slots + 1u, sizeof *g->slots);
+    if (!g->of_block || !g->slots)
+        return tp_fail(err, TP_ENOMEM, "out of memory for the pages by site");
+    sites.at = w->list->head.event;
+    sites.of_block = g->of_block;
+    sites.depth = sites.depth > 1 ? sites.depth : 0;
+    if (sites.by != TP_BY_PLACE || w->trace->places.find)
+        status = tp_sites_of(&g->live, &sites, cfg->stop, &w->sites, err);
+    w->fell_back = !status && !w->sites && g->live.count && sites.by == TP_BY_PLACE;
+    if (w->fell_back) {
+        sites.by = TP_BY_SIZE;
+        status = tp_sites_of(&g->live, &sites, cfg->stop, &w->sites, err);
+    }
+    w->by = sites.by;
+    w->timed = g->live.timed;
+    return status;
+}
+
+static void fill_slots(const struct tp_why_pages *w, struct page_groups *g)
+{
+    for (size_t i = 0; i < g->live.count; i++) {
+        const struct tp_held_block *b = &g->live.blocks[i];
+        g->slots[b->slot] = (struct tp_held_slot){
+            .group = g->of_block[i],
+            .from_start = b->from_start,
+            .sampled = w->by == TP_BY_PLACE && w->sites && w->sites->sampling.every > 1 &&
+                       b->size < w->sites->sampling.size,
+            .age = b->age};
+    }
+}
+
+static int take_rows(struct tp_why_pages *w, const struct tp_holders *h, struct tp_err *err)
+{
+    w->rows = calloc(h->count + 1, sizeof *w->rows);
+    if (!w->rows)
+        return tp_fail(err, TP_ENOMEM, "out of memory for the pages by site");
+    for (size_t i = 0; i < h->count; i++) {
+        const struct tp_holder *held = &h->rows[i];
+        const char *name = held->group == TP_HOLDER_UNKNOWN
+                               ? NULL
+                               : tp_texts_get(&w->sites->names, held->group);
+        w->rows[w->count++] = (struct tp_page_site){name, *held};
+    }
+    w->partly_free = h->partly_free;
+    w->pages = h->pages;
+    w->estimated = h->estimated;
+    return TP_OK;
+}
+
+static int find_holders(struct tp_why_pages *w, const struct tp_why_pages_cfg *cfg,
+                        struct tp_err *err)
+{
+    struct page_groups g = {.of_block = NULL};
+    struct tp_holders held = {.count = 0};
+    int status = find_groups(w, cfg, &g, err);
+    if (!status) {
+        fill_slots(w, &g);
+        uint32_t groups = w->sites ? (uint32_t)w->sites->group_count : 0;
+        status = tp_holders_of(w->list, g.slots, groups, &held, err);
+    }
+    if (!status)
+        status = take_rows(w, &held, err);
+    tp_holders_release(&held);
+    release_groups(&g);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+int tp_why_pages(const struct tp_why_pages_cfg *cfg, struct tp_why_pages *out, struct tp_err *err)
+{
+    struct tp_touched touched;
+    struct tp_page_asked asked;
+    uint64_t events = tp_program_facts(cfg->trace->program)->events;
+    *out = (struct tp_why_pages){.trace = cfg->trace, .over_time = cfg->over_time};
+    if (cfg->when == TP_PAGES_AT && cfg->at > events)
+        return tp_fail(err, TP_EUSAGE, "there is no event %llu: the trace has %llu",
+                       (unsigned long long)cfg->at, (unsigned long long)events);
+    int status = find_malloc(out, cfg->malloc, err);
+    if (status)
+        return status;
+    tp_meta_touched(&cfg->trace->meta, &touched);
+    ask_moments(cfg, &asked);
+    const struct tp_page_job job = {.program = cfg->trace->program,
+                                    .touched = &touched,
+                                    .timeout_ns = cfg->timeout_ns,
+                                    .huge_pages = cfg->huge_pages,
+                                    .interrupted = cfg->interrupted};
+    status = tp_page_replay(&job, out->strategy, &asked, &out->replay, err);
+    if (status)
+        return status;
+    out->list = find_list(cfg, &out->replay.lists);
+    out->when = when_of(cfg, out->list->head.event);
+    out->chosen = cfg->when == TP_PAGES_AUTO;
+    return find_holders(out, cfg, err);
+}
+
+void tp_why_pages_release(struct tp_why_pages *w)
+{
+    tp_page_replay_release(&w->replay);
+    tp_sites_free(w->sites);
+    free(w->rows);
+    free(w->strategy);
+    *w = (struct tp_why_pages){.count = 0};
+}

@@ -109,8 +109,9 @@ static void add_share(struct sharing *s, size_t i, double share)
         return;
     struct tp_holder *h = holder_of(s, number);
     bool stands = number < s->groups && s->sampled_here[i];
-    h->partly_free += share * (stands ? weight(s->known, s->unknown, s->class_here[i]) : 1);
-    h->pages++;
+    double stands_for = stands ? weight(s->known, s->unknown, s->class_here[i]) : 1;
+    h->partly_free += share * stands_for;
+    h->pages += stands_for;
 }
 
 /* Visits the partly free pages. */

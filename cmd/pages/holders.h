@@ -25,7 +25,7 @@ struct tp_holder {
     uint32_t group;      /* TP_HOLDER_UNKNOWN: of blocks whose group is not known */
     double partly_free;  /* bytes */
     double live, blocks; /* live blocks on partly free pages; bytes of them, and how many */
-    uint64_t pages;      /* partly free ones with a block of it */
+    double pages;        /* partly free ones with a block of it */
     uint64_t oldest;     /* of these blocks; 0: not known */
 };
 #define TP_HOLDER_UNKNOWN UINT32_MAX

@@ -52,7 +52,7 @@ static void write_rows(struct tp_json *j, cJSON *root, const struct tp_why_pages
         cJSON *o = tp_json_item(j, rows);
         tp_json_text(j, o, "name", w->rows[i].name);
         tp_json_real(j, o, "partly_free_bytes", h->partly_free);
-        tp_json_uint(j, o, "pages", h->pages);
+        tp_json_real(j, o, "pages", h->pages);
         tp_json_real(j, o, "live_bytes", h->live);
         tp_json_real(j, o, "live_blocks", h->blocks);
         tp_json_uint(j, o, w->timed ? "oldest_ns" : "oldest_events",
@@ -109,8 +109,8 @@ static const struct tp_exporter pages_html = {.name = "html", .check = refuse};
 static const struct tp_exporters pages_exporters =
     TP_EXPORT_TABLE(pages, TP_SNAPSHOT_EXPORTS, pages_tree);
 
-int tp_why_pages_run(const struct tp_why_pages_cfg *cfg, const struct tp_exports *exports, FILE *out,
-                     struct tp_err *err)
+int tp_why_pages_run(const struct tp_why_pages_cfg *cfg, const struct tp_exports *exports,
+                     FILE *out, struct tp_err *err)
 {
     struct tp_why_pages w = {.count = 0};
     int status = tp_exports_check(exports, &pages_exporters, &w, err);

@@ -15,6 +15,11 @@ static struct tp_text size_of(const struct tp_page *page, uint64_t bytes)
     return tp_bytes(bytes, page->exact);
 }
 
+static const char *name_of(const struct tp_page_replay *r)
+{
+    return *r->library ? r->library : r->label;
+}
+
 /* ---- what and when ---- */
 
 static const char *const when_words[] = {
@@ -39,10 +44,10 @@ static void print_when(const struct tp_why_pages *w, struct tp_page *page)
 
 static void print_malloc(const struct tp_why_pages *w, struct tp_page *page)
 {
-    const char *name = *w->replay.library ? w->replay.library : w->replay.label;
     uint64_t threads = w->replay.resident.threads;
     tp_page_side(page, "Replayed", NAME);
-    tp_page_at(page, NAME, "with %s by %s%s", name, tp_plural(threads ? threads : 1, "thread").s,
+    tp_page_at(page, NAME, "with %s by %s%s", name_of(&w->replay),
+               tp_plural(threads ? threads : 1, "thread").s,
                w->recorded ? ", the malloc of the recording" : "");
     if (w->replay.start != TP_NONE && w->replay.start)
         tp_page_more(page, NAME, "; %s more before the first event",
@@ -99,32 +104,59 @@ static const struct tp_page_site *first_known(const struct tp_why_pages *w)
     return NULL;
 }
 
+static uint64_t whole(double value)
+{
+    return (uint64_t)(value + 0.5);
+}
+
+static void print_free_pages(const struct tp_why_pages *w, struct tp_page *page)
+{
+    tp_page_more(page, NAME, "%s is on free pages, which %s can give back",
+                 size_of(page, w->list->head.parts.free_pages).s, name_of(&w->replay));
+}
+
+static void print_partly_free(const struct tp_why_pages *w, struct tp_page *page)
+{
+    const struct tp_page_site *most = first_known(w);
+    uint64_t all = w->list->head.parts.partly_free;
+    struct tp_str name = {0};
+    tp_page_more(page, NAME, "%s is on partly free pages", size_of(page, all).s);
+    if (most) {
+        tp_place_short(most->name, &name);
+        bool almost_all = most->held.partly_free > 0.995 * (double)all;
+        tp_page_more(page, NAME, ", %s%s of it held by %s of live blocks %s %s",
+                     w->estimated && !almost_all ? "about " : "",
+                     almost_all ? "all" : size_of(page, whole(most->held.partly_free)).s,
+                     size_of(page, whole(most->held.live)).s, w->by == TP_BY_PLACE ? "from" : "of",
+                     tp_str_text(&name));
+        if (most->held.oldest)
+            tp_page_more(page, NAME, ", the oldest %s old", age_text(w, most->held.oldest).s);
+    }
+    tp_str_drop(&name);
+}
+
+/* A part is left out where it is less than a tenth of what is free. */
 static void print_answer(const struct tp_why_pages *w, struct tp_page *page)
 {
     const struct tp_page_parts *p = &w->list->head.parts;
-    const struct tp_page_site *most = first_known(w);
     uint64_t unused = tp_page_parts_free(p);
-    struct tp_str name = {0};
+    bool first = p->free_pages > p->partly_free;
     tp_page_styled(page, 0, TP_BOLD, "Summary");
     tp_page_at(page, NAME, "%s of resident memory (%s) is free", size_of(page, unused).s,
                tp_percent(p->resident ? (double)unused / (double)p->resident : (double)NAN).s);
-    if (most && p->partly_free >= p->free_pages) {
-        tp_place_short(most->name, &name);
-        tp_page_more(page, NAME, ": %s%s of it is held by %s of live blocks %s %s",
-                     w->estimated ? "about " : "",
-                     size_of(page, (uint64_t)most->held.partly_free).s,
-                     size_of(page, (uint64_t)most->held.live).s,
-                     w->by == TP_BY_PLACE ? "from" : "of", tp_str_text(&name));
-        if (most->held.oldest)
-            tp_page_more(page, NAME, ", the oldest %s old", age_text(w, most->held.oldest).s);
-    } else if (unused) {
-        tp_page_more(page, NAME, ": %s of it is on pages without live blocks, which %s could "
-                                 "give back",
-                     size_of(page, p->free_pages).s,
-                     *w->replay.library ? w->replay.library : w->replay.label);
+    if (p->free_pages && first) {
+        tp_page_more(page, NAME, ": ");
+        print_free_pages(w, page);
+    }
+    if (p->partly_free && p->partly_free >= unused / 10) {
+        tp_page_more(page, NAME, first ? "; " : ": ");
+        print_partly_free(w, page);
+    }
+    if (p->free_pages && !first && p->free_pages >= unused / 10) {
+        tp_page_more(page, NAME, "; ");
+        print_free_pages(w, page);
     }
     tp_page_line(page);
-    tp_str_drop(&name);
 }
 
 static void add_row(const struct tp_why_pages *w, struct tp_table *t, const struct tp_page_site *s,
@@ -132,14 +164,13 @@ static void add_row(const struct tp_why_pages *w, struct tp_table *t, const stru
 {
     struct tp_str name = {0};
     tp_table_add(t, NULL);
-    tp_table_bytes(t, (uint64_t)(s->held.partly_free + 0.5), exact);
-    tp_table_add(t, "%s",
-                 tp_percent(w->partly_free ? s->held.partly_free / (double)w->partly_free
-                                           : (double)NAN)
-                     .s);
-    tp_table_count(t, s->held.pages);
-    tp_table_bytes(t, (uint64_t)(s->held.live + 0.5), exact);
-    tp_table_count(t, (uint64_t)(s->held.blocks + 0.5));
+    tp_table_bytes(t, whole(s->held.partly_free), exact);
+    tp_table_add(
+        t, "%s",
+        tp_percent(w->partly_free ? s->held.partly_free / (double)w->partly_free : (double)NAN).s);
+    tp_table_count(t, isnan(s->held.pages) ? TP_NONE : whole(s->held.pages));
+    tp_table_bytes(t, whole(s->held.live), exact);
+    tp_table_count(t, whole(s->held.blocks));
     tp_table_add(t, "%s", age_text(w, s->held.oldest).s);
     if (s->name)
         tp_place_short(s->name, &name);
@@ -160,7 +191,7 @@ static struct tp_page_site sum_of(const struct tp_why_pages *w, size_t from)
         sum.held.blocks += h->blocks;
         sum.held.oldest = h->oldest > sum.held.oldest ? h->oldest : sum.held.oldest;
     }
-    sum.held.pages = TP_NONE; /* some are counted for several of them */
+    sum.held.pages = (double)NAN; /* some are counted for several of them */
     return sum;
 }
 
@@ -177,14 +208,11 @@ static void fill_rows(const struct tp_why_pages *w, struct tp_table *t, int room
 
 static void print_holders(const struct tp_why_pages *w, struct tp_page *page)
 {
-    const struct tp_column columns[] = {{.head = {"", ""}},
-                                        {.head = {"partly", "free"}},
-                                        {.head = {"", "share"}},
-                                        {.head = {"", "pages"}},
-                                        {.head = {"live", "there"}},
-                                        {.head = {"live", "blocks"}},
-                                        {.head = {"", "oldest"}},
-                                        {.name = by_words[w->by], .left = true, .width = SITE_MIN}};
+    const struct tp_column columns[] = {
+        {.head = {"", ""}},          {.head = {"partly", "free"}},
+        {.head = {"", "share"}},     {.head = {"", "pages"}},
+        {.head = {"live", "there"}}, {.head = {"live", "blocks"}},
+        {.head = {"", "oldest"}},    {.name = by_words[w->by], .left = true, .width = SITE_MIN}};
     enum { COUNT = sizeof columns / sizeof *columns };
     struct tp_column used[COUNT];
     struct tp_table numbers = {0}, table = {0};
@@ -222,7 +250,7 @@ static void print_ground(const struct tp_why_pages *w, struct tp_page *page)
 static void print_moments(const struct tp_why_pages *w, struct tp_page *page)
 {
     static const struct tp_column columns[] = {
-        {.head = {"", "event"}},       {.head = {"", "resident"}},    {.head = {"", "live"}},
+        {.head = {"", "event"}},       {.head = {"", "resident"}},   {.head = {"", "live"}},
         {.head = {"", "rounding"}},    {.head = {"partly", "free"}}, {.head = {"free", "pages"}},
         {.head = {"never", "a block"}}};
     struct tp_table t = {0};

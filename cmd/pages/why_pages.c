@@ -136,12 +136,12 @@ static void fill_slots(const struct tp_why_pages *w, struct page_groups *g)
 {
     for (size_t i = 0; i < g->live.count; i++) {
         const struct tp_held_block *b = &g->live.blocks[i];
-        g->slots[b->slot] = (struct tp_held_slot){
-            .group = g->of_block[i],
-            .from_start = b->from_start,
-            .sampled = w->by == TP_BY_PLACE && w->sites && w->sites->sampling.every > 1 &&
-                       b->size < w->sites->sampling.size,
-            .age = b->age};
+        g->slots[b->slot] = (struct tp_held_slot){.group = g->of_block[i],
+                                                  .from_start = b->from_start,
+                                                  .sampled = w->by == TP_BY_PLACE && w->sites &&
+                                                             w->sites->sampling.every > 1 &&
+                                                             b->size < w->sites->sampling.size,
+                                                  .age = b->age};
     }
 }
 
@@ -152,9 +152,8 @@ static int take_rows(struct tp_why_pages *w, const struct tp_holders *h, struct 
         return tp_fail(err, TP_ENOMEM, "out of memory for the pages by site");
     for (size_t i = 0; i < h->count; i++) {
         const struct tp_holder *held = &h->rows[i];
-        const char *name = held->group == TP_HOLDER_UNKNOWN
-                               ? NULL
-                               : tp_texts_get(&w->sites->names, held->group);
+        const char *name =
+            held->group == TP_HOLDER_UNKNOWN ? NULL : tp_texts_get(&w->sites->names, held->group);
         w->rows[w->count++] = (struct tp_page_site){name, *held};
     }
     w->partly_free = h->partly_free;

@@ -23,7 +23,8 @@ enum tp_pages_when {
 
 struct tp_why_pages_cfg {
     const struct tp_trace *trace;
-    const char *malloc; /* as tp_strategy_spec_named; NULL: the recorded one, or else the C library */
+    const char
+        *malloc; /* as tp_strategy_spec_named; NULL: the recorded one, or else the C library */
     enum tp_pages_when when;
     uint64_t at; /* event, for TP_PAGES_AT */
     struct tp_sites_cfg sites;
@@ -76,7 +77,7 @@ void tp_why_pages_text(const struct tp_why_pages *w, struct tp_page *page);
 cJSON *tp_why_pages_tree(struct tp_json *j, const struct tp_why_pages *w);
 
 /* The whole way from an open trace to what was asked for, of TP_SNAPSHOT_EXPORTS. */
-int tp_why_pages_run(const struct tp_why_pages_cfg *cfg, const struct tp_exports *exports, FILE *out,
-                     struct tp_err *err);
+int tp_why_pages_run(const struct tp_why_pages_cfg *cfg, const struct tp_exports *exports,
+                     FILE *out, struct tp_err *err);
 
 #endif

@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# tapool why of a host trace: what resident pages hold, and who keeps them. tests/unit/cmd/test_holders.c
+# holds the shares of pages.
+load common
+
+SCHEMA=$TAPOOL_ROOT/cmd/pages/pages.schema.json
+SURVIVORS=${TAPOOL_SURVIVORS:-$(dirname "$TAPOOL")/tests/survivors}
+
+setup() {
+    sanitized && skip "a sanitizer has a malloc of its own"
+    enter_folder
+    export TAPOOL_LIBRARY_PATH=$PWD # no library of this machine
+}
+
+# recorded_survivors OPTION...: a.tpt, and what the program knows of itself in pages, freed and live
+recorded_survivors() {
+    "$TAPOOL" record -f -o a.tpt "$@" -- "$SURVIVORS" >knows 2>said || return 1
+    read -r pages freed live <knows
+}
+
+named() { ! tr '\n' ' ' <said | grep -q 'without libdw\|without call stacks' || skip "built without call stacks"; }
+
+# near EXPRESSION TRUTH SHARE: of the document on $out
+near() { is "$out" "abs($1 - $2) <= $3 * $2" True; }
+
+@test "the site of the survivors is first, with what the program itself knows, within 2%" {
+    recorded_survivors --stacks 4 --stack-every 1
+    named
+    ok "$TAPOOL" why a.tpt --malloc glibc --at end --json
+    cp "$out" why.json
+    is "$out" 'd["partly_free_by"]["what"]' line
+    query "$out" 'd["partly_free_by"]["rows"][0]["name"]' | grep -q ' site_7$'
+    near 'd["partly_free_by"]["rows"][0]["partly_free_bytes"]' "$freed" 0.02
+    near 'd["partly_free_by"]["rows"][0]["pages"]' "$pages" 0.02
+    near 'd["partly_free_by"]["rows"][0]["live_bytes"]' "$live" 0.02
+    # without stacks for all it is an estimate
+    recorded_survivors --stacks 4
+    ok "$TAPOOL" why a.tpt --malloc glibc --at end --json
+    is "$out" 'd["partly_free_by"]["estimated"]' True
+    query "$out" 'd["partly_free_by"]["rows"][0]["name"]' | grep -q ' site_7$'
+    near 'd["partly_free_by"]["rows"][0]["partly_free_bytes"]' "$freed" 0.02
+    schema shape "$SCHEMA"
+    schema valid "$SCHEMA" why.json
+}
+
+@test "parts add up to resident memory at each moment, and rows to the partly free pages" {
+    ok "$TAPOOL" why "$TAPOOL_ROOT/traces/samples/sqlite.json" --malloc glibc --json
+    cp "$out" why.json
+    is "$out" 'all(sum(m[p + "_bytes"] for p in ("live", "rounding", "partly_free", "free_pages", "own")) == m["resident_bytes"] for m in d["moments"])' True
+    is "$out" 'len(d["moments"]) >= 10 and d["moments"][-1]["event"] == d["trace"]["events"]' True
+    is "$out" 'max(m["partly_free_bytes"] + m["free_pages_bytes"] for m in d["moments"]) == d["moment"]["partly_free_bytes"] + d["moment"]["free_pages_bytes"]' True
+    is "$out" 'abs(sum(r["partly_free_bytes"] for r in d["partly_free_by"]["rows"]) - d["moment"]["partly_free_bytes"]) < 1' True
+    is "$out" 'd["partly_free_by"]["bytes"] == d["moment"]["partly_free_bytes"]' True
+    schema valid "$SCHEMA" why.json
+}
+
+@test "a trace without call stacks is shown by block size, and says how to record them" {
+    ok "$TAPOOL" why "$TAPOOL_ROOT/traces/samples/sqlite.json" --malloc arena --at 500
+    matches "$out" '^At +event 500 of '
+    matches "$out" 'Partly free pages by block size of their live blocks'
+    matches "$out" "no call stacks. 'tapool record --stacks 8' records them"
+    ok "$TAPOOL" why "$TAPOOL_ROOT/traces/samples/sqlite.json" --frames 4
+    matches "$out" 'Resident pages over time'
+}
+
+@test "what is no host trace, no malloc or no event" {
+    local trace=$TAPOOL_ROOT/traces/samples/sqlite.json
+    refused 2 nothing "$TAPOOL" why "$trace" --malloc nothing
+    refused 2 'there is no event 99999999' "$TAPOOL" why "$trace" --at 99999999
+    refused 2 'oom takes a snapshot' "$TAPOOL" why "$trace" --at oom
+    refused 2 'conf takes a snapshot of PyTorch' "$TAPOOL" why "$trace" --conf expandable_segments:True
+    refused 2 'takes a snapshot' "$TAPOOL" why "$trace" --format folded
+    refused 2 'malloc takes a host trace' "$TAPOOL" why "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" --malloc glibc
+}

@@ -10,13 +10,12 @@
 
 #include "alloc/base/texts.h"
 #include "traces/format.h"
+#include "traces/places/moment.h"
 
 enum { TP_SITES_MOST = 20, TP_SITE_CALLERS = 4, TP_SITE_LARGEST = 3, TP_SITE_DEPTH = 16 };
 
 enum tp_sites_by { TP_BY_PLACE, TP_BY_PHASE, TP_BY_AGE, TP_BY_SIZE, TP_BY_METADATA };
 extern const char *const tp_sites_by_words[]; /* "line", "annotation", "age", ... */
-
-#define TP_AT_PEAK UINT64_MAX
 
 struct tp_sites_cfg {
     uint64_t at; /* after this event; TP_AT_PEAK: at the trace peak */

@@ -14,16 +14,12 @@ struct held_object {
 };
 
 struct holding {
-    const struct tp_trace *trace;
     uint16_t device;
     struct held_object *objects; /* by slot */
     size_t count;
-    uint64_t last_event, last_insn; /* that are replayed */
-    uint64_t insn;                  /* the next one */
-    uint64_t
-        initial; /* the number of the place of the next block of the initial heap; 0: not known */
-    uint64_t event, time; /* of the last one */
-    uint64_t place;       /* of a block that it makes */
+    /* the number of the place of the next block of the initial heap; 0: not known */
+    uint64_t initial;
+    uint64_t event, time; /* of the last instruction */
     uint32_t mark;
 };
 
@@ -34,43 +30,23 @@ static int no_memory(struct tp_err *err)
 
 /* ---- what is live ---- */
 
-static void replay(struct holding *h, const struct tp_insn *in)
+static int replay(void *ctx, const struct tp_moment_step *step, struct tp_err *err)
 {
+    struct holding *h = ctx;
+    const struct tp_insn *in = step->insn;
+    uint64_t place = !step->event && h->initial ? h->initial++ : step->event;
+    (void)err;
+    h->event = step->event;
+    h->time = step->time;
     if (in->op == TP_MARK)
         h->mark = in->slot;
     else if (in->device == h->device && (tp_op_is(in->op, TP_IS_NEW) || in->op == TP_REALLOC))
-        h->objects[in->slot] = (struct held_object){in->size, h->event, h->time, h->place, h->mark};
+        h->objects[in->slot] = (struct held_object){in->size, h->event, h->time, place, h->mark};
     else if (in->device == h->device && in->op == TP_FREE)
         h->objects[in->slot].size = 0;
     else if (in->op == TP_RESET && (in->device == h->device || in->device == TP_ALL_DEVICES))
         memset(h->objects, 0, h->count * sizeof *h->objects);
-}
-
-/* False: the instruction is behind the moment. */
-static bool replay_next(struct holding *h, const struct tp_window *w, uint32_t i)
-{
-    uint64_t event = w->initial_heap ? 0 : tp_window_event(w, i);
-    if (!w->initial_heap && (h->insn > h->last_insn || event > h->last_event))
-        return false;
-    h->event = event;
-    h->place = w->initial_heap && h->initial ? h->initial++ : event;
-    h->time += w->insns[i].gap_ns;
-    replay(h, &w->insns[i]);
-    h->insn += !w->initial_heap;
-    return true;
-}
-
-static int replay_to_moment(struct holding *h, struct tp_err *err)
-{
-    struct tp_cursor *cursor = NULL;
-    struct tp_window w;
-    bool more = true;
-    int got = 0, rc = tp_cursor_open(h->trace->program, &cursor, err);
-    while (!rc && more && (got = tp_cursor_next(cursor, &w, err)) == 1)
-        for (uint32_t i = 0; more && i < w.count; i++)
-            more = replay_next(h, &w, i);
-    tp_cursor_close(cursor);
-    return !rc && got < 0 ? -got : rc;
+    return TP_OK;
 }
 
 static int by_place(const void *a, const void *b)
@@ -122,13 +98,9 @@ static int list_at(const struct tp_trace *t, uint16_t device, uint64_t at, bool 
                    struct tp_held_list *list, struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
-    const struct tp_demand *peak = tp_program_demand(t->program, device);
     bool known = initial && f->initial_heap && t->places.initial == f->initial_heap;
-    struct holding h = {.trace = t,
-                        .device = device,
+    struct holding h = {.device = device,
                         .count = f->slots,
-                        .last_event = at == TP_AT_PEAK && !peak->event ? 0 : at,
-                        .last_insn = at == TP_AT_PEAK ? peak->insn : UINT64_MAX,
                         .initial = known ? TP_PLACE_INITIAL : 0,
                         .mark = UINT32_MAX};
     *list = (struct tp_held_list){.timed = f->time_known,
@@ -136,7 +108,10 @@ static int list_at(const struct tp_trace *t, uint16_t device, uint64_t at, bool 
                                   .phase = f->marks ? phase_of : NULL,
                                   .ctx = t->program};
     h.objects = calloc(h.count + 1, sizeof *h.objects);
-    int rc = h.objects ? replay_to_moment(&h, err) : no_memory(err);
+    int rc = h.objects ? TP_OK : no_memory(err);
+    if (rc == TP_OK)
+        rc =
+            tp_moment_walk(t->program, tp_moment_of(t->program, device, at), replay, &h, NULL, err);
     if (rc == TP_OK)
         rc = list_live(&h, list->timed, list, err);
     free(h.objects);

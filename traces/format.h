@@ -155,6 +155,13 @@ struct tp_place_sampling {
     uint64_t every; /* 0: all have one */
 };
 
+/* Whether an allocation has its place by chance, or would have: it stands for others of its size.
+ */
+static inline bool tp_place_sampled(const struct tp_place_sampling *s, uint64_t size)
+{
+    return s->every > 1 && size < s->size;
+}
+
 /* Everything a reader needs; borrowed for the call. */
 struct tp_reading {
     struct tp_input *in;

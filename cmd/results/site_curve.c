@@ -139,7 +139,7 @@ static void count_block(struct site_scan *s, const struct sited_block *b, bool l
     const struct tp_place_sampling *sampling = &s->lookup.sites->sampling;
     unsigned size_class = b->size ? 64 - (unsigned)__builtin_clzll(b->size) : 0;
     add(&sums->requested, b->size, less);
-    if (b->series == TP_SERIES_INITIAL || sampling->every < 2 || b->size >= sampling->size) {
+    if (b->series == TP_SERIES_INITIAL || !tp_place_sampled(sampling, b->size)) {
         add(&sums->exact[b->series], b->size, less);
         return;
     }

@@ -106,12 +106,6 @@ static int group_of_place(struct grouping *g, const struct tp_place_item *item, 
     return rc;
 }
 
-/* Whether a block has its place by chance, or would have: it stands for others of its size. */
-static bool is_sampled(const struct tp_sites *out, uint64_t size)
-{
-    return out->sampling.every > 1 && size < out->sampling.size;
-}
-
 /* Visits each block that has a place, with it. */
 typedef int take_block(struct grouping *g, const struct tp_held_block *b,
                        const struct tp_place_item *item, struct tp_err *err);
@@ -136,7 +130,7 @@ static int count_placed(struct grouping *g, const struct tp_held_block *b,
                         const struct tp_place_item *item, struct tp_err *err)
 {
     (void)item, (void)err;
-    if (!is_sampled(g->out, b->size))
+    if (!tp_place_sampled(&g->out->sampling, b->size))
         return TP_OK;
     g->placed[class_of(b->size)] += (double)b->size;
     g->out->estimated = true;
@@ -147,8 +141,9 @@ static int add_placed(struct grouping *g, const struct tp_held_block *b,
                       const struct tp_place_item *item, struct tp_err *err)
 {
     unsigned size_class = class_of(b->size);
-    double stands_for =
-        is_sampled(g->out, b->size) ? g->live[size_class] / g->placed[size_class] : 1;
+    double stands_for = tp_place_sampled(&g->out->sampling, b->size)
+                            ? g->live[size_class] / g->placed[size_class]
+                            : 1;
     double bytes = (double)b->size * stands_for;
     uint32_t group = 0;
     int rc = group_of_place(g, item, &group, err);
@@ -195,7 +190,7 @@ static int group_by_place(struct grouping *g, int (*stop)(struct tp_err *err), s
     const struct tp_held_list *l = g->list;
     int rc = gather(g, stop, err);
     for (size_t i = 0; rc == TP_OK && i < l->count; i++)
-        if (l->blocks[i].place && is_sampled(g->out, l->blocks[i].size))
+        if (l->blocks[i].place && tp_place_sampled(&g->out->sampling, l->blocks[i].size))
             g->live[class_of(l->blocks[i].size)] += (double)l->blocks[i].size;
     if (rc == TP_OK)
         rc = each_placed(g, count_placed, err);
@@ -278,8 +273,7 @@ static const char *name_of_age(const struct grouping *g, const struct tp_held_bl
     return b->from_start ? from_before : names[i];
 }
 
-/* "512 B to 1 KiB", where the upper end is not in it. */
-static struct tp_text name_of_size(uint64_t size)
+struct tp_text tp_site_size_name(uint64_t size)
 {
     unsigned size_class = class_of(size);
     uint64_t low = UINT64_C(1) << (size_class - 1);
@@ -292,7 +286,7 @@ static int group_by_kind(struct grouping *g, struct tp_err *err)
     int rc = TP_OK;
     for (size_t i = 0; rc == TP_OK && i < l->count; i++) {
         const struct tp_held_block *b = &l->blocks[i];
-        struct tp_text size = name_of_size(b->size);
+        struct tp_text size = tp_site_size_name(b->size);
         const char *name = size.s;
         uint32_t group = 0;
         if (g->cfg->by == TP_BY_AGE)

@@ -8,6 +8,7 @@
 #ifndef TP_SITE_GROUPS_H
 #define TP_SITE_GROUPS_H
 
+#include "alloc/base/numbers.h"
 #include "alloc/base/texts.h"
 #include "traces/format.h"
 #include "traces/places/moment.h"
@@ -114,6 +115,9 @@ struct tp_str;
 /* Adds the name of the row by place that a block with this item of a table belongs to. */
 void tp_site_name(const struct tp_place_table *t, const struct tp_place_item *item, unsigned depth,
                   struct tp_str *to);
+
+/* The name of the row by size: "512 B to 1 KiB", where the upper end is not in it. */
+struct tp_text tp_site_size_name(uint64_t size);
 
 /* *out is NULL where nothing is known of any block. */
 int tp_sites_of(const struct tp_held_list *list, const struct tp_sites_cfg *cfg,

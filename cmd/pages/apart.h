@@ -1,8 +1,8 @@
 /* Two programs of one: the blocks of some allocation sites, and all the rest.
  *
  *     whole     alloc A | alloc B | thread 1 ends | realloc A | free B | moment
- *     region    alloc A |         | thread 1 ends | realloc A |        | moment      A is of the site
- *     rest              | alloc B | thread 1 ends |           | free B | moment
+ *     region    alloc A |         | thread 1 ends | realloc A |        | moment      A is of the
+ * site rest              | alloc B | thread 1 ends |           | free B | moment
  *
  * Each block is in one of them, with the thread, event and time of each of its operations. What
  * concerns no single block, such as the end of a thread, is in both. Slots are numbered anew; marks

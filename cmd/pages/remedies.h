@@ -10,7 +10,7 @@
  *
  * What a preloaded library takes before the first event counts. Known weakness: several threads
  * never replay twice in the same order, so figures vary by a few percent; the base and the best
- * rows are replayed twice. */
+ * rows are replayed twice, if there is time. */
 #ifndef TP_REMEDIES_H
 #define TP_REMEDIES_H
 
@@ -21,18 +21,19 @@ enum tp_remedy_kind { TP_REMEDY_PURGE, TP_REMEDY_SETTING, TP_REMEDY_LIBRARY, TP_
 struct tp_remedy {
     enum tp_remedy_kind kind;
     /* Owned, for people: "malloc_trim(0)", "MALLOC_ARENA_MAX=1", "LD_PRELOAD=libjemalloc.so.2",
-     * "parse.c:40 node in a region of its own" */
+     * "parse.c:40 node in a region of its own"; of the base its label */
     char *what;
-    char *strategy; /* owned; that was replayed, of a region the rest's */
-    char library[TP_RUN_LIBRARY];
-    struct tp_page_parts parts;  /* at the moment, of the last replay; of a region the rest's */
-    struct tp_page_parts region; /* of the site's blocks under `arena`; zeroed: there is none */
-    uint64_t start;              /* bytes of the library before the first event */
-    unsigned replays;            /* 0: it could not be replayed, see `err` */
-    uint64_t low, high;          /* resident bytes at the moment, start included, of all replays */
-    uint64_t resident;           /* in the middle of them */
-    int64_t saved;               /* of the base's; may be negative */
-    bool clear;                  /* its replays and the base's do not overlap */
+    char *strategy;               /* owned; that was replayed, of a region the rest's */
+    char library[TP_RUN_LIBRARY]; /* that served it; "": none did */
+    struct tp_page_parts parts;   /* at the moment, of the last replay; of a region the rest's */
+    struct tp_page_parts region;  /* of the site's blocks under `arena`; zeroed: there is none */
+    uint64_t start;               /* bytes of the library before the first event */
+    unsigned replays;             /* 0: it could not be replayed, see `err` */
+    /* Resident bytes at the moment, with `start`: of all replays, and in the middle of them. Of a
+     * purge what it gave back is taken from the base's. */
+    uint64_t low, high, resident;
+    int64_t saved; /* of the base's `resident`; may be negative */
+    bool clear;    /* its replays and the base's do not overlap */
     struct tp_err err;
 };
 
@@ -52,18 +53,18 @@ struct tp_remedy_site {
 
 struct tp_remedies_cfg {
     const struct tp_page_job *job;
-    const char *strategy;                /* the base, as tp_page_replay takes it */
-    uint64_t event;                      /* the moment is after it */
-    const struct tp_page_parts *parts;   /* of the base then, from a replay of the caller's */
-    uint64_t start;                      /* from the same one */
-    const struct tp_remedy_site *sites;  /* the one that holds most first */
-    size_t site_count;                   /* 0: sites are not known, or of a share of blocks only */
-    uint64_t budget_ns;                  /* no further row is begun after it */
+    const char *strategy;               /* the base, as tp_page_replay takes it */
+    uint64_t event;                     /* the moment is after it */
+    const struct tp_page_parts *parts;  /* of the base then, from a replay of the caller's */
+    uint64_t start;                     /* from the same one */
+    const struct tp_remedy_site *sites; /* the one that holds most first */
+    size_t site_count;                  /* 0: sites are not known, or of a share of blocks only */
+    uint64_t budget_ns;                 /* no further row is begun after it */
 };
 
-/* A remedy that cannot be replayed is a row with an error. The caller has forgotten the variables
- * of mallocs that tapool itself was started with. TP_ESTOP: a signal asked for it. TP_ENOMEM.
- * `out` must be released in every case. */
+/* A remedy that cannot be replayed is a row with an error. Variables of mallocs that tapool was
+ * started with hold for all replays. Errors are those of the base's replay, of tp_stop_asked, and
+ * TP_ENOMEM. `out` must be released in every case. */
 int tp_remedies_find(const struct tp_remedies_cfg *cfg, struct tp_remedies *out,
                      struct tp_err *err);
 void tp_remedies_release(struct tp_remedies *r); /* a zeroed one is fine */

@@ -109,7 +109,8 @@ TEST(both_together_do_what_the_whole_does)
         assert_moments_add_up();
         assert_operations_are_kept();
         assert_true(region.time[15000] > 0 && rest.time[15000] > 0);
-        const struct tp_program_facts *r = tp_program_facts(a.region), *o = tp_program_facts(a.rest);
+        const struct tp_program_facts *r = tp_program_facts(a.region),
+                                      *o = tp_program_facts(a.rest);
         assert_true(r->objects > 0 && o->objects > 0);
         assert_int_equal(r->initial_heap + o->initial_heap, f->initial_heap);
         assert_true(number % 2 == 0 || (r->initial_heap > 0 && o->initial_heap > 0));
@@ -166,21 +167,24 @@ static void assert_listed(struct tp_program *p, const char *wanted)
 
 TEST(a_realloc_of_another_site_takes_the_block_along)
 {
-    const struct tp_insn insns[] = {ALLOC_INSN(0, 10, 1), ALLOC_INSN(1, 20, 1),
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 10, 1),   ALLOC_INSN(1, 20, 1),
                                     REALLOC_INSN(0, 30, 1), REALLOC_INSN(1, 40, 1),
                                     REALLOC_INSN(0, 50, 1), FREE_INSN(0, 50, 1),
                                     FREE_INSN(1, 40, 1)};
     /* slot 0: in, in, out; slot 1: out, in */
-    ASSERT_APART(insns, 0,
-                 "alloc 0 10@1 +1, realloc 0 30@3 +2, alloc 1 40@4 +1, free 0 30@5 +1, free 1 40@7 +2",
-                 "alloc 0 20@2 +2, free 0 20@4 +2, alloc 1 50@5 +1, free 1 50@6 +1", 1, 3, 4);
+    ASSERT_APART(
+        insns, 0,
+        "alloc 0 10@1 +1, realloc 0 30@3 +2, alloc 1 40@4 +1, free 0 30@5 +1, free 1 40@7 +2",
+        "alloc 0 20@2 +2, free 0 20@4 +2, alloc 1 50@5 +1, free 1 50@6 +1", 1, 3, 4);
 }
 
 TEST(a_block_with_several_references_stays_where_it_is)
 {
-    const struct tp_insn insns[] = {
-        ALLOC_INSN(0, 10, 0),  {.op = TP_RETAIN}, REALLOC_INSN(0, 20, 0), {.op = TP_RELEASE},
-        REALLOC_INSN(0, 30, 0)};
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 10, 0),
+                                    {.op = TP_RETAIN},
+                                    REALLOC_INSN(0, 20, 0),
+                                    {.op = TP_RELEASE},
+                                    REALLOC_INSN(0, 30, 0)};
     ASSERT_APART(insns, 0, "alloc 0 30@5 +0",
                  "alloc 0 10@1 +0, retain 0 0@2 +0, realloc 0 20@3 +0, release 0 0@4 +0, "
                  "free 0 20@5 +0",

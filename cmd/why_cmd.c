@@ -21,7 +21,7 @@
 struct why_opts {
     struct tp_exports exports;
     char *conf, *malloc;
-    uint64_t at, device, depth, max_memory, capacity, reserve, frames, timeout;
+    uint64_t at, device, depth, max_memory, capacity, reserve, frames, timeout, try_time;
     uint32_t by;
     bool thp;
 };
@@ -55,6 +55,9 @@ static const struct tp_opt rows[] = {
                .choices = auto_words, TP_FIRST(OUTPUT),
                .help = "moments of a host trace to show, evenly spaced\n"
                        "auto: 16 are looked at and not shown."),
+    TP_TIME_AT("try-time", ROW(try_time), .def = "20s", .max = UINT64_C(86400000000000),
+               TP_FIRST(MEASURING),
+               .help = "time for replays of a host trace with alternatives; 0: none"),
     TP_CONF_ROW(ROW(conf)),
     TP_CAPACITY_ROW(ROW(capacity), "memory of the device, for the settings to try; 0: no limit\n"
                                    "recorded: inferred from failed allocations and cudaMallocs."),
@@ -295,6 +298,7 @@ static int answer_host(const struct why_opts *o, const struct tp_trace *trace, F
         .sites = {.by = o->by, .depth = (unsigned)o->depth},
         .frames = shown ? (uint32_t)o->frames : FRAMES,
         .over_time = shown,
+        .try_ns = o->try_time,
         .timeout_ns = tp_timeout_of(o->timeout, tp_program_facts(trace->program)->events, 0),
         .huge_pages = o->thp,
         .interrupted = tp_stop_flag(),
@@ -306,8 +310,8 @@ static int answer_host(const struct why_opts *o, const struct tp_trace *trace, F
 static bool try_host(const struct tp_args *args, FILE *out, int *status, struct tp_err *err)
 {
     static const char *const fitting[] = {
-        "malloc", "frames", "timeout", "thp",         "at",
-        "by",     "depth",  "color",   "export-html", TP_RANKS_OPTIONS};
+        "malloc", "frames", "try-time", "timeout",     "thp",           "at",
+        "by",     "depth",  "color",    "export-html", TP_RANKS_OPTIONS};
     const struct why_opts *o = args->opts;
     const char *path = args->words[0], *other = tp_config_typed_other(args, rows, fitting);
     const struct tp_open_opts open = {.max_memory = o->max_memory, .device = TP_OPT_KEYWORD(0)};

@@ -134,9 +134,20 @@ static bool is_asked(const struct watched *r, uint64_t event)
     return r->asked < r->w->asked_count && event >= r->w->asked[r->asked];
 }
 
+/* Several instructions may be of one event, such as a pause and what follows it: the last counts.
+ */
+static bool ends_asked(const struct watched *r, const struct tp_window *w, uint32_t index)
+{
+    if (r->asked >= r->w->asked_count)
+        return false;
+    uint64_t event = tp_window_event(w, index);
+    bool last = index + 1 == w->count || tp_window_event(w, index + 1) != event;
+    return last && is_asked(r, event);
+}
+
 static bool is_due(const struct watched *r, const struct tp_window *w, uint32_t index)
 {
-    if (r->asked < r->w->asked_count && is_asked(r, tp_window_event(w, index)))
+    if (ends_asked(r, w, index))
         return true;
     return is_demand(r, w, index) || r->requested >= r->next || has_swung(r);
 }
@@ -175,7 +186,7 @@ static void look_behind(struct watched *r, const struct tp_window *w, uint32_t i
         at_demand(r, held);
     else if (rise)
         r->next = r->requested + r->rise.step;
-    if (is_asked(r, r->event))
+    if (ends_asked(r, w, index))
         at_asked(r);
 }
 

@@ -60,6 +60,59 @@ static void write_rows(struct tp_json *j, cJSON *root, const struct tp_why_pages
     }
 }
 
+static void write_ages(struct tp_json *j, cJSON *root, const struct tp_why_pages *w)
+{
+    cJSON *o = tp_json_object(j, root, "lifetimes");
+    tp_json_bool(j, o, "estimated", w->ages && w->ages->estimated);
+    cJSON *rows = tp_json_array(j, o, "rows");
+    for (size_t i = 0; w->ages && i < w->ages->count; i++) {
+        const struct tp_site_age *a = &w->ages->rows[i];
+        cJSON *row = tp_json_item(j, rows);
+        tp_json_text(j, row, "name", a->name);
+        tp_json_uint(j, row, "objects", a->objects);
+        tp_json_uint(j, row, "allocated_bytes", a->bytes);
+        tp_json_uint(j, row, w->timed ? "median_ns" : "median_events",
+                     a->objects ? a->median : TP_NONE);
+        tp_json_uint(j, row, "live_blocks", a->live);
+        tp_json_uint(j, row, "live_bytes", a->live_bytes);
+        tp_json_bool(j, row, "only_grows", a->grows);
+    }
+}
+
+static void write_remedy(struct tp_json *j, cJSON *o, const struct tp_remedies *all,
+                         const struct tp_remedy *r)
+{
+    static const char *const kinds[] = {[TP_REMEDY_PURGE] = "purge",
+                                        [TP_REMEDY_SETTING] = "setting",
+                                        [TP_REMEDY_LIBRARY] = "library",
+                                        [TP_REMEDY_APART] = "region"};
+    tp_json_text(j, o, "kind", r == &all->base ? "base" : kinds[r->kind]);
+    tp_json_text(j, o, "what", r->what);
+    tp_json_text(j, o, "strategy", r->strategy);
+    tp_json_text(j, o, "refused", r->replays ? NULL : r->err.text);
+    tp_json_uint(j, o, "replays", r->replays);
+    if (!r->replays)
+        return;
+    tp_json_uint(j, o, "resident_bytes", r->resident);
+    tp_json_uint(j, o, "resident_low_bytes", r->low);
+    tp_json_uint(j, o, "resident_high_bytes", r->high);
+    tp_json_uint(j, o, "start_bytes", r->start);
+    tp_json_uint(j, o, "partly_free_bytes", r->parts.partly_free + r->region.partly_free);
+    tp_json_uint(j, o, "free_pages_bytes", r->parts.free_pages + r->region.free_pages);
+}
+
+static void write_remedies(struct tp_json *j, cJSON *root, const struct tp_why_pages *w)
+{
+    const struct tp_remedies *r = &w->remedies;
+    cJSON *o = tp_json_object(j, root, "alternatives");
+    tp_json_uint(j, o, "not_tried", r->left_out);
+    cJSON *rows = tp_json_array(j, o, "rows");
+    if (r->base.replays)
+        write_remedy(j, tp_json_item(j, rows), r, &r->base);
+    for (size_t i = 0; i < r->count; i++)
+        write_remedy(j, tp_json_item(j, rows), r, &r->rows[i]);
+}
+
 cJSON *tp_why_pages_tree(struct tp_json *j, const struct tp_why_pages *w)
 {
     static const char *const when[] = {
@@ -76,6 +129,8 @@ cJSON *tp_why_pages_tree(struct tp_json *j, const struct tp_why_pages *w)
     tp_json_uint(j, moment, "live_blocks", w->list->head.blocks);
     write_parts(j, moment, &w->list->head.parts);
     write_rows(j, root, w);
+    write_ages(j, root, w);
+    write_remedies(j, root, w);
     cJSON *moments = tp_json_array(j, root, "moments");
     for (size_t i = 0; i < w->replay.lists.count; i++) {
         cJSON *o = tp_json_item(j, moments);

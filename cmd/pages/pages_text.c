@@ -8,7 +8,9 @@
 
 #include <math.h>
 
-enum { NAME = 16, PARTS = 6, SHOWN = 10, SITE_MIN = 20 };
+enum { NAME = 16, PARTS = 6, SHOWN = 10, SITE_MIN = 20, GROWING = 3 };
+enum { REMEDIES = 8, OTHERS = 2, REMEDY_BESIDE = 46 };
+#define HELPS 0.01 /* less is no help */
 
 static struct tp_text size_of(const struct tp_page *page, uint64_t bytes)
 {
@@ -172,6 +174,7 @@ static void add_row(const struct tp_why_pages *w, struct tp_table *t, const stru
     tp_table_bytes(t, whole(s->held.live), exact);
     tp_table_count(t, whole(s->held.blocks));
     tp_table_add(t, "%s", age_text(w, s->held.oldest).s);
+    tp_table_add(t, "%s", age_text(w, s->age ? s->age->median : 0).s);
     if (s->name)
         tp_place_short(s->name, &name);
     else
@@ -208,11 +211,15 @@ static void fill_rows(const struct tp_why_pages *w, struct tp_table *t, int room
 
 static void print_holders(const struct tp_why_pages *w, struct tp_page *page)
 {
-    const struct tp_column columns[] = {
-        {.head = {"", ""}},          {.head = {"partly", "free"}},
-        {.head = {"", "share"}},     {.head = {"", "pages"}},
-        {.head = {"live", "there"}}, {.head = {"live", "blocks"}},
-        {.head = {"", "oldest"}},    {.name = by_words[w->by], .left = true, .width = SITE_MIN}};
+    const struct tp_column columns[] = {{.head = {"", ""}},
+                                        {.head = {"partly", "free"}},
+                                        {.head = {"", "share"}},
+                                        {.head = {"", "pages"}},
+                                        {.head = {"live", "there"}},
+                                        {.head = {"live", "blocks"}},
+                                        {.head = {"", "oldest"}},
+                                        {.head = {"median", "lifetime"}},
+                                        {.name = by_words[w->by], .left = true, .width = SITE_MIN}};
     enum { COUNT = sizeof columns / sizeof *columns };
     struct tp_column used[COUNT];
     struct tp_table numbers = {0}, table = {0};
@@ -232,6 +239,26 @@ static void print_holders(const struct tp_why_pages *w, struct tp_page *page)
     tp_table_drop(&table);
 }
 
+/* Sites that may be leaks, whether they hold pages or not. */
+static void print_growing(const struct tp_why_pages *w, struct tp_page *page)
+{
+    struct tp_str names = {0};
+    size_t count = 0;
+    for (size_t i = 0; w->ages && i < w->ages->count; i++) {
+        const struct tp_site_age *a = &w->ages->rows[i];
+        if (!a->grows || !a->name || count++ >= GROWING)
+            continue;
+        tp_str_item(&names, ", ", "%s from ", size_of(page, a->live_bytes).s);
+        tp_place_short(a->name, &names);
+    }
+    if (count > GROWING)
+        tp_str_add(&names, ", and %s", tp_plural(count - GROWING, "more site").s);
+    if (count)
+        tp_page_row(page, 0, "Only grows", NAME, "%s: a leak, or data that the program collects",
+                    tp_str_text(&names));
+    tp_str_drop(&names);
+}
+
 static void print_ground(const struct tp_why_pages *w, struct tp_page *page)
 {
     if (w->fell_back && w->count)
@@ -243,6 +270,77 @@ static void print_ground(const struct tp_why_pages *w, struct tp_page *page)
                     "size class (powers of two); --stack-every 1 records all",
                     tp_bytes(w->sites->sampling.size, false).s,
                     tp_count(w->sites->sampling.every).s);
+}
+
+/* ---- alternatives ---- */
+
+static double change_of(const struct tp_remedies *all, const struct tp_remedy *r)
+{
+    if (r == &all->base || !r->replays || !all->base.resident)
+        return (double)NAN;
+    return (double)r->resident / (double)all->base.resident - 1;
+}
+
+static void add_remedy(struct tp_table *t, const struct tp_remedies *all, const struct tp_remedy *r,
+                       const struct tp_page *page)
+{
+    struct tp_str what = {0};
+    tp_str_add(&what, "  %s", r == &all->base ? "as replayed" : r->what);
+    tp_table_cut(t, tp_str_text(&what), page->width - REMEDY_BESIDE);
+    tp_table_bytes(t, r->resident, page->exact);
+    tp_table_add(t, "%s", tp_change(change_of(all, r)).s);
+    tp_table_bytes(t, r->parts.partly_free + r->region.partly_free, page->exact);
+    tp_table_bytes(t, r->parts.free_pages + r->region.free_pages, page->exact);
+    tp_str_drop(&what);
+}
+
+/* Rows that could be replayed, and of these the ones that are shown: those that help, and some of
+ * the others. */
+static size_t replayed_rows(const struct tp_remedies *r, size_t *shown)
+{
+    size_t count = 0, others = 0;
+    *shown = 0;
+    for (; count < r->count && r->rows[count].replays; count++) {
+        others += change_of(r, &r->rows[count]) > -HELPS;
+        *shown += *shown < REMEDIES && others <= OTHERS;
+    }
+    return count;
+}
+
+static void print_left_out(const struct tp_remedies *r, size_t more, size_t failed,
+                           struct tp_page *page)
+{
+    if (more)
+        tp_page_put(page, 2, "%s more %s more memory than the last of these, or as much (--json).",
+                    tp_count(more).s, more == 1 ? "needs" : "need");
+    if (failed)
+        tp_page_put(page, 2, "%s could not be replayed (--json).", tp_count(failed).s);
+    if (r->left_out)
+        tp_page_put(page, 2, "%s not tried: --try-time gives more time.", tp_count(r->left_out).s);
+}
+
+static void print_remedies(const struct tp_why_pages *w, struct tp_page *page)
+{
+    const struct tp_column columns[] = {
+        {.head = {"", "Alternative"}, .left = true, .width = page->width - REMEDY_BESIDE},
+        {.head = {"", "resident"}},
+        {.head = {"", "change"}},
+        {.head = {"partly", "free"}},
+        {.head = {"free", "pages"}}};
+    const struct tp_remedies *r = &w->remedies;
+    struct tp_table table = {0};
+    size_t shown, replayed = replayed_rows(r, &shown);
+    if (!r->base.replays)
+        return;
+    tp_page_line(page);
+    tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
+    add_remedy(&table, r, &r->base, page);
+    for (size_t i = 0; i < shown; i++)
+        add_remedy(&table, r, &r->rows[i], page);
+    tp_table_print(&table, page, 0, TP_TABLE_WIDE);
+    tp_table_drop(&table);
+    print_left_out(r, replayed - shown, r->count - replayed, page);
+    tp_page_put(page, 2, "At this event, with the memory of the library before the first event.");
 }
 
 /* ---- over time ---- */
@@ -280,7 +378,9 @@ void tp_why_pages_text(const struct tp_why_pages *w, struct tp_page *page)
     print_answer(w, page);
     if (w->count)
         print_holders(w, page);
+    print_growing(w, page);
     print_ground(w, page);
+    print_remedies(w, page);
     if (w->over_time)
         print_moments(w, page);
 }

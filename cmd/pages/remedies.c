@@ -95,8 +95,8 @@ static int replay_at(const struct tp_remedies_cfg *cfg, struct tp_program *progr
     job.program = program;
     int status = tp_page_replay(&job, strategy, &asked, out, err);
     if (!status && out->lists.lists[0].head.parts.resident == TP_NONE)
-        status = tp_fail(err, TP_EUNSUP, "the pages of '%s' are not known at the moment",
-                         out->label);
+        status =
+            tp_fail(err, TP_EUNSUP, "the pages of '%s' are not known at the moment", out->label);
     return status;
 }
 

@@ -154,7 +154,7 @@ static int take_rows(struct tp_why_pages *w, const struct tp_holders *h, struct 
         const struct tp_holder *held = &h->rows[i];
         const char *name =
             held->group == TP_HOLDER_UNKNOWN ? NULL : tp_texts_get(&w->sites->names, held->group);
-        w->rows[w->count++] = (struct tp_page_site){name, *held};
+        w->rows[w->count++] = (struct tp_page_site){.name = name, .held = *held};
     }
     w->partly_free = h->partly_free;
     w->pages = h->pages;
@@ -177,6 +177,66 @@ static int find_holders(struct tp_why_pages *w, const struct tp_why_pages_cfg *c
         status = take_rows(w, &held, err);
     tp_holders_release(&held);
     release_groups(&g);
+    return status;
+}
+
+/* ---- lifetimes, and what would help ---- */
+
+enum { MOVED = 2 };     /* sites that are tried in a region of their own, at most */
+#define MOVED_LEAST 0.1 /* of the partly free bytes that such a site holds */
+
+/* The sites that hold most. What is known of a share of the blocks only cannot be moved. */
+static size_t find_moved(const struct tp_why_pages *w, struct tp_site_events moved[MOVED])
+{
+    size_t count = 0;
+    bool all = w->by == TP_BY_PLACE && w->sites && w->sites->sampling.every <= 1;
+    for (size_t i = 0; all && i < w->count && count < MOVED; i++)
+        if (w->rows[i].name && w->rows[i].held.partly_free >= MOVED_LEAST * (double)w->partly_free)
+            moved[count++] = (struct tp_site_events){.name = w->rows[i].name};
+    return count;
+}
+
+static int find_ages(struct tp_why_pages *w, const struct tp_why_pages_cfg *cfg,
+                     struct tp_site_events *moved, size_t count, struct tp_err *err)
+{
+    struct tp_sites_cfg sites = cfg->sites;
+    sites.by = w->by;
+    sites.at = w->list->head.event;
+    sites.depth = sites.depth > 1 ? sites.depth : 0;
+    int status = tp_site_ages_find(w->trace, 0, &sites, moved, count, cfg->stop, &w->ages, err);
+    for (size_t i = 0; !status && w->ages && i < w->count; i++)
+        w->rows[i].age = tp_site_age_of(w->ages, w->rows[i].name);
+    return status;
+}
+
+static int find_remedies(struct tp_why_pages *w, const struct tp_why_pages_cfg *cfg,
+                         const struct tp_page_job *job, const struct tp_site_events *moved,
+                         size_t count, struct tp_err *err)
+{
+    struct tp_remedy_site sites[MOVED];
+    for (size_t i = 0; i < count; i++)
+        sites[i] = (struct tp_remedy_site){moved[i].name, moved[i].events, moved[i].count};
+    return tp_remedies_find(&(struct tp_remedies_cfg){.job = job,
+                                                      .strategy = w->strategy,
+                                                      .event = w->list->head.event,
+                                                      .parts = &w->list->head.parts,
+                                                      .start = w->replay.start,
+                                                      .sites = sites,
+                                                      .site_count = count,
+                                                      .budget_ns = cfg->try_ns},
+                            &w->remedies, err);
+}
+
+static int find_help(struct tp_why_pages *w, const struct tp_why_pages_cfg *cfg,
+                     const struct tp_page_job *job, struct tp_err *err)
+{
+    struct tp_site_events moved[MOVED] = {{NULL}};
+    size_t count = find_moved(w, moved);
+    int status = find_ages(w, cfg, moved, count, err);
+    if (!status && cfg->try_ns)
+        status = find_remedies(w, cfg, job, moved, count, err);
+    for (size_t i = 0; i < count; i++)
+        tp_site_events_release(&moved[i]);
     return status;
 }
 
@@ -207,13 +267,16 @@ int tp_why_pages(const struct tp_why_pages_cfg *cfg, struct tp_why_pages *out, s
     out->list = find_list(cfg, &out->replay.lists);
     out->when = when_of(cfg, out->list->head.event);
     out->chosen = cfg->when == TP_PAGES_AUTO;
-    return find_holders(out, cfg, err);
+    status = find_holders(out, cfg, err);
+    return status ? status : find_help(out, cfg, &job, err);
 }
 
 void tp_why_pages_release(struct tp_why_pages *w)
 {
     tp_page_replay_release(&w->replay);
     tp_sites_free(w->sites);
+    tp_site_ages_free(w->ages);
+    tp_remedies_release(&w->remedies);
     free(w->rows);
     free(w->strategy);
     *w = (struct tp_why_pages){.count = 0};

@@ -3,15 +3,19 @@
  *
  *     trace, malloc --> pages at several moments (page_replay.h)
  *                   --> the moment --> its live blocks by site (traces/places/sites.h)
- *                                  --> who holds the partly free pages (holders.h) */
+ *                                  --> who holds the partly free pages (holders.h)
+ *                                  --> how long blocks of each live (site_ages.h)
+ *                   --> replayed once more with what would help (remedies.h) */
 #ifndef TP_WHY_PAGES_H
 #define TP_WHY_PAGES_H
 
 #include "cmd/pages/holders.h"
 #include "cmd/pages/page_replay.h"
+#include "cmd/pages/remedies.h"
 #include "cmd/ui/exporter.h"
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/text.h"
+#include "traces/places/site_ages.h"
 #include "traces/places/sites.h"
 
 enum tp_pages_when {
@@ -28,9 +32,10 @@ struct tp_why_pages_cfg {
     enum tp_pages_when when;
     uint64_t at; /* event, for TP_PAGES_AT */
     struct tp_sites_cfg sites;
-    uint32_t frames; /* further moments, evenly spaced over the events */
-    bool over_time;  /* the screen shows all moments */
-    uint64_t timeout_ns;
+    uint32_t frames;     /* further moments, evenly spaced over the events */
+    bool over_time;      /* the screen shows all moments */
+    uint64_t timeout_ns; /* of each replay */
+    uint64_t try_ns;     /* for what would help; 0: nothing is tried */
     bool huge_pages;
     const volatile sig_atomic_t *interrupted;
     int (*stop)(struct tp_err *err);
@@ -40,6 +45,7 @@ struct tp_why_pages_cfg {
 struct tp_page_site {
     const char *name; /* NULL: not known */
     struct tp_holder held;
+    const struct tp_site_age *age; /* NULL: not known */
 };
 
 struct tp_why_pages {
@@ -58,7 +64,9 @@ struct tp_why_pages {
     size_t count;
     uint64_t partly_free, pages; /* all rows together; partly free pages */
     bool estimated;
-    bool over_time; /* the screen shows all moments */
+    struct tp_site_ages *ages;   /* NULL: there are none */
+    struct tp_remedies remedies; /* no base: nothing was tried */
+    bool over_time;              /* the screen shows all moments */
 };
 
 /* `out` must be released in every case. TP_EUSAGE: there is no such event, or the malloc cannot

@@ -1,6 +1,6 @@
 /* A program that keeps one small block on every fourth page of its heap, from one of twenty sites.
- * It prints what it knows: the pages with a survivor, the bytes of blocks on them that it has freed,
- * and the bytes of survivors.
+ * It prints what it knows: the pages with a survivor, the bytes of blocks on them that it has
+ * freed, and the bytes of survivors.
  *
  *     blocks    0 1 2 ... 19 0 1 2 ... 19 ...      each made by the site of its number
  *     kept          ^ 7 on a page whose number is a multiple of 4, one a page */

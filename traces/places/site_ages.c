@@ -15,12 +15,12 @@ enum { CLASSES = 65, FEW = 256 };
 
 /* The block of a slot. */
 struct aged_block {
-    uint64_t begin;     /* a time or an event */
-    uint64_t bytes;     /* that it stands for; 0: it is not live, or in no row */
-    uint32_t group;     /* of its site */
-    uint32_t next;      /* slot in the list of those that a reset looks at */
-    bool listed;        /* it is in that list */
-    bool from_start;    /* of the initial heap */
+    uint64_t begin;  /* a time or an event */
+    uint64_t bytes;  /* that it stands for; 0: it is not live, or in no row */
+    uint32_t group;  /* of its site */
+    uint32_t next;   /* slot in the list of those that a reset looks at */
+    bool listed;     /* it is in that list */
+    bool from_start; /* of the initial heap */
 };
 
 struct age_group {
@@ -31,6 +31,7 @@ struct age_group {
     uint64_t *few;
     size_t few_count, few_room;
     struct tp_histogram *many;
+    struct tp_site_events *wanted; /* its allocations are; NULL: nobody asks */
 };
 
 struct aging {
@@ -40,18 +41,20 @@ struct aging {
     uint16_t device;
     struct age_group *groups; /* of no name, and by the number of their name + 1 */
     size_t group_count, group_room;
-    struct aged_block *blocks; /* by slot */
-    uint32_t listed;           /* first slot of the list; NONE: it is empty */
+    struct aged_block *blocks;  /* by slot */
+    uint32_t listed;            /* first slot of the list; NONE: it is empty */
     struct tp_place_table *own; /* places that had to be read from the file */
     struct tp_place_cursor cursor;
     uint64_t before;              /* added to an event it is the one of the table */
     uint32_t *of_text, *of_stack; /* groups by number in the table; 0: not known yet */
     uint32_t of_size[CLASSES];
-    uint64_t events; /* up to the moment */
+    uint64_t events;                  /* up to the moment */
     uint64_t moments[TP_AGE_MOMENTS]; /* evenly spaced events, the last one at the moment */
-    uint64_t event, now; /* of the last instruction; `now` in the unit of lifetimes */
-    unsigned moment;     /* the next one, at or behind this event */
+    uint64_t event, now;              /* of the last instruction; `now` in the unit of lifetimes */
+    unsigned moment;                  /* the next one, at or behind this event */
     uint32_t mark;
+    struct tp_site_events *wanted;
+    size_t wanted_count;
 };
 
 static int no_memory(struct tp_err *err)
@@ -86,9 +89,14 @@ static int group_named(struct aging *a, const char *name, uint32_t *group, struc
     if (rc != TP_OK || *group < a->group_count)
         return rc;
     rc = TP_GROW(&a->groups, &a->group_room, a->group_count + 1, err, .what = "sites");
-    if (rc == TP_OK)
-        a->groups[a->group_count++] = (struct age_group){0};
-    return rc;
+    if (rc != TP_OK)
+        return rc;
+    struct age_group *g = &a->groups[a->group_count++];
+    *g = (struct age_group){0};
+    for (size_t i = 0; i < a->wanted_count; i++)
+        if (!strcmp(a->wanted[i].name, name))
+            g->wanted = &a->wanted[i];
+    return TP_OK;
 }
 
 static int group_of_place(struct aging *a, uint32_t *group, struct tp_err *err)
@@ -213,7 +221,13 @@ static int begin_block(struct aging *a, const struct tp_insn *in, struct tp_err 
     g->change[a->moment] += b->bytes;
     g->objects += b->bytes && !b->from_start;
     g->bytes += b->from_start ? 0 : b->bytes;
-    return TP_OK;
+    struct tp_site_events *w = a->event ? g->wanted : NULL;
+    if (!w)
+        return TP_OK;
+    rc = TP_GROW(&w->events, &w->room, w->count + 1, err, .what = "allocations of a site");
+    if (rc == TP_OK)
+        w->events[w->count++] = a->event;
+    return rc;
 }
 
 static int take_step(void *ctx, const struct tp_moment_step *step, struct tp_err *err)
@@ -338,8 +352,8 @@ static int open_places(struct aging *a, int (*stop)(struct tp_err *err), struct 
         return TP_OK;
     a->before = table ? places->before : 0;
     if (!table)
-        rc = (a->cfg->depth ? tp_place_table_gather_stacks : tp_place_table_gather)(
-            places, NULL, a->events, stop, &a->own, err);
+        rc = (a->cfg->depth ? tp_place_table_gather_stacks
+                            : tp_place_table_gather)(places, NULL, a->events, stop, &a->own, err);
     if (rc != TP_OK)
         return rc;
     table = table ? table : a->own;
@@ -378,7 +392,14 @@ static bool has_names(const struct tp_trace *t, enum tp_sites_by by)
     return by == TP_BY_METADATA ? t->places.label != NULL : by != TP_BY_AGE;
 }
 
+void tp_site_events_release(struct tp_site_events *e)
+{
+    TP_GROW_END(&e->events, &e->room, .what = NULL);
+    *e = (struct tp_site_events){.name = NULL};
+}
+
 int tp_site_ages_find(const struct tp_trace *t, uint16_t device, const struct tp_sites_cfg *cfg,
+                      struct tp_site_events *wanted, size_t wanted_count,
                       int (*stop)(struct tp_err *err), struct tp_site_ages **out,
                       struct tp_err *err)
 {
@@ -389,7 +410,9 @@ int tp_site_ages_find(const struct tp_trace *t, uint16_t device, const struct tp
                       .device = device,
                       .listed = NONE,
                       .events = moment.event < f->events ? moment.event : f->events,
-                      .mark = UINT32_MAX};
+                      .mark = UINT32_MAX,
+                      .wanted = wanted,
+                      .wanted_count = wanted_count};
     *out = NULL;
     if (!has_names(t, cfg->by))
         return TP_OK;

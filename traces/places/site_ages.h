@@ -10,9 +10,9 @@
  * site's median is a lower bound. Blocks of the initial heap are among the live ones, and nowhere
  * else: what they have lived is not known.
  *
- * Where only a share of the allocations has places, rows are of the objects that have one. Bytes are
- * estimated: an object that has its place by chance counts `every` times. Other small objects are in
- * no row then. */
+ * Where only a share of the allocations has places, rows are of the objects that have one. Bytes
+ * are estimated: an object that has its place by chance counts `every` times. Other small objects
+ * are in no row then. */
 #ifndef TP_SITE_AGES_H
 #define TP_SITE_AGES_H
 
@@ -38,7 +38,7 @@ struct tp_site_ages {
     size_t count;
     struct tp_place_sampling sampling;
     enum tp_sites_by by;
-    uint64_t at;    /* this and `depth` as asked for */
+    uint64_t at; /* this and `depth` as asked for */
     unsigned depth;
     bool timed;     /* lifetimes are nanoseconds, else events */
     bool estimated; /* the rows' bytes are */
@@ -51,10 +51,20 @@ struct tp_site_ages {
  * program builds up to the moment does. */
 bool tp_only_grows(const uint64_t live[TP_AGE_MOMENTS]);
 
+/* The allocations of a name, up to the moment and without those of the initial heap. */
+struct tp_site_events {
+    const char *name; /* the caller's */
+    uint64_t *events; /* owned, ascending */
+    size_t count, room;
+};
+void tp_site_events_release(struct tp_site_events *e); /* a zeroed one is fine */
+
 /* Finds the rows of a device, one for each name. *out is NULL where no object has a name, and for
- * TP_BY_AGE. In 32 bytes for each slot of the program, and at most 40 for each object. TP_ENOMEM,
- * or an error of reading the program or its places, or of `stop`. */
+ * TP_BY_AGE. Fills `wanted`, of which there may be none. In 32 bytes for each slot of the program,
+ * and at most 40 for each object. TP_ENOMEM, or an error of reading the program or its places, or
+ * of `stop`. */
 int tp_site_ages_find(const struct tp_trace *t, uint16_t device, const struct tp_sites_cfg *cfg,
+                      struct tp_site_events *wanted, size_t wanted_count,
                       int (*stop)(struct tp_err *err), struct tp_site_ages **out,
                       struct tp_err *err);
 void tp_site_ages_free(struct tp_site_ages *a); /* NULL is fine */

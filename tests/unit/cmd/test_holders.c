@@ -1,5 +1,5 @@
-/* Who holds the partly free pages: shares by group, what stands for blocks without a stack, and lists
- * that a replay has written. */
+/* Who holds the partly free pages: shares by group, what stands for blocks without a stack, and
+ * lists that a replay has written. */
 #include "cmd/pages/holders.h"
 #include "tests/unit/test.h"
 
@@ -18,8 +18,7 @@ struct made_list {
 
 static void add_page(struct made_list *m, uint64_t number, uint64_t covered)
 {
-    m->pages[m->list.head.pages++] =
-        number << TP_LISTED_PAGE_SHIFT | covered / TP_LISTED_PAGE_STEP;
+    m->pages[m->list.head.pages++] = number << TP_LISTED_PAGE_SHIFT | covered / TP_LISTED_PAGE_STEP;
 }
 
 /* `group` + 1, as in struct tp_held_slot. */

@@ -33,7 +33,7 @@ static struct tp_site_ages *find_sampled(const char *events, const struct tp_sit
     struct reading r = read_events(events, sampling);
     const struct tp_trace trace = {.program = r.program, .places = r.places};
     struct tp_site_ages *a = NULL;
-    assert_int_equal(tp_site_ages_find(&trace, 0, cfg, never, &a, NULL), TP_OK);
+    assert_int_equal(tp_site_ages_find(&trace, 0, cfg, NULL, 0, never, &a, NULL), TP_OK);
     forget(&r);
     return a;
 }
@@ -62,17 +62,17 @@ static void expect(const struct tp_site_ages *a, const char *name, const char *e
 #define ALLOC(t, id, size, place)                                                                  \
     "{\"t\":" #t ",\"op\":\"alloc\",\"id\":" #id ",\"size\":" #size ",\"place\":\"" place "\"}\n"
 #define REALLOC(t, id, size, place)                                                                \
-    "{\"t\":" #t ",\"op\":\"realloc\",\"id\":" #id ",\"size\":" #size ",\"place\":\"" place "\"}\n"
-#define PLAIN(t, id, size)                                                                         \
-    "{\"t\":" #t ",\"op\":\"alloc\",\"id\":" #id ",\"size\":" #size "}\n"
-#define FREE(t, id)    "{\"t\":" #t ",\"op\":\"free\",\"id\":" #id "}\n"
-#define MARK(t, name)  "{\"t\":" #t ",\"op\":\"mark\",\"name\":\"" name "\"}\n"
-#define RESET(t)       "{\"t\":" #t ",\"op\":\"reset\"}\n"
-#define BEFORE(id, size) "{\"t\":0,\"op\":\"initial\",\"id\":" #id ",\"size\":" #size "}\n"
+    "{\"t\":" #t ",\"op\":\"realloc\",\"id\":" #id ",\"size\":" #size ",\"place\":\"" place "\"}"  \
+                                                                                            "\n"
+#define PLAIN(t, id, size) "{\"t\":" #t ",\"op\":\"alloc\",\"id\":" #id ",\"size\":" #size "}\n"
+#define FREE(t, id)        "{\"t\":" #t ",\"op\":\"free\",\"id\":" #id "}\n"
+#define MARK(t, name)      "{\"t\":" #t ",\"op\":\"mark\",\"name\":\"" name "\"}\n"
+#define RESET(t)           "{\"t\":" #t ",\"op\":\"reset\"}\n"
+#define BEFORE(id, size)   "{\"t\":0,\"op\":\"initial\",\"id\":" #id ",\"size\":" #size "}\n"
 
-static const char few[] = ALLOC(100, 1, 100, "a") ALLOC(110, 2, 40, "b") FREE(130, 1)
-    ALLOC(140, 3, 200, "a") PLAIN(150, 4, 7) ALLOC(160, 5, 300, "a") REALLOC(200, 2, 60, "a")
-        FREE(260, 4);
+static const char few[] =
+    ALLOC(100, 1, 100, "a") ALLOC(110, 2, 40, "b") FREE(130, 1) ALLOC(140, 3, 200, "a")
+        PLAIN(150, 4, 7) ALLOC(160, 5, 300, "a") REALLOC(200, 2, 60, "a") FREE(260, 4);
 
 /* Lifetimes of a: 30, and at the end 120, 100 and 60. What b had is a's since its realloc. */
 TEST(survivors_count_with_their_age)
@@ -105,10 +105,9 @@ TEST(up_to_a_moment)
 
 TEST(in_events_where_times_are_not_known)
 {
-    static const char events[] =
-        "{\"op\":\"alloc\",\"id\":1,\"size\":10,\"place\":\"a\"}\n"
-        "{\"op\":\"alloc\",\"id\":2,\"size\":20,\"place\":\"b\"}\n"
-        "{\"op\":\"mark\",\"name\":\"m\"}\n{\"op\":\"free\",\"id\":1}\n";
+    static const char events[] = "{\"op\":\"alloc\",\"id\":1,\"size\":10,\"place\":\"a\"}\n"
+                                 "{\"op\":\"alloc\",\"id\":2,\"size\":20,\"place\":\"b\"}\n"
+                                 "{\"op\":\"mark\",\"name\":\"m\"}\n{\"op\":\"free\",\"id\":1}\n";
     struct tp_site_ages *a = find(events, &at_end);
     assert_false(a->timed);
     expect(a, "a", "1 of 10, 3: 0 of 0, 0");
@@ -163,10 +162,10 @@ TEST(by_phase_and_size)
 /* Below 1,000 bytes one of ten has a place: block 1 counts ten times, 2 and 3 are in no row. */
 TEST(sampled)
 {
-    struct tp_site_ages *a = find_sampled(
-        ALLOC(0, 1, 100, "a") PLAIN(5, 2, 100) PLAIN(6, 3, 40) FREE(7, 3) ALLOC(10, 4, 1000, "a")
-            PLAIN(20, 5, 1010) FREE(40, 2),
-        &at_end, (struct tp_place_sampling){.size = 1000, .every = 10});
+    struct tp_site_ages *a =
+        find_sampled(ALLOC(0, 1, 100, "a") PLAIN(5, 2, 100) PLAIN(6, 3, 40) FREE(7, 3)
+                         ALLOC(10, 4, 1000, "a") PLAIN(20, 5, 1010) FREE(40, 2),
+                     &at_end, (struct tp_place_sampling){.size = 1000, .every = 10});
     assert_true(a->estimated);
     expect(a, "a", "2 of 2000, 30: 2 of 2000, 40");
     expect(a, NULL, "1 of 1010, 20: 1 of 1010, 20");
@@ -188,7 +187,7 @@ TEST(rows_are_those_of_live_memory)
         const struct tp_sites_cfg cfg = {.at = 7, .depth = depth};
         struct tp_site_ages *a = NULL;
         struct tp_sites *h = NULL;
-        assert_int_equal(tp_site_ages_find(&trace, 0, &cfg, never, &a, NULL), TP_OK);
+        assert_int_equal(tp_site_ages_find(&trace, 0, &cfg, NULL, 0, never, &a, NULL), TP_OK);
         assert_int_equal(tp_sites_find(&trace, 0, &cfg, never, &h, NULL), TP_OK);
         for (unsigned i = 0; i < h->count; i++) {
             const struct tp_site_age *row = tp_site_age_of(a, h->rows[i].place);
@@ -218,7 +217,7 @@ TEST(places_without_a_table)
     struct reading r = read_events(few, (struct tp_place_sampling){0});
     struct tp_trace trace = {.program = r.program, .places = {.find = find_places, .before = 1}};
     struct tp_site_ages *a = NULL;
-    assert_int_equal(tp_site_ages_find(&trace, 0, &at_end, never, &a, NULL), TP_OK);
+    assert_int_equal(tp_site_ages_find(&trace, 0, &at_end, NULL, 0, never, &a, NULL), TP_OK);
     expect(a, "even", "3 of 167, 60: 1 of 60, 60");
     expect(a, "odd", "3 of 540, 100: 2 of 500, 120");
     tp_site_ages_free(a);
@@ -250,7 +249,8 @@ TEST(only_grows)
 {
     assert_true(tp_only_grows(LIVE(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)));
     /* a leak beside startup data */
-    assert_true(tp_only_grows(LIVE(50, 52, 54, 56, 58, 60, 62, 64, 66, 68, 70, 72, 74, 76, 78, 80)));
+    assert_true(
+        tp_only_grows(LIVE(50, 52, 54, 56, 58, 60, 62, 64, 66, 68, 70, 72, 74, 76, 78, 80)));
     /* one step of the last half without a rise */
     assert_true(tp_only_grows(LIVE(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11, 11, 14, 15, 16)));
     /* it falls once by a sixteenth */

@@ -10,8 +10,11 @@
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SAME 0.02 /* differences up to this share are none, as a replay is one of many possible */
 
 enum {
     ROWS = 64,    /* at most */
@@ -69,7 +72,7 @@ struct remedy_search {
     struct tp_remedies *out;
     const struct tp_remedy_site *sites[ROWS]; /* of the rows; NULL: none */
     uint64_t started_ns;
-    int64_t given_back; /* by the purge; -1: there is none */
+    int64_t given_back; /* by the purge */
     struct tp_progress_line line;
 };
 
@@ -382,7 +385,7 @@ static int replay_rows(struct remedy_search *s, size_t first, struct tp_err *err
     struct tp_remedies *out = s->out;
     int status = TP_OK;
     size_t tried = first;
-    tp_progress_begin(&s->line, "remedies", out->count - first);
+    tp_progress_begin(&s->line, "remedies", out->count - first + AGAIN);
     for (; !status && tried < out->count && has_time(s); tried++) {
         tp_progress_at(&s->line, out->rows[tried].what, tried - first);
         status = replay_row(s, tried, err);
@@ -393,14 +396,15 @@ static int replay_rows(struct remedy_search *s, size_t first, struct tp_err *err
     return status;
 }
 
-/* The row that leaves least of those that were replayed once; NULL: there is none. */
+/* The row that leaves least of those that were replayed once and save memory; NULL: there is none.
+ */
 static struct tp_remedy *best_row(const struct tp_remedies *out)
 {
     struct tp_remedy *best = NULL;
     for (size_t i = 0; i < out->count; i++) {
         struct tp_remedy *row = &out->rows[i];
-        if (row->replays == 1 && row->kind != TP_REMEDY_PURGE && !row->err.status &&
-            (!best || row->resident < best->resident))
+        if (row->replays == 1 && row->kind != TP_REMEDY_PURGE &&
+            row->resident < (best ? best : &out->base)->resident)
             best = row;
     }
     return best;
@@ -409,12 +413,25 @@ static struct tp_remedy *best_row(const struct tp_remedies *out)
 static int replay_again(struct remedy_search *s, struct tp_err *err)
 {
     struct tp_remedy *row;
+    uint64_t done = s->line.total - AGAIN;
     int status = TP_OK;
     for (int i = 0; !status && i < AGAIN && has_time(s) && (row = best_row(s->out)) != NULL; i++) {
-        tp_progress_at(&s->line, row->what, s->out->count);
+        tp_progress_at(&s->line, row->what, done + (uint64_t)i);
         status = replay_row(s, (size_t)(row - s->out->rows), err);
     }
     return status;
+}
+
+/* Whether two differ by more than their replays do, and by more than SAME. */
+static bool is_clear(const struct tp_remedy *row, const struct tp_remedy *base)
+{
+    double by = fabs((double)row->saved);
+    uint64_t spread = base->high - base->low;
+    if (row->kind == TP_REMEDY_PURGE) /* both are of one replay */
+        spread = 0;
+    else
+        spread += row->high - row->low;
+    return by > (double)spread && by > SAME * (double)base->resident;
 }
 
 /* Compares all rows with the base. */
@@ -429,8 +446,7 @@ static void judge(struct remedy_search *s)
             row->resident = base->resident - (uint64_t)s->given_back;
         }
         row->saved = (int64_t)(base->resident - row->resident);
-        row->clear = row->kind == TP_REMEDY_PURGE ? row->saved != 0
-                                                  : row->high < base->low || row->low > base->high;
+        row->clear = is_clear(row, base);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "cmd/pages/why_pages.h"
 
 #include "cmd/tune/malloc_settings.h"
+#include "cmd/ui/environment.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -251,6 +252,7 @@ int tp_why_pages(const struct tp_why_pages_cfg *cfg, struct tp_why_pages *out, s
     if (cfg->when == TP_PAGES_AT && cfg->at > events)
         return tp_fail(err, TP_EUSAGE, "there is no event %llu: the trace has %llu",
                        (unsigned long long)cfg->at, (unsigned long long)events);
+    tp_environment_forget_mallocs();
     int status = find_malloc(out, cfg->malloc, err);
     if (status)
         return status;

@@ -1,9 +1,9 @@
 /* See malloc_replay.h. */
 #include "cmd/tune/malloc_replay.h"
 
-#include "alloc/base/malloc_variables.h"
 #include "cmd/stats/known_values.h"
 #include "cmd/stats/rounds.h"
+#include "cmd/ui/environment.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/stop.h"
 
@@ -183,22 +183,6 @@ static void find_base(struct tp_malloc_tune *t)
             t->base = i;
 }
 
-/* What is set for this process would be set for each that it starts, and so would a library that is
- * preloaded. */
-static void forget_variables(void)
-{
-    extern char **environ;
-    char name[256];
-    unsetenv("LD_PRELOAD");
-    for (char **e = environ; e && *e;)
-        if (tp_is_malloc_variable(*e) && strchr(*e, '=') &&
-            snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e) < (int)sizeof name &&
-            !unsetenv(name))
-            e = environ;
-        else
-            e++;
-}
-
 int tp_malloc_replay(struct tp_malloc_tune *t, const struct tp_malloc_cfg *cfg, struct tp_err *err)
 {
     struct tp_prepared prepared = {.fd = -1};
@@ -209,7 +193,7 @@ int tp_malloc_replay(struct tp_malloc_tune *t, const struct tp_malloc_cfg *cfg, 
         free(p);
         return tp_fail(err, TP_ENOMEM, "out of memory");
     }
-    forget_variables();
+    tp_environment_forget_mallocs();
     find_base(t);
     t->threads = tp_program_facts(t->trace->program)->threads;
     for (size_t i = 0; i < t->settings.count; i++)

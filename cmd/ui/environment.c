@@ -1,6 +1,9 @@
 /* Environment variables; see environment.h. */
 #include "cmd/ui/environment.h"
 
+#include "alloc/base/malloc_variables.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,4 +71,17 @@ char **tp_environment_for_child(char *const *extra, size_t extra_count)
     for (size_t i = 0; i < extra_count; i++)
         *next++ = extra[i];
     return out;
+}
+
+void tp_environment_forget_mallocs(void)
+{
+    char name[256];
+    unsetenv("LD_PRELOAD");
+    for (char **e = environ; e && *e;)
+        if (tp_is_malloc_variable(*e) && strchr(*e, '=') &&
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e) < (int)sizeof name &&
+            !unsetenv(name))
+            e = environ;
+        else
+            e++;
 }

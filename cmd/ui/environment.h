@@ -40,4 +40,8 @@ extern const char *const tp_reason_words[TP_REASON_COUNT];
  * but not its texts; NULL: out of memory. */
 char **tp_environment_for_child(char *const *extra, size_t count);
 
+/* Takes out of this process's environment what sets a malloc, and libraries that are preloaded: it
+ * would be set for each replay that this process starts. */
+void tp_environment_forget_mallocs(void);
+
 #endif

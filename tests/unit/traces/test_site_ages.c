@@ -63,7 +63,7 @@ static void expect(const struct tp_site_ages *a, const char *name, const char *e
     "{\"t\":" #t ",\"op\":\"alloc\",\"id\":" #id ",\"size\":" #size ",\"place\":\"" place "\"}\n"
 #define REALLOC(t, id, size, place)                                                                \
     "{\"t\":" #t ",\"op\":\"realloc\",\"id\":" #id ",\"size\":" #size ",\"place\":\"" place "\"}"  \
-                                                                                            "\n"
+    "\n"
 #define PLAIN(t, id, size) "{\"t\":" #t ",\"op\":\"alloc\",\"id\":" #id ",\"size\":" #size "}\n"
 #define FREE(t, id)        "{\"t\":" #t ",\"op\":\"free\",\"id\":" #id "}\n"
 #define MARK(t, name)      "{\"t\":" #t ",\"op\":\"mark\",\"name\":\"" name "\"}\n"

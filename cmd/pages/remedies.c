@@ -396,8 +396,7 @@ static int replay_rows(struct remedy_search *s, size_t first, struct tp_err *err
     return status;
 }
 
-/* The row that leaves least of those that were replayed once and save memory; NULL: there is none.
- */
+/* Of the rows that were replayed once the one that leaves least; NULL: none saves memory. */
 static struct tp_remedy *best_row(const struct tp_remedies *out)
 {
     struct tp_remedy *best = NULL;

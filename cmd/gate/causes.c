@@ -202,6 +202,8 @@ struct tp_gate_line tp_cause_sentence(const struct tp_gate *g, const struct tp_c
     tp_gate_add(&line, "%s", tp_cause_values(c).s);
     if (tp_cause_rule(c).s[0])
         tp_gate_add(&line, ", %s", tp_cause_rule(c).s);
+    if (tp_finding_grown(c->lead).s[0])
+        tp_gate_add(&line, "; %s", tp_finding_grown(c->lead).s);
     if (c->count > 1)
         tp_gate_add(&line, "; also %s", tp_cause_folded(c).s);
     return line;

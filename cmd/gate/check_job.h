@@ -3,7 +3,7 @@
  *
  *     check_cells     selects the cells and prepares their traces
  *     check_exact     class E: two replays each, against the baseline
- *     check_library   memory of malloc libraries, against those of --base-lib
+ *     check_library   memory of malloc libraries, against those of --base-lib; resident_tests
  *     check_counted   class D: instructions, against the baseline or the base build
  *     check_noisy     class N: live pairs against the base build or strategy
  *     check_base      what the base build cannot do: gaps, not errors
@@ -183,7 +183,8 @@ struct tp_noisy_test {
     const struct tp_metric *metric;
     bool insensitive; /* not tested: the time is mostly tapool's own share in this cell */
     struct tp_difference difference;
-    unsigned sets; /* 1, or 2 if a second set was replayed and both together decided */
+    struct tp_grown grown; /* of resident memory: the part of it that grew most */
+    unsigned sets;         /* 1, or 2 if a second set was replayed and both together decided */
 };
 struct tp_noisy_tests {
     struct tp_noisy_test *items; /* owned */
@@ -207,6 +208,15 @@ bool tp_noisy_is_open(const struct tp_noisy_tests *t, size_t cell);
  * their verdicts. */
 int tp_noisy_again(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *both,
                    uint64_t seed, const struct tp_stat_rule *rule, struct tp_err *err);
+
+/* Measures the metric of a test, resident memory or a part of it, in the rounds of a cell; false:
+ * no pair has both values. */
+bool tp_resident_measure(const struct tp_rounds *r, uint64_t seed, struct tp_noisy_test *test);
+/* Sets by how many bytes the value may be worse, at least the least change that counts. */
+void tp_resident_allow(struct tp_noisy_test *test, double bytes);
+/* As tp_noisy_decide; but a part that grew as its whole shrank is the same. */
+int tp_resident_decide(struct tp_noisy_tests *t, const struct tp_stat_rule *rule,
+                       struct tp_err *err);
 
 /* The smallest slowdown of ns_per_op, as a share, that the rule finds with 90% power given the
  * spread of the first `rounds` of these; NAN: they are too noisy to tell. */

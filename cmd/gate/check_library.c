@@ -2,9 +2,10 @@
  * against those of the other library in the same job. A stored value would not do, because it
  * changes with the kernel and the C library.
  *
- *     mapped memory, its calls    a function of library and trace, replayed twice: any change
- * counts resident memory             the kernel's count of pages, in interleaved pairs: a test of
- * the pairs must show a difference above the metric's tolerance
+ *     mapped memory, its calls      a function of library and trace, replayed twice: any change
+ *                                   counts
+ *     resident memory, its parts    the kernel's count of pages, in interleaved pairs: a test of
+ *                                   the pairs must show a difference above the metric's tolerance
  *
  * What is mapped is not compared where two replays of one library differ. They can, where addresses
  * differ from process to process, or where a library decides by the clock. */
@@ -113,13 +114,9 @@ static int add_test(struct tp_noisy_tests *t, size_t cell, const struct tp_metri
                     const struct tp_rounds *r, const struct tp_check *k, struct tp_err *err)
 {
     struct tp_noisy_test test = {.cell = cell, .metric = m, .sets = 1};
-    struct tp_difference *d = &test.difference;
-    tp_difference_measure(tp_rounds_values(r, 0, m), tp_rounds_values(r, 1, m), r->rounds,
-                          m->better, k->gate.seed, d);
-    if (!d->pairs)
+    if (!tp_resident_measure(r, k->gate.seed, &test))
         return TP_OK;
-    d->has_effect = true;
-    d->effect = allowed_of(k, &k->gate.cells[cell], m, d->base) / d->base;
+    tp_resident_allow(&test, allowed_of(k, &k->gate.cells[cell], m, test.difference.base));
     return tp_noisy_add(t, &test, err);
 }
 
@@ -170,7 +167,7 @@ static int decide(struct tp_check *k, struct library *l, struct tp_err *err)
 {
     const struct tp_stat_rule rule = {
         .alpha = k->gate.alpha, .effect = k->gate.effect, .seed = k->gate.seed, .looks = 1};
-    int status = tp_noisy_decide(&l->tests, &rule, err);
+    int status = tp_resident_decide(&l->tests, &rule, err);
     for (size_t i = 0; !status && i < l->tests.count; i++)
         status = tp_check_add_tested(k, &l->tests.items[i], err);
     return status;

@@ -127,11 +127,13 @@ int tp_check_add_tested(struct tp_check *k, const struct tp_noisy_test *t, struc
                            .verdict = d->verdict,
                            .base = d->base,
                            .now = d->now,
-                           .change = d->estimate - 1,
+                           .change = d->base < t->metric->least ? NAN : d->estimate - 1,
                            .allowed = d->has_effect ? d->effect : k->gate.effect,
                            .difference = *d,
                            .sets = t->sets,
                            .live = t->metric->metric_class != TP_CLASS_NOISY};
+    if (d->verdict == TP_REGRESSION)
+        f.grown = t->grown;
     return tp_findings_add(&k->findings, &f, err);
 }
 

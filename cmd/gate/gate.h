@@ -32,6 +32,12 @@ struct tp_gate_cell {
     size_t prepared;                     /* index into tp_check.traces */
 };
 
+/* A part of resident memory (tp_metric.part) that grew; medians of the pairs. */
+struct tp_grown {
+    const struct tp_metric *metric; /* NULL: none */
+    double base, now;
+};
+
 /* The result for one metric of one cell, or for an option that changed. */
 struct tp_finding {
     const struct tp_gate_cell *cell;
@@ -43,7 +49,8 @@ struct tp_finding {
     double allowed;   /* tolerance: class E an absolute amount, else a share */
     struct tp_difference difference; /* class N only */
     unsigned sets;                   /* class N: 1, or 2 after a second set */
-    bool live;      /* compared with what was measured in this job, so no baseline can take it in */
+    bool live; /* compared with what was measured in this job, so no baseline can take it in */
+    struct tp_grown grown; /* beside resident memory that got worse: what of it grew most */
     char note[256]; /* "became nondeterministic: 131.4 and 131.6 MiB in two replays", or "" */
 };
 

@@ -95,6 +95,18 @@ static void write_difference(struct tp_json *j, cJSON *o, const struct tp_findin
     tp_json_uint(j, in, "sets", f->sets ? f->sets : 1);
 }
 
+static void write_grown(struct tp_json *j, cJSON *o, const struct tp_grown *g)
+{
+    if (!g->metric) {
+        tp_json_text(j, o, "grown", NULL);
+        return;
+    }
+    cJSON *in = tp_json_object(j, o, "grown");
+    tp_json_text(j, in, "metric", g->metric->name);
+    add_value(j, in, "base", g->metric, g->base);
+    add_value(j, in, "now", g->metric, g->now);
+}
+
 static void write_finding(struct tp_json *j, cJSON *o, const struct tp_finding *f)
 {
     const struct tp_metric *m = f->metric;
@@ -113,6 +125,7 @@ static void write_finding(struct tp_json *j, cJSON *o, const struct tp_finding *
     add_number(j, o, "change", m ? f->change : NAN);
     add_number(j, o, "allowed", f->allowed);
     write_difference(j, o, f);
+    write_grown(j, o, &f->grown);
     add_text(j, o, "note", f->note);
 }
 

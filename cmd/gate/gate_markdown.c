@@ -229,6 +229,8 @@ static void add_causes(const struct tp_gate *g, size_t from, size_t to, struct t
     for (size_t i = from; i < to; i++) {
         const struct tp_cause *c = &g->causes[i];
         struct tp_gate_line what = tp_cause_text(c);
+        if (tp_finding_grown(c->lead).s[0])
+            tp_gate_add(&what, "; %s", tp_finding_grown(c->lead).s);
         if (c->count > 1)
             tp_gate_add(&what, "; with it %s", tp_plural(c->count - 1, "figure").s);
         add_changed(g, c->lead, what.s, tp_cause_values(c).s, t);

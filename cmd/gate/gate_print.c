@@ -138,12 +138,15 @@ static bool can_lock_in(const struct tp_gate *g, const struct tp_cause *c)
 static void print_cause(const struct tp_gate *g, const struct tp_cause *c,
                         struct gate_columns columns, struct tp_page *page)
 {
+    struct tp_gate_line grown = tp_finding_grown(c->lead);
     tp_page_at(page, LABEL, "%s", tp_cause_text(c).s);
     tp_page_at(page, columns.causes, "%s%s%s", tp_cause_values(c).s,
                tp_cause_rule(c).s[0] ? ", " : "", tp_cause_rule(c).s);
     if (can_lock_in(g, c))
         tp_page_more(page, columns.causes, "; lock it in: tapool check --update");
     tp_page_line(page);
+    if (grown.s[0] && (!g->verbose || c->count == 1))
+        tp_page_put(page, FOLD, "%s", grown.s);
     if (g->verbose && c->count > 1) {
         for (size_t i = 0; i < c->count; i++)
             print_finding(c->figures[i].finding, columns.names + FOLD - LABEL, page);

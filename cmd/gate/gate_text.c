@@ -108,6 +108,9 @@ struct tp_text tp_finding_allowed(const struct tp_finding *f)
     if (!f->metric || !(f->allowed > 0))
         return tp_text_of("%s", f->metric ? "0" : "");
     double sign = f->metric->better == TP_BETTER_LESS ? 1 : -1;
+    double least = f->metric->least;
+    if (least > 0 && f->allowed * fmax(f->base, least) <= least)
+        return signed_amount(f->metric, least);
     if (f->metric->metric_class != TP_CLASS_EXACT)
         return tp_text_of("%+.3g%%", 100 * sign * f->allowed);
     if (f->metric->unit == TP_UNIT_SHARE)
@@ -200,6 +203,15 @@ struct tp_gate_line tp_finding_note(const struct tp_finding *f)
 {
     struct tp_gate_line line;
     tp_clean_text(f->metric ? f->note : "", line.s, sizeof line.s);
+    return line.s[0] ? line : tp_finding_grown(f);
+}
+
+struct tp_gate_line tp_finding_grown(const struct tp_finding *f)
+{
+    const struct tp_grown *g = &f->grown;
+    struct tp_gate_line line = {""};
+    if (g->metric && !f->note[0])
+        tp_gate_add(&line, "%s %s", g->metric->part, signed_amount(g->metric, g->now - g->base).s);
     return line;
 }
 

@@ -44,8 +44,11 @@ double tp_finding_p(const struct tp_finding *f, bool adjusted);
 struct tp_text tp_finding_interval(const struct tp_finding *f);
 struct tp_text tp_finding_proof(const struct tp_finding *f); /* "[+8.1, +12.0] p<0.001" */
 
-/* The note of a finding; "" if there is none, and for an option: its note is its name and values,
- * which are shown as such. */
+/* "partly free pages at the trace peak +12 MiB"; "" if no part of resident memory grew. */
+struct tp_gate_line tp_finding_grown(const struct tp_finding *f);
+
+/* The note of a finding, or what grew; "" if there is none, and for an option: its note is its name
+ * and values, which are shown as such. */
 struct tp_gate_line tp_finding_note(const struct tp_finding *f);
 
 /* "web.tpt, arena: peak_reserved 131.4 -> 137.9 MiB (+4.9%), allowed: 0". */

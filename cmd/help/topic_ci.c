@@ -46,9 +46,13 @@ static const char classes_text[] =
     "                      \"no change\". --threads N uses real threads, which leaves\n"
     "                      more results inconclusive.\n"
     "  R  other figures    Shown by replay and compare, never gated. Exception:\n"
-    "                      resident memory of a malloc library with --base-lib, +5%\n"
-    "                      or its --tolerance. The library's instructions are then\n"
-    "                      class D, +0.3%, if two counts of each build agree.\n";
+    "                      resident memory of a malloc library with --base-lib, its\n"
+    "                      partly free pages and its free pages, in interleaved pairs\n"
+    "                      with the test of class N: +5% or the --tolerance, at least\n"
+    "                      64 KiB. Such pages do not fail where resident memory\n"
+    "                      shrinks. Beside more resident memory is the part of it\n"
+    "                      that grew most. The library's instructions are then class\n"
+    "                      D, +0.3%, if two counts of each build agree.\n";
 
 static const char results_text[] =
     "  PASS (1 of 2 cells)   Some cells of the baseline did not run: TRACE, -s,\n"

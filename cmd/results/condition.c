@@ -125,8 +125,10 @@ bool tp_condition_holds(const struct tp_condition *c, double value, double base,
     double limit = c->value;
     if (c->relative && !shown)
         return false;
-    if (c->relative)
-        limit = c->percent ? base * (1 + c->value) : base + c->value;
+    if (c->percent)
+        limit = base + copysign(fmax(fabs(c->value * base), c->metric->least), c->value);
+    else if (c->relative)
+        limit = base + c->value;
     if (isnan(value) || isnan(limit))
         return false;
     return (c->less ? value < limit : value > limit) || (c->equal && value == limit);

@@ -9,6 +9,10 @@
 /* A tenth of a percentage point, which rounding in the last block can change. */
 #define SHARE_ALLOWED 0.001
 
+/* Bytes: what the kernel counts as resident, and for its parts, differs by a few pages from run to
+ * run. */
+#define RESIDENT_LEAST (16 * 4096)
+
 /* ---- values that are not simply a field ---- */
 
 static struct tp_figure_value whole(uint64_t value)
@@ -201,13 +205,17 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
 #define RESIDENT(of, value) \
     .name = "resident." #of "_" #value "_bytes", .path = "resident." #of "_" #value "_bytes", \
     .unit = TP_UNIT_BYTES, RUN_FIELD(resident.of.value)
-#define PAGES(of, value) \
-    .name = "resident." #of "_pages_" #value "_bytes", \
+#define PAGES(of, value, name_) \
+    .name = (name_), \
     .path = "resident." #of "_pages_" #value "_bytes", .unit = TP_UNIT_BYTES, \
     RUN_FIELD(resident.parts_##of.value)
 #define RESIDENT_BYTES(name_, of, allowed_) \
     .name = (name_), .path = "resident." #of "_bytes", .unit = TP_UNIT_BYTES, \
-    .metric_class = TP_CLASS_REPORT, .family = TP_FAMILY_MEMORY, .allowed = (allowed_)
+    .metric_class = TP_CLASS_REPORT, .family = TP_FAMILY_MEMORY, .allowed = (allowed_), \
+    .least = RESIDENT_LEAST
+#define PAGES_METRIC(name_, of, value, words, allowed_) \
+    PAGES(of, value, name_), .metric_class = TP_CLASS_REPORT, .family = TP_FAMILY_MEMORY, \
+    .allowed = (allowed_), .least = RESIDENT_LEAST, .part = (words)
 #define RESIDENT_METRIC(name_, of) RESIDENT_BYTES(name_, of, 0.05), RUN_FIELD(resident.of.median)
 
 /* What a real allocator has mapped. */

@@ -91,6 +91,17 @@ bool tp_metric_is_by_kernel(const struct tp_metric *m)
     return tp_metric_pass(m)->pass == TP_PASS_RESIDENT;
 }
 
+bool tp_metric_is_part_of(const struct tp_metric *part, const struct tp_metric *whole)
+{
+    static const char *const moments[][2] = {{"resident.peak_bytes", "resident.at_peak_pages_"},
+                                             {"resident.at_peak_bytes", "resident.at_peak_pages_"},
+                                             {"resident.end_bytes", "resident.end_pages_"}};
+    for (size_t i = 0; part->part && i < sizeof moments / sizeof *moments; i++)
+        if (!strcmp(whole->path, moments[i][0]))
+            return !strncmp(part->path, moments[i][1], strlen(moments[i][1]));
+    return false;
+}
+
 bool tp_metric_is_exact_in(const struct tp_metric *m, bool exact_run)
 {
     bool counted = tp_metric_pass(m)->pass == TP_PASS_MAPPED;

@@ -89,6 +89,10 @@ struct tp_metric {
     /* Default tolerance: a change for the worse up to this is no regression. Absolute for class E,
      * a share of the base for other classes. */
     double allowed;
+    double
+        least; /* of resident memory: a change up to these bytes is none, however small the base */
+    /* What of resident memory the bytes are: "free pages at the trace peak"; NULL: no part of it */
+    const char *part;
 
     const char *meaning; /* text in `help metrics`; NULL: explained elsewhere */
     const char *term;    /* the term (cmd/ui/terms.h) that is its meaning; NULL: `meaning` is */
@@ -108,7 +112,7 @@ struct tp_metric {
     int percentile; /* index into tp_percentiles, for the latencies at `offset` */
 };
 
-enum { TP_METRIC_MAX = 64 };
+enum { TP_METRIC_MAX = 80 };
 extern const struct tp_metric tp_metrics[]; /* at most TP_METRIC_MAX */
 extern const size_t tp_metric_count;
 
@@ -163,6 +167,10 @@ bool tp_metric_is_one_call(const struct tp_metric *m);
 
 /* Whether the metric is memory as the kernel counts it: the same again but for a few pages. */
 bool tp_metric_is_by_kernel(const struct tp_metric *m);
+
+/* Whether `part` is a part of the resident memory that `whole` is, at the same moment; of the peak
+ * at the trace peak, which it may lie beside. */
+bool tp_metric_is_part_of(const struct tp_metric *part, const struct tp_metric *whole);
 
 /* Whether any difference in the metric is real, in a run whose memory is exact or is not. What is
  * resident never is exact; the calls of a real allocator are, whose own statistics are not. */

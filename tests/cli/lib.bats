@@ -476,7 +476,7 @@ assert all(f"lib:{n}.so" in cells[n] for n in ("bad", "worse")), cells'
     refused 3 "only the command line may name" "$TAPOOL" check
     capture "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./old.so --pairs 12 --min-time 1ms --export-json check.json
     [ "$rc" -le 1 ] # a time may differ or not; what is compared is said
-    matches "$out" '^ +memory and counts +vs ./old.so, resident in 10 pairs +1 of 1 cell '
+    matches "$out" '^ +memory and counts +vs ./old.so, resident in 11 pairs +1 of 1 cell '
     matches "$out" 'latency +vs ./old.so, 12 pairs'
     ok "$TAPOOL" check -s my=lib:./libmy.so --base-lib ./libmy.so --pairs 12 --min-time 1ms
     cp "$MALLOCS/pads.so" libmy.so # holds more for each block, which no time need show
@@ -506,6 +506,52 @@ assert abs(at["allowed"] - 9) < 1e-9 and abs(peak["allowed"] - (64 << 20) / peak
     ok "$TAPOOL" check sample:jq -s arena --update
     refused 2 "^tapool: --base-lib is about malloc libraries, and cell 'arena' replays none$" \
         "$TAPOOL" check -s arena --base-lib ./old.so
+}
+
+# Writes keeps.jsonl: a library that gives nothing back has 8 MiB of free pages at its end.
+keeps_trace() {
+    local i
+    for i in 1 2 3 4 5 6 7 8; do printf '{"op":"alloc","id":%d,"size":1048576}\n' "$i"; done >lines
+    echo '{"op":"alloc","id":9,"size":100}' >>lines
+    for i in 1 2 3 4 5 6 7 8; do printf '{"op":"free","id":%d}\n' "$i"; done >>lines
+    mapfile -t lines <lines
+    trace "${lines[@]}" >keeps.jsonl
+}
+
+@test "compare: --fail-on knows the parts of resident memory, and a few pages are no change" {
+    keeps_trace
+    local sides=(-s "base=lib:$MALLOCS/silent.so" -s "keeps=lib:$MALLOCS/keeps.so" --rounds 2 --min-time 0)
+    capture "$TAPOOL" compare keeps.jsonl "${sides[@]}" --fail-on 'end_free_pages>+5%'
+    [ "$rc" = 1 ]
+    matches "$err" '^tapool: end_free_pages>\+5%: keeps.jsonl, keeps: [0-9.]+ MiB vs [0-9.]+ K?i?B of base, '
+    not matches "$out" 'free pages' # which no table has unasked
+    ok "$TAPOOL" compare keeps.jsonl "${sides[@]}" --fail-on 'end_partly_free>+5%' --fail-on 'end_free_pages>+9MiB' \
+        --metric end_free_pages --metric end_partly_free
+    matches "$out" 'free pages +partly free'
+}
+
+# bats test_tags=nightly
+@test "check: free pages that a library no longer gives back fail, and are named beside resident memory" {
+    keeps_trace
+    cp "$MALLOCS/silent.so" old.so
+    cp "$MALLOCS/keeps.so" libmy.so
+    capture "$TAPOOL" check keeps.jsonl -s my=lib:./libmy.so --base-lib ./old.so --pairs 12 --min-time 1ms \
+        --export-json check.json --export-markdown check.md --export-html check.html --export-junit check.xml
+    [ "$rc" = 1 ]
+    python3 -c 'import json
+of = {f["metric"]: f for f in json.load(open("check.json"))["findings"]}
+free, end, partly = of["end_free_pages"], of["end_resident"], of["end_partly_free"]
+assert end["verdict"] == free["verdict"] == "regression" and partly["verdict"] == "unchanged", of
+assert end["grown"]["metric"] == "end_free_pages" and free["grown"] is None, end
+assert 15 << 19 < end["grown"]["now"] - end["grown"]["base"] <= 8 << 20, end
+assert free["base"] >= 65536 or free["change"] is None, free'
+    for file in "$out" check.md check.html check.xml; do
+        grep 'free pages after the last event +[78][.0-9]* MiB' "$file"
+    done
+    capture "$TAPOOL" check keeps.jsonl -s my=lib:./old.so --base-lib ./libmy.so --pairs 12 --min-time 1ms --format json
+    python3 -c 'import json, sys
+of = {f["metric"]: f["verdict"] for f in json.load(open(sys.argv[1]))["findings"]}
+assert of["end_resident"] == of["end_free_pages"] == "better", of' "$out"
 }
 
 # bats test_tags=nightly
@@ -545,7 +591,7 @@ SH
     [ "$rc" = 1 ]
     matches "$out" '^no baseline'
     matches "$out" '^REGRESSION  jq.json, my$'
-    matches "$out" 'memory and counts +vs main/libmy.so, resident in 10 pairs +1 of 1 cell'
+    matches "$out" 'memory and counts +vs main/libmy.so, resident in 11 pairs +1 of 1 cell'
     matches "$out" 'instructions +(vs main/libmy.so, callgrind|NOT CHECKED: valgrind)'
     matches old-arguments 'throughput'
     lacks old-arguments 'mapped' # the libraries differ, and not what replays them

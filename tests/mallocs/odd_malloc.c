@@ -13,6 +13,7 @@
  *     ESCAPES     the same, and the copy makes a session of its own
  *     STALLS      waits in its constructor for ever
  *     WEIGHS      writes 8 MiB in its constructor
+ *     KEEPS       gives no memory back to the system, and maps no block by itself
  *     EXPIRES     holds 8 MiB from a block of EXPIRING bytes on, until a free 10 s later
  *     TURNS       goes around TURNS_LOOPS times in one of TURNS_EVERY mallocs: some instructions
  * more HELPED      has a thread of its own REFUSES     returns NULL always REJECTS     knows the
@@ -72,6 +73,14 @@ __attribute__((destructor)) static void tell(void)
 __attribute__((constructor)) static void begin(void)
 {
     abort();
+}
+#endif
+
+#ifdef KEEPS
+__attribute__((constructor)) static void keep(void)
+{
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 #endif
 

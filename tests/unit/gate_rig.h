@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { RIG_CELLS = 4, RIG_FINDINGS = 14, RIG_ROOM = 16 };
+enum { RIG_CELLS = 4, RIG_FINDINGS = 15, RIG_ROOM = 16 };
 
 struct gate_rig {
     struct tp_gate gate;
@@ -135,9 +135,15 @@ static inline void rig_failing(struct gate_rig *r)
     f[11] = rig_exact(&c[0], "peak_carved", 137783501, 137000000); /* better, and no improvement */
     f[12] = rig_exact(&c[0], "instructions", 20, 20);
     f[13] = rig_exact(&c[1], "instructions", 20, 20);
+    f[14] = rig_timed(&c[2], TP_REGRESSION, 1.12, 0.002, 0.0004);
+    f[14].metric = tp_metric_find("end_resident", NULL);
+    f[14].base = 100 << 20;
+    f[14].now = 112 << 20;
+    f[14].grown =
+        (struct tp_grown){tp_metric_find("end_partly_free", NULL), 1 << 20, 12.5 * (1 << 20)};
     rig_class(&g->classes[TP_CLASS_INSTRUCTIONS], "vs main/tapool, callgrind", 4, 4);
     rig_class(&g->classes[TP_CLASS_NOISY], "vs main/tapool, 20 pairs", 4, 4);
-    g->classes[TP_CLASS_EXACT].values = 6;
+    g->classes[TP_CLASS_EXACT].values = 7;
     g->what[0] = '\0';
     g->sharpness = (struct tp_gate_sharpness){0.058, 0.051, &c[0], 3, 0};
     g->wall_ns = UINT64_C(182000000000);

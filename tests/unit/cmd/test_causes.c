@@ -153,6 +153,33 @@ TEST(what_is_no_size_is_told_apart)
                         "web.tpt, arena: option b: 1 -> 2");
 }
 
+/* Beside resident memory that got worse stands the part that grew most, on the screen and in
+ * sentences; a part with next to no base has its change and its tolerance in bytes. */
+TEST(what_grew_is_said)
+{
+    struct found x;
+    begin(&x);
+    struct tp_finding *f = add(&x, 0, "end_resident", 100 << 20, 112 << 20);
+    f->difference = (struct tp_difference){.pairs = 11, .interval = {NAN, NAN}};
+    f->grown =
+        (struct tp_grown){tp_metric_find("end_partly_free", NULL), 1 << 20, 12.5 * (1 << 20)};
+    f = add(&x, 0, "end_partly_free", 4096, 131072);
+    f->difference = (struct tp_difference){.pairs = 11, .interval = {NAN, NAN}};
+    f->change = NAN;
+    f->allowed = 1;
+    group(&x);
+    assert_int_equal(x.gate.cause_count, 1);
+    expect(&x, 0, TP_REGRESSION, 2, "end_resident +12.0%");
+    assert_string_equal(
+        tp_cause_sentence(&x.gate, &x.gate.causes[0]).s,
+        "web.tpt, arena: end_resident +12.0%: 100 -> 112 MiB, allowed: +5%; partly free pages "
+        "after the last event +11.5 MiB; also end_partly_free +124 KiB");
+    assert_string_equal(tp_finding_allowed(f).s, "+64 KiB");
+    assert_string_equal(tp_finding_sentence(&x.gate, f).s,
+                        "web.tpt, arena: end_partly_free 4 -> 128 KiB (+124 KiB), allowed: +64 "
+                        "KiB");
+}
+
 /* Other devices than the first are named, and values that never changed are no reason. */
 TEST(devices_are_named)
 {

@@ -438,6 +438,84 @@ TEST(a_second_look_decides_what_was_open)
     }
 }
 
+/* ---- resident memory and its parts ---- */
+
+#define MIB 1048576.0
+
+/* Levels of the base and of the new library, as they are at the end. */
+struct end_level {
+    const char *name;
+    double base, now;
+};
+
+/* Decides on resident memory and its parts at the end, with a tolerance of 5%. */
+static struct tp_noisy_tests decide_end(const struct end_level levels[3], double percent,
+                                        uint64_t seed)
+{
+    static const struct tp_stat_rule rule = {.alpha = 0.01, .effect = 0.05, .looks = 1};
+    struct tp_rounds r = make_rounds();
+    struct tp_noisy_tests t = {0};
+    for (int i = 0; i < 3; i++) {
+        fill(&r, 0, levels[i].name, levels[i].base, percent, seed * 3 + (uint64_t)i);
+        fill(&r, 1, levels[i].name, levels[i].now, percent, seed * 3 + (uint64_t)i);
+    }
+    for (int i = 0; i < 3; i++) {
+        struct tp_noisy_test test = {.metric = metric(levels[i].name), .sets = 1};
+        assert_true(tp_resident_measure(&r, seed, &test));
+        tp_resident_allow(&test, 0.05 * test.difference.base);
+        assert_int_equal(tp_noisy_add(&t, &test, NULL), TP_OK);
+    }
+    assert_int_equal(tp_resident_decide(&t, &rule, NULL), TP_OK);
+    tp_rounds_release(&r);
+    return t;
+}
+
+/* A part that grew is found and stands beside the whole; a few pages are nothing, and what moved
+ * to another part as the whole shrank is no regression. */
+TEST(parts_of_resident_memory_are_judged)
+{
+    enum { S = TP_SAME, B = TP_IMPROVED, W = TP_REGRESSION };
+    static const struct {
+        struct end_level levels[3];
+        int verdicts[3];
+        const char *grown;
+    } cases[] = {
+#define END(a, b, c, d, e, f)                                                                      \
+    {{"end_resident", a, b}, {"end_partly_free", c, d}, {"end_free_pages", e, f}}
+        {END(100 * MIB, 112 * MIB, 4 * MIB, 16 * MIB, MIB, MIB), {W, W, S}, "end_partly_free"},
+        {END(100 * MIB, 112 * MIB, MIB, 3 * MIB, 0, 10 * MIB), {W, W, W}, "end_free_pages"},
+        {END(100 * MIB, 100 * MIB, 4096, 8192, 0, 65536), {S, S, S}, NULL},
+        {END(100 * MIB, 100 * MIB, 65536, 140000, 0, 60000), {S, W, S}, NULL},
+        {END(100 * MIB, 80 * MIB, 40 * MIB, 10 * MIB, 5 * MIB, 15 * MIB), {B, B, S}, NULL},
+        {END(100 * MIB, 100 * MIB, 20 * MIB, 10 * MIB, 5 * MIB, 15 * MIB), {S, B, W}, NULL},
+        {END(100 * MIB, 112 * MIB, 4096, 60000, 0, 60000), {W, S, S}, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_noisy_tests t = decide_end(cases[i].levels, 1, i + 1);
+        for (int k = 0; k < 3; k++)
+            if ((int)t.items[k].difference.verdict != cases[i].verdicts[k])
+                fail_msg("case %zu, %s: verdict %d", i, t.items[k].metric->name,
+                         (int)t.items[k].difference.verdict);
+        const struct tp_metric *grown = t.items[0].grown.metric;
+        if (cases[i].verdicts[0] == W)
+            assert_ptr_equal(grown, cases[i].grown ? metric(cases[i].grown) : NULL);
+        free(t.items);
+    }
+}
+
+/* The same library on both sides, with more noise than was measured. */
+TEST(parts_of_the_same_library_are_the_same)
+{
+    const struct end_level levels[3] = {{"end_resident", 3e6, 3e6},
+                                        {"end_partly_free", 80e3, 80e3},
+                                        {"end_free_pages", 2.5e6, 2.5e6}};
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct tp_noisy_tests t = decide_end(levels, 5, seed);
+        for (size_t i = 0; i < t.count; i++)
+            assert_int_not_equal(t.items[i].difference.verdict, TP_REGRESSION);
+        free(t.items);
+    }
+}
+
 TEST(too_few_pairs_are_found_out)
 {
     assert_int_equal(tp_check_tests_max(false), 7);

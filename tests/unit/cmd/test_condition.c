@@ -49,7 +49,14 @@ TEST(test_relative)
     assert_false(holds("peak_reserved>+1KiB", 2048, 1024));
     assert_true(holds("ns_per_op<-10%", 80, 100));
     assert_false(holds("ns_per_op<-10%", 95, 100));
-    assert_true(holds("unused_reserved>+50%", 0.31, 0.2)); /* of the base, no points */
+    assert_true(holds("unused_reserved>+50%", 0.31, 0.2));  /* of the base, no points */
+    assert_false(holds("end_partly_free>+5%", 8192, 4096)); /* a few pages */
+    assert_false(holds("end_partly_free>+5%", 65536, 0));
+    assert_true(holds("end_partly_free>+5%", 65537, 0));
+    assert_false(holds("end_partly_free<-5%", 0, 65536));
+    assert_false(holds("end_partly_free>+5%", 10500000, 10000000));
+    assert_true(holds("end_partly_free>+5%", 10500001, 10000000));
+    assert_true(holds("end_partly_free>+4KiB", 8193, 4096));
     const struct tp_condition c = parse("ns_per_op>+5%");
     assert_false(tp_condition_holds(&c, 200, 100, false)); /* may be noise */
     const struct tp_condition value = parse("ns_per_op>150");

@@ -602,9 +602,9 @@ TEST(test_aborted)
     rig_failing(&r); /* with a regression both are told */
     r.gate.exit_code = 4;
     RIG_TEXT(r.gate.error, "killed by signal 9");
-    assert_has(written(tp_check_index_junit, &r.gate), "failures=\"6\" errors=\"1\" time=");
+    assert_has(written(tp_check_index_junit, &r.gate), "failures=\"7\" errors=\"1\" time=");
     assert_has(sink.text, "<error type=\"aborted\" message=\"killed by signal 9\"/>");
-    assert_has(screen(&r.gate, 100, false), "\nFAIL: 1 option changed, 5 of 13 values worse");
+    assert_has(screen(&r.gate, 100, false), "\nFAIL: 1 option changed, 6 of 14 values worse");
     assert_has(sink.text, "\n  killed by signal 9\n");
 }
 

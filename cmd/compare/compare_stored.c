@@ -5,7 +5,9 @@
 #include "cmd/compare/compare.h"
 
 #include "cmd/compare/compare_opts.h"
+#include "cmd/results/metric_text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -208,10 +210,39 @@ static void note_differences(struct tp_compare *c, const struct tp_compare_row *
     note_options(c, a->label, &a->run->source_options, &b->run->source_options);
 }
 
+/* Adds a note on the parts of resident memory at a moment that make two rows differ. */
+static void note_parts(struct tp_compare *c, const struct tp_compare_row *a,
+                       const struct tp_compare_row *b, const struct tp_metric *whole)
+{
+    char text[TP_COMPARE_NOTE - 180] = "";
+    struct tp_str s = TP_STR_IN(text);
+    double base = tp_record_total(a->run, whole), by = tp_record_total(b->run, whole) - base;
+    if (!(fabs(by) > fmax(whole->least, whole->allowed * base)))
+        return;
+    for (const struct tp_metric *m = tp_metrics; m < tp_metrics + tp_metric_count; m++) {
+        double part = tp_record_total(b->run, m) - tp_record_total(a->run, m);
+        if (tp_metric_is_part_of(m, whole) && fabs(part) > m->least)
+            tp_str_item(&s, ", ", "%s %s%s", m->part, part < 0 ? "-" : "+",
+                        tp_metric_text(m, fabs(part), false).s);
+    }
+    if (*text)
+        tp_compare_note(c, "%.60s, %.40s: %s %s%s in %.40s: %s", a->run->trace_name, a->label,
+                        whole->name, by < 0 ? "-" : "+", tp_metric_text(whole, fabs(by), false).s,
+                        b->from->path + c->common, text);
+}
+
 static void note_only_here(const struct match *m, size_t file, const struct tp_record *run)
 {
     tp_compare_note(m->c, "%.60s by %.60s on %.40s is in %.60s only", run->trace_name, run->label,
                     run->source, m->files[file].path + m->c->common);
+}
+
+static void note_pair(struct tp_compare *c, const struct tp_compare_row *a,
+                      const struct tp_compare_row *b)
+{
+    note_differences(c, a, b);
+    note_parts(c, a, b, tp_metric_find("resident_at_peak", NULL));
+    note_parts(c, a, b, tp_metric_find("end_resident", NULL));
 }
 
 /* Adds rows for a run of the base file and for its partners. */
@@ -235,7 +266,7 @@ static int match_cell(struct match *m, size_t cell, struct tp_err *err)
         if (!status)
             status = add_row(t, &m->files[f], other, run->label, err);
         if (!status)
-            note_differences(m->c, &t->rows[base], &t->rows[t->count - 1]);
+            note_pair(m->c, &t->rows[base], &t->rows[t->count - 1]);
     }
     for (size_t r = base; t && r < t->count; r++) {
         t->rows[r].base = base;

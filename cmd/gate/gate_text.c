@@ -211,7 +211,8 @@ struct tp_gate_line tp_finding_grown(const struct tp_finding *f)
     const struct tp_grown *g = &f->grown;
     struct tp_gate_line line = {""};
     if (g->metric && !f->note[0])
-        tp_gate_add(&line, "%s %s", g->metric->part, signed_amount(g->metric, g->now - g->base).s);
+        tp_gate_add(&line, "%s %s %s", g->metric->part, tp_metric_moment(g->metric),
+                    signed_amount(g->metric, g->now - g->base).s);
     return line;
 }
 

@@ -152,34 +152,30 @@ COMPARED(59, RESIDENT_BYTES("total_resident", total, 0), GET_WHOLE(total_residen
          HEAD("total", "resident"), MEANS("peak_resident + start_resident"))
 REPORTED(PAGES(at_peak, resident, "pages_at_peak"))
 REPORTED(PAGES(at_peak, live, "live_at_peak"))
-COMPARED(61, PAGES_METRIC("rounding_at_peak", at_peak, rounding, "rounding at the trace peak", 0),
+COMPARED(61, PAGES_METRIC("rounding_at_peak", at_peak, rounding, "rounding", 0),
          HEAD("rounding", "at peak"),
          MEANS("resident bytes of rounding; end_rounding: after the last event"))
-COMPARED(62, PAGES_METRIC("partly_free_at_peak", at_peak, partly_free,
-                          "partly free pages at the trace peak", 0.05),
+COMPARED(62, PAGES_METRIC("partly_free_at_peak", at_peak, partly_free, "partly free pages", 0.05),
          HEAD("partly free", "at peak"),
          MEANS("freed bytes of resident pages with live blocks; end_partly_free: after "
                "the last event"))
-COMPARED(63, PAGES_METRIC("free_pages_at_peak", at_peak, free_pages,
-                          "free pages at the trace peak", 0.05),
+COMPARED(63, PAGES_METRIC("free_pages_at_peak", at_peak, free_pages, "free pages", 0.05),
          HEAD("free pages", "at peak"),
          MEANS("freed bytes of resident pages without live blocks; end_free_pages: after "
                "the last event"))
-COMPARED(64, PAGES_METRIC("own_at_peak", at_peak, own, "never part of a block at the trace peak", 0),
+COMPARED(64, PAGES_METRIC("own_at_peak", at_peak, own, "never part of a block", 0),
          HEAD("own", "at peak"),
          MEANS("resident bytes that were never part of a block; end_own: after the last "
                "event"))
 REPORTED(PAGES(end, resident, "end_pages"))
 REPORTED(PAGES(end, live, "end_live"))
-COMPARED(65, PAGES_METRIC("end_rounding", end, rounding, "rounding after the last event", 0),
+COMPARED(65, PAGES_METRIC("end_rounding", end, rounding, "rounding", 0),
          HEAD("rounding", "at end"))
-COMPARED(66, PAGES_METRIC("end_partly_free", end, partly_free,
-                          "partly free pages after the last event", 0.05),
+COMPARED(66, PAGES_METRIC("end_partly_free", end, partly_free, "partly free pages", 0.05),
          HEAD("partly free", "at end"))
-COMPARED(67, PAGES_METRIC("end_free_pages", end, free_pages,
-                          "free pages after the last event", 0.05),
+COMPARED(67, PAGES_METRIC("end_free_pages", end, free_pages, "free pages", 0.05),
          HEAD("free pages", "at end"))
-COMPARED(68, PAGES_METRIC("end_own", end, own, "never part of a block after the last event", 0),
+COMPARED(68, PAGES_METRIC("end_own", end, own, "never part of a block", 0),
          HEAD("own", "at end"))
 REPORTED(RUN("resident.", passes, COUNT), RUN_FIELD(resident.passes))
 REPORTED(RUN("resident.", threads, COUNT), RUN_FIELD(resident.threads))

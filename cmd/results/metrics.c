@@ -102,6 +102,11 @@ bool tp_metric_is_part_of(const struct tp_metric *part, const struct tp_metric *
     return false;
 }
 
+const char *tp_metric_moment(const struct tp_metric *part)
+{
+    return strstr(part->path, ".end_") ? "after the last event" : "at the trace peak";
+}
+
 bool tp_metric_is_exact_in(const struct tp_metric *m, bool exact_run)
 {
     bool counted = tp_metric_pass(m)->pass == TP_PASS_MAPPED;

@@ -91,8 +91,7 @@ struct tp_metric {
     double allowed;
     double
         least; /* of resident memory: a change up to these bytes is none, however small the base */
-    /* What of resident memory the bytes are: "free pages at the trace peak"; NULL: no part of it */
-    const char *part;
+    const char *part; /* what of resident memory the bytes are: "free pages"; NULL: no part of it */
 
     const char *meaning; /* text in `help metrics`; NULL: explained elsewhere */
     const char *term;    /* the term (cmd/ui/terms.h) that is its meaning; NULL: `meaning` is */
@@ -171,6 +170,9 @@ bool tp_metric_is_by_kernel(const struct tp_metric *m);
 /* Whether `part` is a part of the resident memory that `whole` is, at the same moment; of the peak
  * at the trace peak, which it may lie beside. */
 bool tp_metric_is_part_of(const struct tp_metric *part, const struct tp_metric *whole);
+
+/* "at the trace peak", "after the last event": when a part of resident memory is what it is. */
+const char *tp_metric_moment(const struct tp_metric *part);
 
 /* Whether any difference in the metric is real, in a run whose memory is exact or is not. What is
  * resident never is exact; the calls of a real allocator are, whose own statistics are not. */

@@ -143,6 +143,37 @@ END
     matches "$err" 'peak_reserved>\+100%: sqlite, arena \(new.json\): 3.938 MiB vs 1.938 MiB of arena \(old.json\), \+103.2%; 1 more'
 }
 
+@test "stored: a note says which parts make resident memory differ, at each moment, and of two files only" {
+    cp "$TAPOOL_ROOT/tests/fuzz/corpus/stored/whole-one-device.json" a.json
+    python3 - <<'END'
+import json
+for name, own in ("b", 65536), ("c", 65537), ("d", 1 << 21):
+    result = json.load(open("a.json"))
+    resident = result["runs"][0]["resident"]
+    resident["end_bytes"] += 1 << 20
+    resident["end_pages_free_pages_bytes"] += 1100000
+    resident["end_pages_own_bytes"] += own
+    resident["at_peak_bytes"] += 65536 # which is none
+    resident["at_peak_pages_partly_free_bytes"] += 90000
+    json.dump(result, open(name + ".json", "w"))
+END
+    ok "$TAPOOL" compare a.json b.json
+    matches "$out" '^note +gpu, [^,]+: end_resident \+1 MiB in b.json: free pages \+1.049 MiB$'
+    lacks "$out" 'resident_at_peak'
+    ok "$TAPOOL" compare b.json a.json --format json
+    is "$out" '[n for n in d["notes"] if "end_resident" in n][0].split(": ", 1)[1]' \
+        'end_resident -1 MiB in a.json: free pages -1.049 MiB'
+    ok "$TAPOOL" compare a.json d.json --metric end_own
+    matches "$out" 'free pages \+1.049 MiB, never part of a$'
+    ok "$TAPOOL" compare c.json b.json
+    lacks "$out" 'end_resident'
+    # the change of a part by 64 KiB is none
+    ok "$TAPOOL" compare a.json b.json --fail-on 'end_own>+5%'
+    capture "$TAPOOL" compare a.json c.json --fail-on 'end_own>+5%'
+    [ "$rc" = 1 ]
+    matches "$err" '^tapool: end_own>\+5%: gpu, '
+}
+
 @test "-v: all metrics that there are, in tables below each other, at 80 columns as at 100" {
     cd "$RESULTS"
     fitting "$TAPOOL" compare old.json new.json -v

@@ -49,18 +49,33 @@ static struct tp_spread spread_of(uint64_t a, uint64_t b, uint64_t c)
     return (struct tp_spread){a, b, c};
 }
 
-/* The course is that of the pass whose peak is the middle one. */
+/* The three values of a member, and in *pass the one that has the middle one. */
+static struct tp_spread spread_at(const struct tp_resident r[PASSES], size_t member, int *pass)
+{
+    uint64_t values[PASSES];
+    for (int i = 0; i < PASSES; i++)
+        values[i] = ((const struct tp_spread *)(const void *)((const char *)&r[i] + member))->median;
+    struct tp_spread all = spread_of(values[0], values[1], values[2]);
+    for (*pass = 0; *pass < PASSES - 1 && values[*pass] != all.median;)
+        ++*pass;
+    return all;
+}
+
+/* The course is that of the pass whose peak is the middle one, and parts are of those whose memory
+ * they add up to. */
 static void join(const struct tp_resident r[PASSES], struct tp_resident *out)
 {
-    struct tp_spread peak = spread_of(r[0].peak.median, r[1].peak.median, r[2].peak.median);
-    int middle = 0;
-    while (middle < PASSES - 1 && r[middle].peak.median != peak.median)
-        middle++;
-    *out = r[middle];
+    int peak, at_peak, end;
+    struct tp_spread peaks = spread_at(r, offsetof(struct tp_resident, peak), &peak);
+    struct tp_spread at_peaks = spread_at(r, offsetof(struct tp_resident, at_peak), &at_peak);
+    struct tp_spread ends = spread_at(r, offsetof(struct tp_resident, end), &end);
+    *out = r[peak];
     out->passes = PASSES;
-    out->at_peak = spread_of(r[0].at_peak.median, r[1].at_peak.median, r[2].at_peak.median);
-    out->peak = peak;
-    out->end = spread_of(r[0].end.median, r[1].end.median, r[2].end.median);
+    out->at_peak = at_peaks;
+    out->peak = peaks;
+    out->end = ends;
+    out->parts_at_peak = r[at_peak].parts_at_peak;
+    out->parts_end = r[end].parts_end;
 }
 
 /* ---- replaying ---- */

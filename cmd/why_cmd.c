@@ -409,7 +409,7 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (args->count > 1)
         return compare_ranks(args, out, err);
     if (args->count != 1)
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "why needs a PyTorch snapshot"),
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "why needs a PyTorch snapshot or a host trace"),
                        "'tapool info TRACE --at EVENT' shows live memory by site of other traces");
     if (o->malloc) {
         int status;
@@ -425,8 +425,8 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
 
 const struct tp_command tp_command_why = {
     .name = "why",
-    .usage = "why SNAPSHOT... [OPTION]...",
-    .summary = "explain a GPU OOM or memory peak from a PyTorch snapshot",
+    .usage = "why SNAPSHOT|TRACE... [OPTION]...",
+    .summary = "explain a GPU OOM or memory peak, or resident memory of a host trace",
     .about = "Explain one event of a PyTorch memory snapshot: the last OOM, or else the peak of "
              "reserved memory. The report splits reserved memory into live blocks, rounding, free "
              "blocks and unused segments, then shows live memory by allocation site. For an OOM it "
@@ -437,7 +437,10 @@ const struct tp_command tp_command_why = {
              "snapshots ranks').\n\n"
              "Positions of blocks are replayed by the rules of PyTorch's allocator, as in 'tapool "
              "verify'. A trace without positions, such as one of 'tapool predict -o', is replayed "
-             "first.",
+             "first.\n\n"
+             "Of a host trace, explain the resident memory that a malloc holds: live blocks, "
+             "partly free pages and the allocation sites that hold them, free pages, and what "
+             "would leave less ('tapool help malloc pages').",
     .opts_size = sizeof(struct why_opts),
     .options = rows,
     .run = run_why,

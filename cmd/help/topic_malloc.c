@@ -12,6 +12,7 @@ static const char text[] =
     "  tapool replay server.tpt          each library, the C library's, and arena\n"
     "  tapool compare server.tpt --alloc glibc,jemalloc,mimalloc    with 95% CI\n"
     "  tapool tune server.tpt            10 to 30 settings of each library\n"
+    "  tapool why server.tpt             resident memory that stays: section pages\n"
     "\n"
     "Each library is preloaded in a process of its own, and tapool's own memory is\n"
     "outside its heap:\n"
@@ -46,7 +47,29 @@ static const char library_text[] =
     "                    the recorded number of threads replays\n"
     "  arena             a model of such libraries that needs nothing installed\n";
 
+static const char pages_text[] =
+    "A program needs 30 MiB and holds 200: why keeps them apart. It replays the trace\n"
+    "with the recorded malloc (or --malloc NAME) and splits resident memory into live\n"
+    "blocks, rounding, partly free pages (freed bytes on pages with live blocks), free\n"
+    "pages and the allocator's own data. The kernel counts the pages, so that the\n"
+    "parts add up to resident memory.\n"
+    "\n"
+    "  tapool record --stacks 8 --stack-every 1 -o server.tpt -- ./server\n"
+    "  tapool why server.tpt                  the moment with the most free memory\n"
+    "  tapool why server.tpt --at end --malloc jemalloc\n"
+    "\n"
+    "The free bytes of a page are shared equally by the allocation sites with a live\n"
+    "block on it. A few long-lived blocks among short-lived ones hold many pages: the\n"
+    "table has the median lifetime of each site beside its oldest block. 'Only grows'\n"
+    "names sites whose live bytes never fall: leaks, or data that is collected.\n"
+    "Alternatives are replays up to the same event: free memory given back (as by\n"
+    "malloc_trim), settings, other libraries, and the blocks of a site in a size-class\n"
+    "arena of their own. With a share of stacks (--stack-every) sites are estimated,\n"
+    "and are not moved.\n";
+
 static const struct tp_topic_section sections[] = {
+    {"pages", "find what keeps resident memory", "fragmentation rss leak trim",
+     .texts = {pages_text}},
     {"static", "record statically linked programs", "mtrace valgrind", .texts = {static_text}},
     {"library", "develop a malloc library", NULL, .texts = {library_text}},
     {.name = NULL}};

@@ -54,7 +54,8 @@ static struct tp_spread spread_at(const struct tp_resident r[PASSES], size_t mem
 {
     uint64_t values[PASSES];
     for (int i = 0; i < PASSES; i++)
-        values[i] = ((const struct tp_spread *)(const void *)((const char *)&r[i] + member))->median;
+        values[i] =
+            ((const struct tp_spread *)(const void *)((const char *)&r[i] + member))->median;
     struct tp_spread all = spread_of(values[0], values[1], values[2]);
     for (*pass = 0; *pass < PASSES - 1 && values[*pass] != all.median;)
         ++*pass;

@@ -281,11 +281,13 @@ static double change_of(const struct tp_remedies *all, const struct tp_remedy *r
     return (double)r->resident / (double)all->base.resident - 1;
 }
 
-static void add_remedy(struct tp_table *t, const struct tp_remedies *all, const struct tp_remedy *r,
+static void add_remedy(struct tp_table *t, const struct tp_why_pages *w, const struct tp_remedy *r,
                        const struct tp_page *page)
 {
+    const struct tp_remedies *all = &w->remedies;
+    const char *base = w->recorded ? "as recorded" : name_of(&w->replay);
     struct tp_str what = {0};
-    tp_str_add(&what, "  %s", r == &all->base ? "as replayed" : r->what);
+    tp_str_add(&what, "  %s", r == &all->base ? base : r->what);
     tp_table_cut(t, tp_str_text(&what), page->width - REMEDY_BESIDE);
     tp_table_bytes(t, r->resident, page->exact);
     tp_table_add(t, "%s", tp_change(change_of(all, r)).s);
@@ -334,9 +336,9 @@ static void print_remedies(const struct tp_why_pages *w, struct tp_page *page)
         return;
     tp_page_line(page);
     tp_table_columns(&table, columns, sizeof columns / sizeof *columns);
-    add_remedy(&table, r, &r->base, page);
+    add_remedy(&table, w, &r->base, page);
     for (size_t i = 0; i < shown; i++)
-        add_remedy(&table, r, &r->rows[i], page);
+        add_remedy(&table, w, &r->rows[i], page);
     tp_table_print(&table, page, 0, TP_TABLE_WIDE);
     tp_table_drop(&table);
     print_left_out(r, replayed - shown, r->count - replayed, page);

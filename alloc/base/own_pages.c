@@ -1,17 +1,22 @@
-/* See own_pages.h. Known weakness: a mapping is read whole, 1 ms for each GiB of addresses, so one
- * with far more addresses than memory (a sanitizer's) is not read at all. */
+/* See own_pages.h. A mapping is read when all lines of its entry have been seen: one without a
+ * written page, such as a range that is only reserved, costs no reading of page tables.
+ *
+ * Known weakness: a mapping is read whole, 1 ms for each GiB of addresses, so one with far more
+ * addresses than memory (a sanitizer's) is not read at all. */
 #include "alloc/base/own_pages.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 enum {
-    ENTRIES = 8192,       /* of the page map that are read at once */
-    BUFFER = ENTRIES * 8, /* bytes */
-    WIDEST = 1 << 26      /* pages of the largest mapping that is read */
+    BUFFER = 1 << 16, /* bytes for what is read at once of each file */
+    ENTRY = 8,        /* bytes of an entry of the page map */
+    WIDEST = 1 << 26, /* pages of the largest mapping that is read */
+    FILES = 64        /* characters of the longest folder, and the name of a file in it */
 };
 #define PRESENT (UINT64_C(1) << 63)
 #define SWAPPED (UINT64_C(1) << 62)
@@ -31,98 +36,190 @@ void tp_shared_put(void *p, size_t bytes)
         munmap(p, bytes);
 }
 
-bool tp_own_pages_open(struct tp_own_pages *p)
+/* ---- pages ---- */
+
+/* Reads what the kernel says of pages from `from` on, of at most `count`. Returns how many it were;
+ * 0: it does not say. */
+static uint64_t read_pages(const struct tp_own_pages *p, uint64_t from, uint64_t count)
 {
-    long page = sysconf(_SC_PAGESIZE);
-    *p = (struct tp_own_pages){.pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC),
-                               .maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC),
-                               .page = page > 0 ? (uint64_t)page : 0,
-                               .buffer = tp_shared_get(2 * BUFFER),
-                               .number = tp_shared_get(TP_OWN_PAGES_MOST * sizeof(uint64_t))};
-    if (p->pagemap >= 0 && p->maps >= 0 && p->page && p->buffer && p->number)
-        return true;
-    tp_own_pages_close(p);
-    return false;
+    uint64_t most = p->pagemap < 0 ? BUFFER : BUFFER / ENTRY;
+    count = count < most ? count : most;
+    if (p->pagemap < 0)
+        return mincore((void *)(uintptr_t)(from * p->page), count * p->page, p->buffer) ? 0 : count;
+    ssize_t got = pread(p->pagemap, p->buffer, count * ENTRY, (off_t)(from * ENTRY));
+    return got > 0 && got % ENTRY == 0 ? (uint64_t)got / ENTRY : 0;
 }
 
-void tp_own_pages_close(struct tp_own_pages *p)
+/* Whether the page at an index of what was read is one of this process alone. */
+static bool is_own(const struct tp_own_pages *p, uint64_t index)
 {
-    if (p->pagemap >= 0)
-        close(p->pagemap);
-    if (p->maps >= 0)
-        close(p->maps);
-    tp_shared_put(p->buffer, 2 * BUFFER);
-    tp_shared_put(p->number, TP_OWN_PAGES_MOST * sizeof(uint64_t));
-    *p = (struct tp_own_pages){.pagemap = -1, .maps = -1};
-}
-
-static bool is_own(uint64_t entry)
-{
+    if (p->pagemap < 0)
+        return ((const unsigned char *)p->buffer)[index] & 1;
+    uint64_t entry = ((const uint64_t *)p->buffer)[index];
     if (entry & OF_FILE)
         return false;
     return entry & SWAPPED || (entry & PRESENT && entry & ALONE);
 }
 
-/* Adds the pages of a mapping, whose page numbers are [from, to). */
-static bool add_mapping(struct tp_own_pages *p, uint64_t from, uint64_t to)
+static bool says_own(const struct tp_own_pages *p, const void *at)
 {
-    const uint64_t *entry = p->buffer;
-    if (to - from > WIDEST)
+    return read_pages(p, (uintptr_t)at / p->page, 1) == 1 && is_own(p, 0);
+}
+
+/* Whether the page map tells a private page that was written from a shared one: a file that can be
+ * read may be empty, or without the bits (Linux before 4.2). */
+static bool has_bits(const struct tp_own_pages *p)
+{
+    volatile unsigned char *mine =
+        mmap(NULL, p->page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p->pagemap < 0 || mine == MAP_FAILED)
         return false;
-    while (from < to) {
-        uint64_t some = to - from < ENTRIES ? to - from : ENTRIES;
-        ssize_t got =
-            pread(p->pagemap, p->buffer, some * sizeof *entry, (off_t)(from * sizeof *entry));
-        if (got <= 0 || got % (ssize_t)sizeof *entry)
+    mine[0] = 1;
+    bool has = says_own(p, (void *)(uintptr_t)mine) && !says_own(p, p->buffer);
+    munmap((void *)(uintptr_t)mine, p->page);
+    return has;
+}
+
+/* ---- opening ---- */
+
+static int open_in(const char *folder, const char *name)
+{
+    char path[2 * FILES];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void close_file(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+bool tp_own_pages_open(struct tp_own_pages *p, const char *folder)
+{
+    long page = sysconf(_SC_PAGESIZE);
+    *p = (struct tp_own_pages){.smaps = open_in(folder, "smaps"),
+                               .pagemap = open_in(folder, "pagemap"),
+                               .page = page > 0 ? (uint64_t)page : 0,
+                               .buffer = tp_shared_get(2 * BUFFER),
+                               .number = tp_shared_get(TP_OWN_PAGES_MOST * sizeof(uint64_t))};
+    if (p->smaps < 0 || !p->page || !p->buffer || !p->number) {
+        tp_own_pages_close(p);
+        return false;
+    }
+    if (!has_bits(p))
+        close_file(&p->pagemap);
+    return true;
+}
+
+void tp_own_pages_close(struct tp_own_pages *p)
+{
+    close_file(&p->pagemap);
+    close_file(&p->smaps);
+    tp_shared_put(p->buffer, 2 * BUFFER);
+    tp_shared_put(p->number, TP_OWN_PAGES_MOST * sizeof(uint64_t));
+    *p = (struct tp_own_pages){.pagemap = -1, .smaps = -1};
+}
+
+/* ---- mappings ---- */
+
+/* An entry of smaps. */
+struct own_mapping {
+    uint64_t from, to; /* page numbers */
+    bool private;
+    bool anonymous; /* of no file, and none of the kernel's own: what mincore says is its pages' */
+    bool blank;     /* the kernel counts no page of it */
+};
+
+static bool add_mapping(struct tp_own_pages *p, const struct own_mapping *m)
+{
+    if (!m->private || m->blank || (p->pagemap < 0 && !m->anonymous))
+        return true;
+    if (m->to - m->from > WIDEST)
+        return false;
+    for (uint64_t from = m->from, some; from < m->to; from += some) {
+        if (!(some = read_pages(p, from, m->to - from)))
             return false;
-        some = (uint64_t)got / sizeof *entry;
         for (uint64_t i = 0; i < some; i++) {
-            if (!is_own(entry[i]))
+            if (!is_own(p, i))
                 continue;
             if (p->count == TP_OWN_PAGES_MOST)
                 return false;
             p->number[p->count++] = from + i;
         }
-        from += some;
     }
     return true;
 }
 
-/* "7f0000000000-7f0000021000 rw-p 00000000 ..." */
-static bool add_line(struct tp_own_pages *p, const char *line)
+/* "7f0000000000-7f0000021000 rw-p 00000000 00:00 0    [heap]"; what lies in the upper half is the
+ * kernel's (vsyscall), and has no entries. false: it is no such line. */
+static bool parse_mapping(const struct tp_own_pages *p, const char *line, struct own_mapping *out)
 {
     enum { SHARING = 4 }; /* behind "rwx" and the blank: p or s */
     char *end;
-    uint64_t from = strtoull(line, &end, 16) / p->page;
+    uint64_t from = strtoull(line, &end, 16);
     if (*end != '-')
         return false;
-    uint64_t to = strtoull(end + 1, &end, 16) / p->page;
+    uint64_t to = strtoull(end + 1, &end, 16);
     if (*end != ' ' || strnlen(end, SHARING + 1) <= SHARING)
         return false;
-    /* what lies in the upper half is the kernel's (vsyscall), and has no entries */
-    return end[SHARING] != 'p' || from >> 62 || from * p->page >> 63 || add_mapping(p, from, to);
+    *out = (struct own_mapping){.from = from / p->page,
+                                .to = to / p->page,
+                                .private = end[SHARING] == 'p' && !(from >> 63)};
+    strtoull(end + SHARING + 1, &end, 16);             /* the offset in its file */
+    strtoull(end + strcspn(end, ":\n") + 1, &end, 16); /* the device */
+    uint64_t file = strtoull(end, &end, 10);
+    out->anonymous = !file && strncmp(end + strspn(end, " "), "[v", 2) != 0;
+    return true;
 }
 
-/* The list of mappings is longer than the buffer, and lines may be cut where a reading ends. */
+/* "Anonymous:   8 kB" */
+static void note_line(const char *line, struct own_mapping *m)
+{
+    size_t length = strcspn(line, ":\n");
+    bool some = line[length] == ':' && strtoull(line + length + 1, NULL, 10) > 0;
+    if (!strncmp(line, "Anonymous:", length + 1))
+        m->blank = !some;
+    else if (some && (!strncmp(line, "Swap:", length + 1) ||
+                      !strncmp(line, "Private_Hugetlb:", length + 1)))
+        m->blank = false;
+}
+
+/* A line of smaps begins a mapping, whose number is hexadecimal, or says something of it. */
+static bool add_line(struct tp_own_pages *p, const char *line, struct own_mapping *m)
+{
+    struct own_mapping next;
+    if (!parse_mapping(p, line, &next)) {
+        note_line(line, m);
+        return true;
+    }
+    bool added = add_mapping(p, m);
+    *m = next;
+    return added;
+}
+
+/* The text is longer than the buffer, and lines may be cut where a reading ends. */
 bool tp_own_pages_read(struct tp_own_pages *p)
 {
     char *text = (char *)p->buffer + BUFFER;
+    struct own_mapping m = {0};
     size_t used = 0;
     ssize_t got;
     p->count = 0;
-    if (lseek(p->maps, 0, SEEK_SET))
+    if (lseek(p->smaps, 0, SEEK_SET))
         return false;
-    while ((got = read(p->maps, text + used, BUFFER - 1 - used)) > 0) {
+    while ((got = read(p->smaps, text + used, BUFFER - 1 - used)) > 0) {
         char *line = text, *end;
         used += (size_t)got;
         text[used] = '\0';
         for (; (end = strchr(line, '\n')); line = end + 1)
-            if (!add_line(p, line))
+            if (!add_line(p, line, &m))
                 return false;
         used -= (size_t)(line - text);
         memmove(text, line, used);
         if (used == BUFFER - 1)
             return false;
     }
-    return !got && !used;
+    return !got && !used && m.to && add_mapping(p, &m);
 }

@@ -2,8 +2,12 @@
  * that tp_written_read (process_memory.h) counts, and those given back lazily (MADV_FREE), which
  * are resident until the kernel needs them.
  *
- *     /proc/self/maps       private mappings
+ *     /proc/self/smaps      private mappings
  *     /proc/self/pagemap    8 bytes for each of their pages: present, of no file, mapped here alone
+ *     mincore               where that file is forbidden, or its bits are missing: present or not
+ *
+ * By mincore, pages that were only read and pages that are shared with the parent are listed too,
+ * and written pages of files and pages in swap are not.
  *
  * Readings allocate nothing, and their room is shared memory, which is not among these pages. A
  * huge page is listed as the pages of usual size that it consists of. */
@@ -17,15 +21,16 @@
 enum { TP_OWN_PAGES_MOST = 1 << 24 }; /* pages of a list; of 4 KiB: 64 GiB */
 
 struct tp_own_pages {
-    int pagemap, maps;
-    uint64_t page;    /* bytes of one */
-    void *buffer;     /* for both files */
-    uint64_t *number; /* address / page, ascending; room for TP_OWN_PAGES_MOST */
+    int smaps, pagemap; /* pagemap -1: by mincore */
+    uint64_t page;      /* bytes of one */
+    void *buffer;       /* for both files */
+    uint64_t *number;   /* address / page, ascending; room for TP_OWN_PAGES_MOST */
     size_t count;
 };
 
-/* false: the kernel does not say, or there is no memory; then there is nothing to close. */
-bool tp_own_pages_open(struct tp_own_pages *p);
+/* `folder` is /proc/self, or what a test puts in its place. false: the kernel does not say, or
+ * there is no memory; then there is nothing to close. */
+bool tp_own_pages_open(struct tp_own_pages *p, const char *folder);
 void tp_own_pages_close(struct tp_own_pages *p);
 
 /* Lists the pages as they are now. false: the kernel does not say, or there are too many. */

@@ -14,8 +14,8 @@ bool tp_page_ledger_open(struct tp_page_ledger *l, uint32_t slots)
 {
     bool there[3];
     *l = (struct tp_page_ledger){.room = slots};
-    there[0] = tp_own_pages_open(&l->base);
-    there[1] = tp_own_pages_open(&l->now);
+    there[0] = tp_own_pages_open(&l->base, "/proc/self");
+    there[1] = tp_own_pages_open(&l->now, "/proc/self");
     there[2] = tp_cover_open(&l->cover);
     l->blocks = tp_shared_get((l->room + 1) * sizeof *l->blocks);
     l->spare = tp_shared_get((l->room + 1) * sizeof *l->spare);

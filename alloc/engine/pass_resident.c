@@ -101,6 +101,7 @@ int tp_pass_resident(const struct tp_replay_cfg *cfg, struct tp_run *out, struct
     r.pages = !(cfg->strategy->caps & TP_CAP_ALIASES) &&
               tp_page_ledger_open(&r.ledger, tp_program_facts(cfg->program)->slots);
     r.written.unshared = r.pages; /* the ledger itself is shared memory */
+    out->resident.by_mincore = r.pages && r.ledger.now.pagemap < 0;
     whole.shared.cover = r.pages ? &r.ledger.cover : NULL;
     bool opened = r.pages;
     bool were_off = cfg->huge_pages || tp_huge_pages_off(true);

@@ -208,6 +208,7 @@ struct tp_resident {
     /* What a preloaded library adds to the RSS of a process before its first event, which is in
      * none of these: the caller's (cmd/jobs/memory_passes.h); 0 without such a library */
     uint64_t start;
+    bool by_mincore;         /* the parts; else by the page map of the kernel (own_pages.h) */
     bool huge_pages;         /* transparent huge pages were as the machine has them; else off */
     struct tp_course course; /* of the pass whose peak is the middle one */
 };

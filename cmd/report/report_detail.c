@@ -4,6 +4,7 @@
 #include "alloc/packing/offline.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
+#include "cmd/report/report_pages.h"
 #include "cmd/report/report_sites.h"
 #include "cmd/report/validated.h"
 #include "cmd/results/figures.h"
@@ -236,37 +237,6 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     tp_device_answers(r, d, page);
 }
 
-/* What the resident pages hold, at the trace peak and at the end. */
-static void print_pages(const struct tp_result *r, struct tp_page *page)
-{
-    const struct tp_page_parts *peak = &r->run->resident.parts_at_peak;
-    const struct tp_page_parts *end = &r->run->resident.parts_end;
-    const struct {
-        char sign;
-        const char *text;
-        uint64_t peak, end;
-    } rows[] = {{' ', "live", peak->live, end->live},
-                {'+', "rounding", peak->rounding, end->rounding},
-                {'+', "partly free pages", peak->partly_free, end->partly_free},
-                {'+', "free pages", peak->free_pages, end->free_pages},
-                {'+', "never part of a block", peak->own, end->own},
-                {'=', "resident", peak->resident, end->resident}};
-    if (!r->run->resident.passes || peak->resident == TP_NONE || end->resident == TP_NONE)
-        return;
-    tp_page_at(page, 0, "Pages");
-    tp_page_at(page, LABEL, "at the trace peak");
-    tp_page_at(page, NOTE, "after the last event");
-    tp_page_line(page);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (rows[i].peak == TP_NONE || rows[i].end == TP_NONE)
-            continue;
-        struct sum_line line = {rows[i].sign, rows[i].peak, rows[i].text, ""};
-        snprintf(line.note, sizeof line.note, "%s", tp_bytes(rows[i].end, page->exact).s);
-        print_sum_line(&line, page);
-    }
-    tp_page_line(page);
-}
-
 static void print_all_memory(const struct tp_report *rep, const struct tp_result *r,
                              struct tp_page *page)
 {
@@ -278,7 +248,7 @@ static void print_all_memory(const struct tp_report *rep, const struct tp_result
         print_memory(r, &r->run->devices[i], page);
         tp_page_line(page);
     }
-    print_pages(r, page);
+    tp_pages_print(r, page);
 }
 
 /* ---- speed ---- */

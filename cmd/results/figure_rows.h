@@ -177,6 +177,7 @@ COMPARED(67, PAGES_METRIC("end_free_pages", end, free_pages, "free pages", 0.05)
          HEAD("free pages", "at end"))
 COMPARED(68, PAGES_METRIC("end_own", end, own, "never part of a block", 0),
          HEAD("own", "at end"))
+REPORTED(RUN("resident.", pages_by, COUNT), GET_TEXT(pages_by))
 REPORTED(RUN("resident.", passes, COUNT), RUN_FIELD(resident.passes))
 REPORTED(RUN("resident.", threads, COUNT), RUN_FIELD(resident.threads))
 REPORTED(RUN("resident.", huge_pages, COUNT), GET_FLAG(has_huge_pages))

@@ -682,3 +682,17 @@ END
     sanitized || ok "$TAPOOL" replay sample:sqlite -s arena --min-time 0
     sanitized || matches "$out" '^ +\+ +[0-9.]+ [KMG]iB +partly free pages +[0-9.]+ [KMG]?i?B$'
 }
+
+@test "a library that forbids the page map: pages are found by mincore, and the screen says so" {
+    ok "$TAPOOL" replay sample:sqlite -s system -s "forbids=lib:$MALLOCS/forbids.so" --passes resident --json
+    python3 -S -E - "$out" <<'END'
+import json, sys
+system, forbids = [run["resident"] for run in json.load(open(sys.argv[1]))["runs"]]
+assert (system["pages_by"], forbids["pages_by"]) == ("pagemap", "mincore"), (system, forbids)
+for part in "resident", "live", "partly_free", "free_pages", "own":  # both are glibc's malloc
+    a, b = [r["at_peak_pages_%s_bytes" % part] for r in (system, forbids)]
+    assert abs(a - b) <= max(a, b) / 4 + 65536, (part, a, b)
+END
+    ok "$TAPOOL" replay sample:sqlite -s "forbids=lib:$MALLOCS/forbids.so" --min-time 0
+    matches "$out" '^ +by mincore, because /proc/self/pagemap cannot be read'
+}

@@ -22,11 +22,14 @@
  * constructor, in its destructor and at blocks of ODD_SIZE bytes WEARS_OUT   aborts at one of them:
  * when the file that WEAR_FILE names, to which each adds a byte, has as many bytes as WEAR says
  *     SCRIBBLES   writes over what tapool shares with its child, at blocks of ODD_SIZE bytes
- *     DOODLES     the same when the process ends, where the answer was given already */
+ *     DOODLES     the same when the process ends, where the answer was given already
+ *     FORBIDS     lets the process open no /proc/self/pagemap */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +84,21 @@ __attribute__((constructor)) static void keep(void)
 {
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
+#endif
+
+#ifdef FORBIDS
+API int open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    if (!strcmp(path, "/proc/self/pagemap")) {
+        errno = EPERM;
+        return -1;
+    }
+    return openat(AT_FDCWD, path, flags, mode);
 }
 #endif
 

@@ -5,6 +5,7 @@
 #include "tests/unit/resident_rig.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -30,7 +31,8 @@ static bool is_listed(const struct tp_own_pages *own, const void *at)
 
 static void skip_without_pages(struct tp_own_pages *own)
 {
-    if (TP_SANITIZED || sysconf(_SC_PAGESIZE) != PAGE_BYTES || !tp_own_pages_open(own)) {
+    if (TP_SANITIZED || sysconf(_SC_PAGESIZE) != PAGE_BYTES ||
+        !tp_own_pages_open(own, "/proc/self")) {
         print_message("skipped: page tables cannot be read, or pages have another size\n");
         skip();
     }
@@ -74,6 +76,55 @@ TEST(the_list_is_as_long_as_the_kernel_s_figure)
     munmap(mine, PAGES * PAGE_BYTES);
     tp_written_close(&written);
     tp_own_pages_close(&own);
+}
+
+/* ---- without the page map ---- */
+
+static char folder[64];
+
+/* A folder in the place of /proc/self whose page map is `pagemap`; "": there is none. */
+static void new_proc(const char *pagemap)
+{
+    char path[96];
+    snprintf(folder, sizeof folder, "/tmp/tapool-pages-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/smaps", folder);
+    assert_int_equal(symlink("/proc/self/smaps", path), 0);
+    snprintf(path, sizeof path, "%s/pagemap", folder);
+    assert_true(!*pagemap || !symlink(pagemap, path));
+}
+
+static void remove_proc(void)
+{
+    char command[96];
+    snprintf(command, sizeof command, "rm -rf -- '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* A page map that is missing, empty, or says of all pages that they are nowhere. */
+TEST(without_a_page_map_resident_pages_are_listed_by_mincore)
+{
+    static const char *const pagemaps[] = {"", "/dev/null", "/dev/zero"};
+    struct tp_own_pages own;
+    skip_without_pages(&own);
+    assert_true(own.pagemap >= 0);
+    tp_own_pages_close(&own);
+    for (size_t k = 0; k < COUNT(pagemaps); k++) {
+        new_proc(pagemaps[k]);
+        assert_true(tp_own_pages_open(&own, folder));
+        assert_int_equal(own.pagemap, -1);
+        unsigned char *mine = new_pages(MAP_PRIVATE), *shared = new_pages(MAP_SHARED);
+        mine[3 * PAGE_BYTES] = mine[7 * PAGE_BYTES] = shared[3 * PAGE_BYTES] = 1;
+        assert_true(tp_own_pages_read(&own));
+        for (size_t i = 0; i < PAGES; i++) {
+            assert_int_equal(is_listed(&own, mine + i * PAGE_BYTES), i == 3 || i == 7);
+            assert_false(is_listed(&own, shared + i * PAGE_BYTES));
+        }
+        munmap(mine, PAGES * PAGE_BYTES);
+        munmap(shared, PAGES * PAGE_BYTES);
+        tp_own_pages_close(&own);
+        remove_proc();
+    }
 }
 
 /* ---- covered bytes ---- */

@@ -1,0 +1,51 @@
+/* See report_pages.h. Parts add up to resident, at the trace peak and at the end; notes below say
+ * how the pages were found and what is special about them. */
+#include "cmd/report/report_pages.h"
+
+enum { PART_VALUE_END = 15, PART_TEXT = 20, PART_LABEL = 16, PART_AT_END = 46 };
+
+struct part_row {
+    const char *sign, *text;
+    uint64_t peak, end;
+};
+
+static void print_part(const struct part_row *row, struct tp_page *page)
+{
+    if (row->peak == TP_NONE || row->end == TP_NONE)
+        return;
+    tp_page_at(page, 5, "%s", row->sign);
+    tp_page_right(page, PART_VALUE_END + (page->exact ? 4 : 0), tp_bytes(row->peak, page->exact).s);
+    tp_page_at(page, PART_TEXT, "%s", row->text);
+    tp_page_at(page, PART_AT_END, "%s", tp_bytes(row->end, page->exact).s);
+    tp_page_line(page);
+}
+
+static void print_how(const struct tp_resident *r, struct tp_page *page)
+{
+    if (r->by_mincore)
+        tp_page_put(page, PART_TEXT,
+                    "by mincore, because /proc/self/pagemap cannot be read: pages that were only "
+                    "read count, pages in swap do not");
+}
+
+void tp_pages_print(const struct tp_result *r, struct tp_page *page)
+{
+    const struct tp_resident *resident = &r->run->resident;
+    const struct tp_page_parts *peak = &resident->parts_at_peak, *end = &resident->parts_end;
+    const struct part_row rows[] = {{" ", "live", peak->live, end->live},
+                                    {"+", "rounding", peak->rounding, end->rounding},
+                                    {"+", "partly free pages", peak->partly_free, end->partly_free},
+                                    {"+", "free pages", peak->free_pages, end->free_pages},
+                                    {"+", "never part of a block", peak->own, end->own},
+                                    {"=", "resident", peak->resident, end->resident}};
+    if (!resident->passes || peak->resident == TP_NONE || end->resident == TP_NONE)
+        return;
+    tp_page_at(page, 0, "Pages");
+    tp_page_at(page, PART_LABEL, "at the trace peak");
+    tp_page_at(page, PART_AT_END, "after the last event");
+    tp_page_line(page);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        print_part(&rows[i], page);
+    print_how(resident, page);
+    tp_page_line(page);
+}

@@ -16,6 +16,7 @@ enum {
     BUFFER = 1 << 16, /* bytes for what is read at once of each file */
     ENTRY = 8,        /* bytes of an entry of the page map */
     WIDEST = 1 << 26, /* pages of the largest mapping that is read */
+    SHARED = 1 << 20, /* ranges of shared mappings */
     FILES = 64        /* characters of the longest folder, and the name of a file in it */
 };
 #define PRESENT (UINT64_C(1) << 63)
@@ -23,11 +24,17 @@ enum {
 #define OF_FILE (UINT64_C(1) << 61) /* or of shared memory */
 #define ALONE   (UINT64_C(1) << 56) /* mapped by one process, once */
 
+/* Locked memory is filled when it is mapped, but not where it cannot be read. */
 void *tp_shared_get(size_t bytes)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
-                   -1, 0);
-    return p == MAP_FAILED ? NULL : p;
+    void *p = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    munlock(p, bytes);
+    if (!mprotect(p, bytes, PROT_READ | PROT_WRITE))
+        return p;
+    munmap(p, bytes);
+    return NULL;
 }
 
 void tp_shared_put(void *p, size_t bytes)
@@ -103,8 +110,9 @@ bool tp_own_pages_open(struct tp_own_pages *p, const char *folder)
                                .pagemap = open_in(folder, "pagemap"),
                                .page = page > 0 ? (uint64_t)page : 0,
                                .buffer = tp_shared_get(2 * BUFFER),
-                               .number = tp_shared_get(TP_OWN_PAGES_MOST * sizeof(uint64_t))};
-    if (p->smaps < 0 || !p->page || !p->buffer || !p->number) {
+                               .number = tp_shared_get(TP_OWN_PAGES_MOST * sizeof(uint64_t)),
+                               .shared = tp_shared_get(SHARED * sizeof *p->shared)};
+    if (p->smaps < 0 || !p->page || !p->buffer || !p->number || !p->shared) {
         tp_own_pages_close(p);
         return false;
     }
@@ -119,6 +127,7 @@ void tp_own_pages_close(struct tp_own_pages *p)
     close_file(&p->smaps);
     tp_shared_put(p->buffer, 2 * BUFFER);
     tp_shared_put(p->number, TP_OWN_PAGES_MOST * sizeof(uint64_t));
+    tp_shared_put(p->shared, SHARED * sizeof *p->shared);
     *p = (struct tp_own_pages){.pagemap = -1, .smaps = -1};
 }
 
@@ -127,14 +136,30 @@ void tp_own_pages_close(struct tp_own_pages *p)
 /* An entry of smaps. */
 struct own_mapping {
     uint64_t from, to; /* page numbers */
-    bool private;
+    bool private, shared;
     bool anonymous; /* of no file, and none of the kernel's own: what mincore says is its pages' */
-    bool blank;     /* the kernel counts no page of it */
+    bool counted;   /* the kernel says how many pages it has */
+    bool some;      /* it has some */
 };
+
+static bool add_shared(struct tp_own_pages *p, uint64_t from, uint64_t to)
+{
+    struct tp_shared_range *last = p->shared_count ? &p->shared[p->shared_count - 1] : NULL;
+    if (last && last->to == from) {
+        last->to = to;
+        return true;
+    }
+    if (p->shared_count == SHARED)
+        return false;
+    p->shared[p->shared_count++] = (struct tp_shared_range){from, to};
+    return true;
+}
 
 static bool add_mapping(struct tp_own_pages *p, const struct own_mapping *m)
 {
-    if (!m->private || m->blank || (p->pagemap < 0 && !m->anonymous))
+    if (m->shared)
+        return add_shared(p, m->from * p->page, m->to * p->page);
+    if (!m->private || (m->counted && !m->some) || (p->pagemap < 0 && !m->anonymous))
         return true;
     if (m->to - m->from > WIDEST)
         return false;
@@ -166,7 +191,8 @@ static bool parse_mapping(const struct tp_own_pages *p, const char *line, struct
         return false;
     *out = (struct own_mapping){.from = from / p->page,
                                 .to = to / p->page,
-                                .private = end[SHARING] == 'p' && !(from >> 63)};
+                                .private = end[SHARING] == 'p' && !(from >> 63),
+                                .shared = end[SHARING] == 's'};
     strtoull(end + SHARING + 1, &end, 16);             /* the offset in its file */
     strtoull(end + strcspn(end, ":\n") + 1, &end, 16); /* the device */
     uint64_t file = strtoull(end, &end, 10);
@@ -175,15 +201,27 @@ static bool parse_mapping(const struct tp_own_pages *p, const char *line, struct
 }
 
 /* "Anonymous:   8 kB" */
-static void note_line(const char *line, struct own_mapping *m)
+static void note_line(struct tp_own_pages *p, const char *line, struct own_mapping *m)
 {
-    size_t length = strcspn(line, ":\n");
-    bool some = line[length] == ':' && strtoull(line + length + 1, NULL, 10) > 0;
-    if (!strncmp(line, "Anonymous:", length + 1))
-        m->blank = !some;
-    else if (some && (!strncmp(line, "Swap:", length + 1) ||
-                      !strncmp(line, "Private_Hugetlb:", length + 1)))
-        m->blank = false;
+    const struct {
+        const char *name;
+        uint64_t *bytes; /* what it adds to; NULL: nothing */
+        bool pages;      /* if it is not 0, there are pages */
+    } rows[] = {{"Anonymous:", NULL, true},
+                {"Swap:", NULL, true},
+                {"AnonHugePages:", &p->huge_page, false},
+                {"Private_Hugetlb:", &p->huge_page, true},
+                {"Locked:", &p->locked, false}};
+    for (size_t i = 0; m->private && i < sizeof rows / sizeof *rows; i++) {
+        size_t length = strlen(rows[i].name);
+        if (strncmp(line, rows[i].name, length) != 0)
+            continue;
+        uint64_t kb = strtoull(line + length, NULL, 10);
+        m->counted |= rows[i].pages;
+        m->some |= rows[i].pages && kb;
+        if (rows[i].bytes)
+            *rows[i].bytes += kb << 10;
+    }
 }
 
 /* A line of smaps begins a mapping, whose number is hexadecimal, or says something of it. */
@@ -191,7 +229,7 @@ static bool add_line(struct tp_own_pages *p, const char *line, struct own_mappin
 {
     struct own_mapping next;
     if (!parse_mapping(p, line, &next)) {
-        note_line(line, m);
+        note_line(p, line, m);
         return true;
     }
     bool added = add_mapping(p, m);
@@ -206,7 +244,8 @@ bool tp_own_pages_read(struct tp_own_pages *p)
     struct own_mapping m = {0};
     size_t used = 0;
     ssize_t got;
-    p->count = 0;
+    p->count = p->shared_count = 0;
+    p->huge_page = p->locked = 0;
     if (lseek(p->smaps, 0, SEEK_SET))
         return false;
     while ((got = read(p->smaps, text + used, BUFFER - 1 - used)) > 0) {

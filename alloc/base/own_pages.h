@@ -2,7 +2,7 @@
  * that tp_written_read (process_memory.h) counts, and those given back lazily (MADV_FREE), which
  * are resident until the kernel needs them.
  *
- *     /proc/self/smaps      private mappings
+ *     /proc/self/smaps      mappings, and what the kernel counts of each
  *     /proc/self/pagemap    8 bytes for each of their pages: present, of no file, mapped here alone
  *     mincore               where that file is forbidden, or its bits are missing: present or not
  *
@@ -10,7 +10,8 @@
  * and written pages of files and pages in swap are not.
  *
  * Readings allocate nothing, and their room is shared memory, which is not among these pages. A
- * huge page is listed as the pages of usual size that it consists of. */
+ * huge page is listed as the pages of usual size that it consists of. Pages of shared mappings (of
+ * files, memfd, or MAP_SHARED) are not private: only their ranges are listed. */
 #ifndef TP_OWN_PAGES_H
 #define TP_OWN_PAGES_H
 
@@ -20,12 +21,20 @@
 
 enum { TP_OWN_PAGES_MOST = 1 << 24 }; /* pages of a list; of 4 KiB: 64 GiB */
 
+struct tp_shared_range {
+    uint64_t from, to; /* addresses */
+};
+
 struct tp_own_pages {
     int smaps, pagemap; /* pagemap -1: by mincore */
     uint64_t page;      /* bytes of one */
     void *buffer;       /* for both files */
     uint64_t *number;   /* address / page, ascending; room for TP_OWN_PAGES_MOST */
     size_t count;
+    struct tp_shared_range *shared; /* ascending; neighbours are one */
+    size_t shared_count;
+    /* bytes of private mappings on huge pages, and of those that are locked (mlock) */
+    uint64_t huge_page, locked;
 };
 
 /* `folder` is /proc/self, or what a test puts in its place. false: the kernel does not say, or
@@ -36,8 +45,9 @@ void tp_own_pages_close(struct tp_own_pages *p);
 /* Lists the pages as they are now. false: the kernel does not say, or there are too many. */
 bool tp_own_pages_read(struct tp_own_pages *p);
 
-/* Zeroed memory that is shared with forks, takes only the pages that are written, and is in no
- * figure of process_memory.h; NULL: there is none. */
+/* Zeroed memory that is shared with forks, takes only the pages that are written, even in a process
+ * that has locked its future memory (mlockall), and is in no figure of process_memory.h; NULL:
+ * there is none. */
 void *tp_shared_get(size_t bytes);
 void tp_shared_put(void *p, size_t bytes); /* NULL is fine */
 

@@ -143,3 +143,10 @@ bool tp_huge_pages_off(bool off)
     prctl(PR_SET_THP_DISABLE, off, 0, 0, 0);
     return before > 0;
 }
+
+uint64_t tp_huge_page_bytes(void)
+{
+    enum { ENTRY_BYTES = 8 };
+    long page = sysconf(_SC_PAGESIZE);
+    return page > 0 ? (uint64_t)page * (uint64_t)page / ENTRY_BYTES : 0;
+}

@@ -42,4 +42,7 @@ uint64_t tp_process_threads(void);
  * Returns what it was before: whether they were off. Without effect where the kernel refuses. */
 bool tp_huge_pages_off(bool off);
 
+/* Bytes of a transparent huge page: what one page of entries of the page table maps. */
+uint64_t tp_huge_page_bytes(void);
+
 #endif

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-const struct tp_page_parts tp_page_parts_unknown = {TP_NONE, TP_NONE, TP_NONE,
-                                                    TP_NONE, TP_NONE, TP_NONE};
+const struct tp_page_parts tp_page_parts_unknown = {TP_NONE, TP_NONE, TP_NONE, TP_NONE, TP_NONE,
+                                                    TP_NONE, TP_NONE, TP_NONE, TP_NONE};
 
 bool tp_page_ledger_open(struct tp_page_ledger *l, uint32_t slots)
 {
@@ -182,6 +182,25 @@ static size_t list_blocks(struct tp_page_ledger *l, const struct tp_replayer *p,
     return count;
 }
 
+static uint64_t shared_live(const struct tp_page_ledger *l)
+{
+    uint64_t bytes = 0;
+    size_t next = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        uint64_t from = l->blocks[i].addr, to = from + l->blocks[i].requested;
+        while (next < l->now.shared_count && l->now.shared[next].to <= from)
+            next++;
+        if (next < l->now.shared_count)
+            bytes += overlap(from, to, l->now.shared[next].from, l->now.shared[next].to);
+    }
+    return bytes;
+}
+
+static uint64_t above(uint64_t now, uint64_t base)
+{
+    return now > base ? now - base : 0;
+}
+
 struct tp_page_parts tp_page_ledger_take(struct tp_page_ledger *l, const struct tp_replayer *p)
 {
     if (!l->base.count || !tp_own_pages_read(&l->now))
@@ -190,6 +209,9 @@ struct tp_page_parts tp_page_ledger_take(struct tp_page_ledger *l, const struct 
     l->count = list_blocks(l, p, &told);
     struct tp_page_parts parts = tp_page_ledger_sum(l, l->blocks, l->count);
     parts.rounding = told || !l->count ? parts.rounding : TP_NONE;
+    parts.huge_page = above(l->now.huge_page, l->base.huge_page);
+    parts.locked = above(l->now.locked, l->base.locked);
+    parts.shared_live = shared_live(l);
     return parts;
 }
 

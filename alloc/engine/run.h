@@ -195,6 +195,9 @@ struct tp_spread {
  * `resident`; rounding that is not known is in `own`. */
 struct tp_page_parts {
     uint64_t resident, live, rounding, partly_free, free_pages, own;
+    /* Private bytes on huge pages, and locked ones (mlock), above those before the first event;
+     * requested bytes of live blocks in shared mappings, which are in no part. */
+    uint64_t huge_page, locked, shared_live;
 };
 
 /* Memory of the process that replays, by the kernel, less what it was before the first event. */

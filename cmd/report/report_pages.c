@@ -2,6 +2,8 @@
  * how the pages were found and what is special about them. */
 #include "cmd/report/report_pages.h"
 
+#include "alloc/base/process_memory.h"
+
 enum { PART_VALUE_END = 15, PART_TEXT = 20, PART_LABEL = 16, PART_AT_END = 46 };
 
 struct part_row {
@@ -20,8 +22,27 @@ static void print_part(const struct part_row *row, struct tp_page *page)
     tp_page_line(page);
 }
 
-static void print_how(const struct tp_resident *r, struct tp_page *page)
+/* Prints what is special about some bytes, if there are any. */
+static void print_special(uint64_t peak, uint64_t end, const char *text, struct tp_page *page)
 {
+    if ((!peak && !end) || peak == TP_NONE || end == TP_NONE)
+        return;
+    tp_page_put(page, PART_TEXT, "%s (at the end %s) %s", tp_bytes(peak, page->exact).s,
+                tp_bytes(end, page->exact).s, text);
+}
+
+static void print_notes(const struct tp_resident *r, struct tp_page *page)
+{
+    const struct tp_page_parts *peak = &r->parts_at_peak, *end = &r->parts_end;
+    char huge[128];
+    snprintf(huge, sizeof huge, "on pages of %s: free bytes inside them are resident too",
+             tp_bytes(tp_huge_page_bytes(), false).s);
+    print_special(peak->huge_page, end->huge_page, huge, page);
+    print_special(peak->locked, end->locked,
+                  "locked (mlock): MADV_DONTNEED and MADV_FREE do not free it", page);
+    print_special(peak->shared_live, end->shared_live,
+                  "of live blocks in shared mappings, which resident memory does not include",
+                  page);
     if (r->by_mincore)
         tp_page_put(page, PART_TEXT,
                     "by mincore, because /proc/self/pagemap cannot be read: pages that were only "
@@ -46,6 +67,6 @@ void tp_pages_print(const struct tp_result *r, struct tp_page *page)
     tp_page_line(page);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         print_part(&rows[i], page);
-    print_how(resident, page);
+    print_notes(resident, page);
     tp_page_line(page);
 }

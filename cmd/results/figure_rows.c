@@ -218,6 +218,9 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
     .name = (name_), \
     .path = "resident." #of "_pages_" #value "_bytes", .unit = TP_UNIT_BYTES, \
     RUN_FIELD(resident.parts_##of.value)
+#define BESIDE_PAGES(of, value) \
+    .name = "resident." #of "_" #value "_bytes", .path = "resident." #of "_" #value "_bytes", \
+    .unit = TP_UNIT_BYTES, RUN_FIELD(resident.parts_##of.value)
 #define RESIDENT_BYTES(name_, of, allowed_) \
     .name = (name_), .path = "resident." #of "_bytes", .unit = TP_UNIT_BYTES, \
     .metric_class = TP_CLASS_REPORT, .family = TP_FAMILY_MEMORY, .allowed = (allowed_), \

@@ -696,3 +696,21 @@ END
     ok "$TAPOOL" replay sample:sqlite -s "forbids=lib:$MALLOCS/forbids.so" --min-time 0
     matches "$out" '^ +by mincore, because /proc/self/pagemap cannot be read'
 }
+
+@test "live blocks in shared mappings are counted, and are in no part of the pages" {
+    local by
+    for by in "" SHARED_ANONYMOUS=1; do
+        ok env $by "$TAPOOL" replay sample:sqlite -s "shared=lib:$MALLOCS/shared.so" --min-time 0
+        matches "$out" '^ +308\.1 KiB \(at the end 9\.28 KiB\) of live blocks in shared mappings'
+        matches "$out" '^ +0 B +live +0 B$'
+    done
+    ok "$TAPOOL" replay sample:sqlite -s system --min-time 0
+    ! grep -q "in shared mappings" "$out"
+}
+
+@test "locked memory is told" {
+    ok odd locks
+    matches "$out" '^ +(12|16|20) KiB \(at the end (12|16|20) KiB\) locked \(mlock\): MADV_DONTNEED and MADV_FREE'
+    ok odd locks --json
+    grep -qE '"end_locked_bytes":[[:space:]]*(12288|16384|20480)' "$out"
+}

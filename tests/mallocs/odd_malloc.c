@@ -23,7 +23,8 @@
  * when the file that WEAR_FILE names, to which each adds a byte, has as many bytes as WEAR says
  *     SCRIBBLES   writes over what tapool shares with its child, at blocks of ODD_SIZE bytes
  *     DOODLES     the same when the process ends, where the answer was given already
- *     FORBIDS     lets the process open no /proc/self/pagemap */
+ *     FORBIDS     lets the process open no /proc/self/pagemap
+ *     LOCKS       locks blocks of ODD_SIZE bytes */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -291,6 +292,11 @@ static void *odd_block(void)
     print();
 #elif defined WEARS_OUT
     wear();
+#elif defined LOCKS
+    void *locked = __libc_malloc(ODD_SIZE);
+    if (!locked || mlock(locked, ODD_SIZE))
+        abort();
+    return locked;
 #endif
     return __libc_malloc(ODD_SIZE);
 }

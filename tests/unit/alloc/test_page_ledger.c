@@ -5,7 +5,9 @@
 #include "tests/unit/resident_rig.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -82,14 +84,14 @@ TEST(the_list_is_as_long_as_the_kernel_s_figure)
 
 static char folder[64];
 
-/* A folder in the place of /proc/self whose page map is `pagemap`; "": there is none. */
-static void new_proc(const char *pagemap)
+/* A folder in the place of /proc/self with these files; "": there is none. */
+static void new_proc(const char *smaps, const char *pagemap)
 {
     char path[96];
     snprintf(folder, sizeof folder, "/tmp/tapool-pages-XXXXXX");
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/smaps", folder);
-    assert_int_equal(symlink("/proc/self/smaps", path), 0);
+    assert_true(!*smaps || !symlink(smaps, path));
     snprintf(path, sizeof path, "%s/pagemap", folder);
     assert_true(!*pagemap || !symlink(pagemap, path));
 }
@@ -110,7 +112,7 @@ TEST(without_a_page_map_resident_pages_are_listed_by_mincore)
     assert_true(own.pagemap >= 0);
     tp_own_pages_close(&own);
     for (size_t k = 0; k < COUNT(pagemaps); k++) {
-        new_proc(pagemaps[k]);
+        new_proc("/proc/self/smaps", pagemaps[k]);
         assert_true(tp_own_pages_open(&own, folder));
         assert_int_equal(own.pagemap, -1);
         unsigned char *mine = new_pages(MAP_PRIVATE), *shared = new_pages(MAP_SHARED);
@@ -125,6 +127,83 @@ TEST(without_a_page_map_resident_pages_are_listed_by_mincore)
         tp_own_pages_close(&own);
         remove_proc();
     }
+}
+
+/* ---- mappings ---- */
+
+static void read_smaps(const char *text, bool expected, struct tp_own_pages *own)
+{
+    char path[96];
+    new_proc("", "/proc/self/pagemap");
+    snprintf(path, sizeof path, "%s/smaps", folder);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    assert_true(tp_own_pages_open(own, folder));
+    assert_int_equal(tp_own_pages_read(own), expected);
+    remove_proc();
+}
+
+/* Two private mappings; shared ones, of which two are neighbours. */
+TEST(huge_and_locked_bytes_are_those_of_private_mappings)
+{
+    struct tp_own_pages own;
+    skip_without_pages(&own);
+    tp_own_pages_close(&own);
+    read_smaps("1000-2000 rw-p 00000000 00:00 0 \nAnonymous: 0 kB\nAnonHugePages:  2048 kB\n"
+               "Locked: 4 kB\nSwap: 0 kB\nVmFlags: rd wr\n"
+               "2000-3000 rw-p 00000000 00:00 0    [heap]\nAnonymous: 8 kB\n"
+               "Private_Hugetlb: 4096 kB\nLocked: 12 kB\n"
+               "3000-4000 rw-s 00000000 00:01 5    /memfd:a: b (deleted)\nLocked: 64 kB\n"
+               "4000-6000 rw-s 00000000 00:01 5    /memfd:Locked: 7 (deleted)\n"
+               "8000-9000 rw-s 00000000 00:01 6    /dev/zero (deleted)\nAnonHugePages: 6 kB\n",
+               true, &own);
+    assert_int_equal(own.huge_page, 6144 << 10);
+    assert_int_equal(own.locked, 16 << 10);
+    assert_int_equal(own.shared_count, 2);
+    assert_fields(own.shared[0], from, 0x3000, to, 0x6000);
+    assert_fields(own.shared[1], from, 0x8000, to, 0x9000);
+    tp_own_pages_close(&own);
+}
+
+/* A reserved range of 16 TiB costs nothing; one of which pages are counted is not read. */
+TEST(a_mapping_is_read_where_the_kernel_counts_pages_of_it)
+{
+    struct tp_own_pages own;
+    char text[128];
+    skip_without_pages(&own);
+    tp_own_pages_close(&own);
+    for (int kb = 0; kb <= 4; kb += 4) {
+        snprintf(text, sizeof text,
+                 "100000000000-200000000000 rw-p 00000000 00:00 0 \nAnonymous: %d kB\n"
+                 "Swap: 0 kB\n",
+                 kb);
+        read_smaps(text, !kb, &own);
+        tp_own_pages_close(&own);
+    }
+    read_smaps("", false, &own);
+    tp_own_pages_close(&own);
+}
+
+TEST(memory_for_a_list_stays_unwritten_where_future_memory_is_locked)
+{
+    enum { BYTES = 1 << 30 };
+    struct tp_written rss;
+    if (TP_SANITIZED || !tp_written_open(&rss, "/proc/self") || mlockall(MCL_FUTURE)) {
+        print_message("skipped: memory cannot be locked\n");
+        skip();
+    }
+    uint64_t before = tp_rss_read(&rss);
+    unsigned char *p = tp_shared_get(BYTES);
+    uint64_t after = tp_rss_read(&rss);
+    munlockall();
+    tp_written_close(&rss);
+    if (!p) /* more than the limit of locked memory */
+        skip();
+    assert_in_range(after, 0, before + BYTES / 2);
+    p[BYTES - 1] = 1;
+    tp_shared_put(p, BYTES);
 }
 
 /* ---- covered bytes ---- */

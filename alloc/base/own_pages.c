@@ -5,6 +5,8 @@
  * addresses than memory (a sanitizer's) is not read at all. */
 #include "alloc/base/own_pages.h"
 
+#include "alloc/base/random.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,14 +105,15 @@ static void close_file(int *fd)
     *fd = -1;
 }
 
-bool tp_own_pages_open(struct tp_own_pages *p, const char *folder)
+bool tp_own_pages_open(struct tp_own_pages *p, const char *folder, size_t room)
 {
     long page = sysconf(_SC_PAGESIZE);
     *p = (struct tp_own_pages){.smaps = open_in(folder, "smaps"),
                                .pagemap = open_in(folder, "pagemap"),
                                .page = page > 0 ? (uint64_t)page : 0,
                                .buffer = tp_shared_get(2 * BUFFER),
-                               .number = tp_shared_get(TP_OWN_PAGES_MOST * sizeof(uint64_t)),
+                               .room = room,
+                               .number = tp_shared_get(room * sizeof *p->number),
                                .shared = tp_shared_get(SHARED * sizeof *p->shared)};
     if (p->smaps < 0 || !p->page || !p->buffer || !p->number || !p->shared) {
         tp_own_pages_close(p);
@@ -126,9 +129,50 @@ void tp_own_pages_close(struct tp_own_pages *p)
     close_file(&p->pagemap);
     close_file(&p->smaps);
     tp_shared_put(p->buffer, 2 * BUFFER);
-    tp_shared_put(p->number, TP_OWN_PAGES_MOST * sizeof(uint64_t));
+    tp_shared_put(p->number, p->room * sizeof *p->number);
     tp_shared_put(p->shared, SHARED * sizeof *p->shared);
     *p = (struct tp_own_pages){.pagemap = -1, .smaps = -1};
+}
+
+/* ---- runs ---- */
+
+bool tp_run_is_listed(uint64_t run, unsigned shift)
+{
+    return !shift || !(tp_random_split(&run) >> (64 - shift));
+}
+
+/* Halves the runs that are listed. */
+static bool halve(struct tp_own_pages *p)
+{
+    enum { SHIFT_MOST = 32 };
+    size_t kept = 0;
+    if (p->shift == SHIFT_MOST)
+        return false;
+    p->shift++;
+    for (size_t i = 0; i < p->count; i++)
+        if (tp_run_is_listed(tp_run_of_page(p->number[i]), p->shift))
+            p->number[kept++] = p->number[i];
+    p->count = kept;
+    return true;
+}
+
+static bool add_page(struct tp_own_pages *p, uint64_t number)
+{
+    while (tp_run_is_listed(tp_run_of_page(number), p->shift)) {
+        if (p->count < p->room) {
+            p->number[p->count++] = number;
+            return true;
+        }
+        if (!halve(p))
+            return false;
+    }
+    return true;
+}
+
+static uint64_t end_of_run(uint64_t number, uint64_t most)
+{
+    uint64_t end = (tp_run_of_page(number) + 1) << TP_RUN_SHIFT;
+    return end < most ? end : most;
 }
 
 /* ---- mappings ---- */
@@ -164,15 +208,16 @@ static bool add_mapping(struct tp_own_pages *p, const struct own_mapping *m)
     if (m->to - m->from > WIDEST)
         return false;
     for (uint64_t from = m->from, some; from < m->to; from += some) {
-        if (!(some = read_pages(p, from, m->to - from)))
-            return false;
-        for (uint64_t i = 0; i < some; i++) {
-            if (!is_own(p, i))
-                continue;
-            if (p->count == TP_OWN_PAGES_MOST)
-                return false;
-            p->number[p->count++] = from + i;
+        uint64_t to = p->shift ? end_of_run(from, m->to) : m->to;
+        if (!tp_run_is_listed(tp_run_of_page(from), p->shift)) {
+            some = to - from;
+            continue;
         }
+        if (!(some = read_pages(p, from, to - from)))
+            return false;
+        for (uint64_t i = 0; i < some; i++)
+            if (is_own(p, i) && !add_page(p, from + i))
+                return false;
     }
     return true;
 }

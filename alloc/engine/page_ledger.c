@@ -3,6 +3,7 @@
 #include "alloc/engine/page_ledger.h"
 
 #include "alloc/base/units.h"
+#include "alloc/engine/page_sample.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -10,12 +11,15 @@
 const struct tp_page_parts tp_page_parts_unknown = {TP_NONE, TP_NONE, TP_NONE, TP_NONE, TP_NONE,
                                                     TP_NONE, TP_NONE, TP_NONE, TP_NONE};
 
+const struct tp_page_errors tp_page_errors_unknown = {TP_NONE, TP_NONE, TP_NONE,
+                                                      TP_NONE, TP_NONE, TP_NONE};
+
 bool tp_page_ledger_open(struct tp_page_ledger *l, uint32_t slots)
 {
     bool there[3];
     *l = (struct tp_page_ledger){.room = slots};
-    there[0] = tp_own_pages_open(&l->base, "/proc/self");
-    there[1] = tp_own_pages_open(&l->now, "/proc/self");
+    there[0] = tp_own_pages_open(&l->base, "/proc/self", TP_OWN_PAGES_MOST);
+    there[1] = tp_own_pages_open(&l->now, "/proc/self", TP_OWN_PAGES_MOST);
     there[2] = tp_cover_open(&l->cover);
     l->blocks = tp_shared_get((l->room + 1) * sizeof *l->blocks);
     l->spare = tp_shared_get((l->room + 1) * sizeof *l->spare);
@@ -91,15 +95,23 @@ static void add_page(const struct tp_page_ledger *l, uint64_t low, uint64_t high
 }
 
 struct tp_page_parts tp_page_ledger_sum(const struct tp_page_ledger *l,
-                                        const struct tp_page_block *blocks, size_t count)
+                                        const struct tp_page_block *blocks, size_t count,
+                                        struct tp_page_errors *errors)
 {
+    struct tp_page_sample sample = {0};
     struct tp_page_parts sum = {0};
     struct new_page at = {0};
     size_t next = 0;
-    while (next_page(l, &at))
+    while (next_page(l, &at)) {
+        tp_page_sample_at(&sample, at.number, &sum);
         add_page(l, at.number * l->now.page, (at.number + 1) * l->now.page, blocks, count, &next,
                  &sum);
-    return l->cover.full ? tp_page_parts_unknown : sum;
+    }
+    *errors = tp_page_sample_end(&sample, l->now.shift, &sum);
+    if (!l->cover.full)
+        return sum;
+    *errors = tp_page_errors_unknown;
+    return tp_page_parts_unknown;
 }
 
 /* ---- the blocks ---- */
@@ -201,14 +213,19 @@ static uint64_t above(uint64_t now, uint64_t base)
     return now > base ? now - base : 0;
 }
 
-struct tp_page_parts tp_page_ledger_take(struct tp_page_ledger *l, const struct tp_replayer *p)
+struct tp_page_parts tp_page_ledger_take(struct tp_page_ledger *l, const struct tp_replayer *p,
+                                         struct tp_page_errors *errors)
 {
+    bool told;
+    *errors = tp_page_errors_unknown;
+    /* the base has all pages of the runs that are listed now */
+    l->now.shift = l->now.shift > l->base.shift ? l->now.shift : l->base.shift;
     if (!l->base.count || !tp_own_pages_read(&l->now))
         return tp_page_parts_unknown;
-    bool told;
     l->count = list_blocks(l, p, &told);
-    struct tp_page_parts parts = tp_page_ledger_sum(l, l->blocks, l->count);
-    parts.rounding = told || !l->count ? parts.rounding : TP_NONE;
+    struct tp_page_parts parts = tp_page_ledger_sum(l, l->blocks, l->count, errors);
+    if (!told && l->count)
+        parts.rounding = errors->rounding = TP_NONE;
     parts.huge_page = above(l->now.huge_page, l->base.huge_page);
     parts.locked = above(l->now.locked, l->base.locked);
     parts.shared_live = shared_live(l);
@@ -239,6 +256,7 @@ bool tp_page_ledger_list(const struct tp_page_ledger *l, const struct tp_page_li
     size_t filled = 0;
     whole.magic = TP_PAGE_LIST_MAGIC;
     whole.page = l->now.page;
+    whole.every = UINT64_C(1) << l->now.shift;
     whole.blocks = l->count;
     while (next_page(l, &at))
         whole.pages++;

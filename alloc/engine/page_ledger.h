@@ -7,7 +7,10 @@
  * Pages that the process had written before the first event are in no part, and neither is what of
  * a block lies on such a page or was never written. Freed bytes of a page without a live block are
  * free pages: caches, arenas, memory that is given back with a delay. Bytes that were never part of
- * a block are the allocator's own data, or memory that it wrote and has not yet used. */
+ * a block are the allocator's own data, or memory that it wrote and has not yet used.
+ *
+ * Huge pages are counted as the pages of usual size that they consist of: a free page inside one is
+ * a free page. Of very many pages a sample is looked at, and sums are estimates (page_sample.h). */
 #ifndef TP_PAGE_LEDGER_H
 #define TP_PAGE_LEDGER_H
 
@@ -24,7 +27,9 @@ struct tp_page_ledger {
     size_t count; /* blocks of the last parts that were taken */
 };
 
-extern const struct tp_page_parts tp_page_parts_unknown; /* all TP_NONE */
+/* all members TP_NONE */
+extern const struct tp_page_parts tp_page_parts_unknown;
+extern const struct tp_page_errors tp_page_errors_unknown;
 
 /* Opens the ledger of a program with `slots` slots. false: nothing to close, and nothing is known.
  */
@@ -35,7 +40,8 @@ void tp_page_ledger_close(struct tp_page_ledger *l);
 bool tp_page_ledger_begin(struct tp_page_ledger *l);
 
 /* The parts now, while no thread replays. All members are TP_NONE if they are not known. */
-struct tp_page_parts tp_page_ledger_take(struct tp_page_ledger *l, const struct tp_replayer *p);
+struct tp_page_parts tp_page_ledger_take(struct tp_page_ledger *l, const struct tp_replayer *p,
+                                         struct tp_page_errors *errors);
 
 /* Writes what was taken last as a list; page_list.h. false: it could not be written whole. */
 bool tp_page_ledger_list(const struct tp_page_ledger *l, const struct tp_page_list_head *head,
@@ -43,6 +49,7 @@ bool tp_page_ledger_list(const struct tp_page_ledger *l, const struct tp_page_li
 
 /* The same of given pages and of blocks in the order of their addresses, which do not overlap. */
 struct tp_page_parts tp_page_ledger_sum(const struct tp_page_ledger *l,
-                                        const struct tp_page_block *blocks, size_t count);
+                                        const struct tp_page_block *blocks, size_t count,
+                                        struct tp_page_errors *errors);
 
 #endif

@@ -51,6 +51,7 @@ struct tp_page_list_head {
     uint64_t event, clock; /* the last event before; recorded ns since the trace began */
     uint64_t purged;       /* 1: after a purge */
     uint64_t page;         /* bytes of one */
+    uint64_t every;        /* 1: all pages are listed; n: those of every n-th run (own_pages.h) */
     struct tp_page_parts parts;
     uint64_t blocks, pages; /* that follow */
 };

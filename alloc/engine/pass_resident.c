@@ -34,8 +34,9 @@ static void begun(void *ctx)
 static void list_pages(struct resident_reader *r, const struct tp_replayer *p,
                        const struct tp_watch_moment *m, bool purged)
 {
+    struct tp_page_errors errors;
     struct tp_page_list_head head = {.event = m->event, .clock = m->clock, .purged = purged};
-    head.parts = tp_page_ledger_take(&r->ledger, p);
+    head.parts = tp_page_ledger_take(&r->ledger, p, &errors);
     r->pages = tp_page_ledger_list(&r->ledger, &head, r->asked->fd);
 }
 
@@ -53,11 +54,12 @@ static void moment(void *ctx, const struct tp_replayer *p, const struct tp_watch
     if (!r->pages)
         return;
     if (m->when == TP_WATCH_END)
-        r->out->parts_end = tp_page_ledger_take(&r->ledger, p);
+        r->out->parts_end = tp_page_ledger_take(&r->ledger, p, &r->out->errors_end);
     else if (m->when == TP_WATCH_PEAK)
-        r->out->parts_at_peak = tp_page_ledger_take(&r->ledger, p);
+        r->out->parts_at_peak = tp_page_ledger_take(&r->ledger, p, &r->out->errors_at_peak);
     else
         list_pages(r, p, m, false);
+    r->out->pages_every = UINT64_C(1) << r->ledger.now.shift;
     if (m->when == TP_WATCH_ASKED && m->last && r->asked->purge && purge(p))
         list_pages(r, p, m, true);
 }
@@ -92,6 +94,9 @@ int tp_pass_resident(const struct tp_replay_cfg *cfg, struct tp_run *out, struct
                                          .end = once(TP_NONE),
                                          .parts_at_peak = tp_page_parts_unknown,
                                          .parts_end = tp_page_parts_unknown,
+                                         .errors_at_peak = tp_page_errors_unknown,
+                                         .errors_end = tp_page_errors_unknown,
+                                         .pages_every = TP_NONE,
                                          .threads = tp_crew_threads(cfg),
                                          .huge_pages = cfg->huge_pages};
     if (!tp_watch_applies(cfg) || !tp_written_open(&r.written, "/proc/self"))

@@ -200,6 +200,12 @@ struct tp_page_parts {
     uint64_t huge_page, locked, shared_live;
 };
 
+/* Standard errors of the first six, in bytes, where pages are sampled (page_sample.h); else 0. */
+enum { TP_PAGE_PARTS = 6 };
+struct tp_page_errors {
+    uint64_t resident, live, rounding, partly_free, free_pages, own;
+};
+
 /* Memory of the process that replays, by the kernel, less what it was before the first event. */
 struct tp_resident {
     uint64_t passes;          /* 0: not measured, or the kernel does not say */
@@ -208,6 +214,8 @@ struct tp_resident {
     struct tp_spread peak;    /* the highest of all readings (process_watch.h) */
     struct tp_spread end;     /* after the last event, before live blocks are freed */
     struct tp_page_parts parts_at_peak, parts_end; /* at two of these moments */
+    struct tp_page_errors errors_at_peak, errors_end;
+    uint64_t pages_every; /* of so many runs of pages one was looked at, at the end; 1: all */
     /* What a preloaded library adds to the RSS of a process before its first event, which is in
      * none of these: the caller's (cmd/jobs/memory_passes.h); 0 without such a library */
     uint64_t start;

@@ -190,6 +190,15 @@ static void count_pages(struct sharing *s)
         }
 }
 
+/* Of a sample of the pages: each stands for so many. */
+static void scale(struct tp_holder *h, uint64_t every)
+{
+    h->partly_free *= (double)every;
+    h->live *= (double)every;
+    h->blocks *= (double)every;
+    h->pages *= (double)every;
+}
+
 static void share(struct sharing *s)
 {
     each_page(s, count_share);
@@ -199,8 +208,11 @@ static void share(struct sharing *s)
     count_pages(s);
     for (unsigned c = 0; c < CLASSES; c++)
         s->out->estimated |= s->known[c] > 0 && s->unknown[c] > 0;
+    s->out->pages *= s->list->head.every;
+    s->out->partly_free *= s->list->head.every;
     for (uint32_t g = 0; g <= s->groups; g++) {
         s->of_group[g].group = g < s->groups ? g : TP_HOLDER_UNKNOWN;
+        scale(&s->of_group[g], s->list->head.every);
         if (s->of_group[g].partly_free > 0)
             s->out->rows[s->out->count++] = s->of_group[g];
     }

@@ -4,21 +4,31 @@
 
 #include "alloc/base/process_memory.h"
 
-enum { PART_VALUE_END = 15, PART_TEXT = 20, PART_LABEL = 16, PART_AT_END = 46 };
+enum { PART_VALUE_END = 15, PART_TEXT = 20, PART_LABEL = 16, PART_AT_END = 46, PART_ERRORS = 4 };
 
 struct part_row {
     const char *sign, *text;
     uint64_t peak, end;
+    uint64_t peak_error, end_error;
 };
 
-static void print_part(const struct part_row *row, struct tp_page *page)
+/* " +-0.4%"; "": nothing was left out. */
+static struct tp_text error_of(uint64_t error, uint64_t value)
+{
+    if (!error || !value || error == TP_NONE)
+        return tp_text_of("%s", "");
+    return tp_text_of(" +-%s", tp_percent((double)error / (double)value).s);
+}
+
+static void print_part(const struct part_row *row, int at_end, struct tp_page *page)
 {
     if (row->peak == TP_NONE || row->end == TP_NONE)
         return;
     tp_page_at(page, 5, "%s", row->sign);
     tp_page_right(page, PART_VALUE_END + (page->exact ? 4 : 0), tp_bytes(row->peak, page->exact).s);
-    tp_page_at(page, PART_TEXT, "%s", row->text);
-    tp_page_at(page, PART_AT_END, "%s", tp_bytes(row->end, page->exact).s);
+    tp_page_at(page, PART_TEXT, "%s%s", row->text, error_of(row->peak_error, row->peak).s);
+    tp_page_at(page, at_end, "%s%s", tp_bytes(row->end, page->exact).s,
+               error_of(row->end_error, row->end).s);
     tp_page_line(page);
 }
 
@@ -43,6 +53,9 @@ static void print_notes(const struct tp_resident *r, struct tp_page *page)
     print_special(peak->shared_live, end->shared_live,
                   "of live blocks in shared mappings, which resident memory does not include",
                   page);
+    if (r->pages_every > 1)
+        tp_page_put(page, PART_TEXT, "estimated from 1 of %s runs of 512 pages; +-: standard error",
+                    tp_count(r->pages_every).s);
     if (r->by_mincore)
         tp_page_put(page, PART_TEXT,
                     "by mincore, because /proc/self/pagemap cannot be read: pages that were only "
@@ -53,20 +66,24 @@ void tp_pages_print(const struct tp_result *r, struct tp_page *page)
 {
     const struct tp_resident *resident = &r->run->resident;
     const struct tp_page_parts *peak = &resident->parts_at_peak, *end = &resident->parts_end;
-    const struct part_row rows[] = {{" ", "live", peak->live, end->live},
-                                    {"+", "rounding", peak->rounding, end->rounding},
-                                    {"+", "partly free pages", peak->partly_free, end->partly_free},
-                                    {"+", "free pages", peak->free_pages, end->free_pages},
-                                    {"+", "never part of a block", peak->own, end->own},
-                                    {"=", "resident", peak->resident, end->resident}};
+    const struct tp_page_errors *e = &resident->errors_at_peak, *f = &resident->errors_end;
+    const struct part_row rows[] = {
+        {" ", "live", peak->live, end->live, e->live, f->live},
+        {"+", "rounding", peak->rounding, end->rounding, e->rounding, f->rounding},
+        {"+", "partly free pages", peak->partly_free, end->partly_free, e->partly_free,
+         f->partly_free},
+        {"+", "free pages", peak->free_pages, end->free_pages, e->free_pages, f->free_pages},
+        {"+", "never part of a block", peak->own, end->own, e->own, f->own},
+        {"=", "resident", peak->resident, end->resident, e->resident, f->resident}};
     if (!resident->passes || peak->resident == TP_NONE || end->resident == TP_NONE)
         return;
+    int at_end = PART_AT_END + (resident->pages_every > 1 ? PART_ERRORS : 0);
     tp_page_at(page, 0, "Pages");
     tp_page_at(page, PART_LABEL, "at the trace peak");
-    tp_page_at(page, PART_AT_END, "after the last event");
+    tp_page_at(page, at_end, "after the last event");
     tp_page_line(page);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        print_part(&rows[i], page);
+        print_part(&rows[i], at_end, page);
     print_notes(resident, page);
     tp_page_line(page);
 }

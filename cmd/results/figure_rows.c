@@ -218,6 +218,10 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
     .name = (name_), \
     .path = "resident." #of "_pages_" #value "_bytes", .unit = TP_UNIT_BYTES, \
     RUN_FIELD(resident.parts_##of.value)
+#define PAGES_ERROR(of, value) \
+    .name = "resident." #of "_pages_" #value "_error_bytes", \
+    .path = "resident." #of "_pages_" #value "_error_bytes", .unit = TP_UNIT_BYTES, \
+    RUN_FIELD(resident.errors_##of.value)
 #define BESIDE_PAGES(of, value) \
     .name = "resident." #of "_" #value "_bytes", .path = "resident." #of "_" #value "_bytes", \
     .unit = TP_UNIT_BYTES, RUN_FIELD(resident.parts_##of.value)

@@ -673,6 +673,8 @@ for run in json.load(open("pages.json"))["runs"]:
     r = run["resident"]
     for at in "at_peak", "end":
         pages = {name[len(at) + 7:-6]: value for name, value in r.items() if name.startswith(at + "_pages_")}
+        errors = [pages.pop(name) for name in list(pages) if name.endswith("_error")]
+        assert errors == 6 * [0] and r["pages_every"] == 1, (run["label"], errors)
         assert sorted(pages) == ["free_pages", "live", "own", "partly_free", "resident", "rounding"], pages
         assert sum(pages.values()) == 2 * pages["resident"], (run["label"], pages)
         assert r[at + "_low_bytes"] <= pages["resident"] <= r[at + "_high_bytes"], (run["label"], at, r)

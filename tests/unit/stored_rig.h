@@ -13,11 +13,11 @@
 
 static inline cJSON *load(const char *path)
 {
-    char *text = calloc(1, 1 << 16);
+    char *text = calloc(1, 1 << 17);
     FILE *in = fopen(path, "r");
     assert_non_null(in);
     assert_non_null(text);
-    assert_true(fread(text, 1, (1 << 16) - 1, in) > 0);
+    assert_true(fread(text, 1, (1 << 17) - 1, in) > 0);
     fclose(in);
     cJSON *tree = cJSON_Parse(text);
     free(text);

@@ -34,7 +34,7 @@ static bool is_listed(const struct tp_own_pages *own, const void *at)
 static void skip_without_pages(struct tp_own_pages *own)
 {
     if (TP_SANITIZED || sysconf(_SC_PAGESIZE) != PAGE_BYTES ||
-        !tp_own_pages_open(own, "/proc/self")) {
+        !tp_own_pages_open(own, "/proc/self", TP_OWN_PAGES_MOST)) {
         print_message("skipped: page tables cannot be read, or pages have another size\n");
         skip();
     }
@@ -113,7 +113,7 @@ TEST(without_a_page_map_resident_pages_are_listed_by_mincore)
     tp_own_pages_close(&own);
     for (size_t k = 0; k < COUNT(pagemaps); k++) {
         new_proc("/proc/self/smaps", pagemaps[k]);
-        assert_true(tp_own_pages_open(&own, folder));
+        assert_true(tp_own_pages_open(&own, folder, TP_OWN_PAGES_MOST));
         assert_int_equal(own.pagemap, -1);
         unsigned char *mine = new_pages(MAP_PRIVATE), *shared = new_pages(MAP_SHARED);
         mine[3 * PAGE_BYTES] = mine[7 * PAGE_BYTES] = shared[3 * PAGE_BYTES] = 1;
@@ -140,7 +140,7 @@ static void read_smaps(const char *text, bool expected, struct tp_own_pages *own
     assert_non_null(f);
     fputs(text, f);
     fclose(f);
-    assert_true(tp_own_pages_open(own, folder));
+    assert_true(tp_own_pages_open(own, folder, TP_OWN_PAGES_MOST));
     assert_int_equal(tp_own_pages_read(own), expected);
     remove_proc();
 }
@@ -206,6 +206,54 @@ TEST(memory_for_a_list_stays_unwritten_where_future_memory_is_locked)
     tp_shared_put(p, BYTES);
 }
 
+/* ---- sampled pages ---- */
+
+TEST(no_stride_of_runs_decides_which_are_sampled)
+{
+    static const uint64_t strides[] = {1, 2, 3, 5, 8, 13, 64, 89, 512, 1000, 4096, 1 << 20};
+    enum { RUNS = 4096, SHIFT = 2, MOST = 4 * 111 }; /* errors of sqrt(4 * 3 * 4096 / 4) */
+    for (size_t k = 0; k < COUNT(strides); k++) {
+        int listed = 0;
+        for (uint64_t i = 0; i < RUNS; i++) {
+            uint64_t number = (UINT64_C(0x7f0000000000) >> 21) + i * strides[k];
+            listed += tp_run_is_listed(number, SHIFT);
+            assert_true(tp_run_is_listed(number, SHIFT) || !tp_run_is_listed(number, SHIFT + 1));
+        }
+        assert_in_range(listed << SHIFT, RUNS - MOST, RUNS + MOST);
+    }
+}
+
+TEST(more_pages_than_room_are_sampled_in_whole_runs)
+{
+    enum { RUNS = 64, RUN_PAGES = 1 << TP_RUN_SHIFT, ROOM = 16 * RUN_PAGES };
+    struct tp_own_pages own;
+    skip_without_pages(&own);
+    tp_own_pages_close(&own);
+    assert_true(tp_own_pages_open(&own, "/proc/self", ROOM));
+    size_t bytes = (size_t)(RUNS + 1) * RUN_PAGES * PAGE_BYTES;
+    unsigned char *p =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(p != MAP_FAILED);
+    memset(p, 1, bytes);
+    uint64_t first = ((uintptr_t)p / PAGE_BYTES + RUN_PAGES - 1) >> TP_RUN_SHIFT;
+    for (int turn = 0; turn < 2; turn++) { /* the second one begins with as few runs */
+        size_t of_run[RUNS] = {0};
+        assert_true(tp_own_pages_read(&own));
+        assert_in_range(own.shift, 2, 5);
+        assert_in_range(own.count, 0, ROOM);
+        for (size_t i = 0; i < own.count; i++) {
+            uint64_t at = tp_run_of_page(own.number[i]);
+            assert_true(tp_run_is_listed(at, own.shift));
+            if (at - first < RUNS)
+                of_run[at - first]++;
+        }
+        for (size_t i = 0; i < RUNS; i++)
+            assert_int_equal(of_run[i], tp_run_is_listed(first + i, own.shift) ? RUN_PAGES : 0);
+    }
+    munmap(p, bytes);
+    tp_own_pages_close(&own);
+}
+
 /* ---- covered bytes ---- */
 
 TEST(covered_bytes_are_counted_once_in_steps_of_8)
@@ -256,7 +304,9 @@ TEST(without_room_nothing_is_known)
         tp_cover_add(&c, i << 21, 8);
     assert_true(c.full);
     struct tp_page_ledger l = {.cover = c};
-    assert_int_equal(tp_page_ledger_sum(&l, NULL, 0).resident, TP_NONE);
+    struct tp_page_errors errors;
+    assert_int_equal(tp_page_ledger_sum(&l, NULL, 0, &errors).resident, TP_NONE);
+    assert_int_equal(errors.resident, TP_NONE);
     tp_cover_close(&c);
 }
 
@@ -285,8 +335,29 @@ TEST(each_byte_of_a_page_is_in_one_part)
         tp_cover_add(&l.cover, blocks[i].addr, blocks[i].allocated);
     tp_cover_add(&l.cover, 11 * PAGE_BYTES + 2048, 512);
     tp_cover_add(&l.cover, 15 * PAGE_BYTES, 1024);
-    struct tp_page_parts parts = tp_page_ledger_sum(&l, blocks, COUNT(blocks));
+    struct tp_page_errors errors;
+    struct tp_page_parts parts = tp_page_ledger_sum(&l, blocks, COUNT(blocks), &errors);
     assert_parts(&parts, 1000 + 2048 + 4096, 24, 512, 1024, 2560 + 2048 + 3072 + 4096);
+    assert_fields(errors, resident, 0, live, 0, own, 0);
+    tp_cover_close(&l.cover);
+}
+
+/* Of four runs one is sampled: two pages of a run, one of another. */
+TEST(sums_of_sampled_runs_are_scaled_and_have_errors)
+{
+    uint64_t now[] = {5 << TP_RUN_SHIFT, (5 << TP_RUN_SHIFT) + 9, 9 << TP_RUN_SHIFT};
+    struct tp_page_ledger l = {
+        .now = {.page = PAGE_BYTES, .number = now, .count = COUNT(now), .shift = 2}};
+    const struct tp_page_block block = {now[0] * PAGE_BYTES, 1000, 1024, 0};
+    struct tp_page_errors errors;
+    assert_true(tp_cover_open(&l.cover));
+    tp_cover_add(&l.cover, now[0] * PAGE_BYTES, 1024);
+    tp_cover_add(&l.cover, now[2] * PAGE_BYTES, 512);
+    struct tp_page_parts parts = tp_page_ledger_sum(&l, &block, 1, &errors);
+    assert_parts(&parts, 4 * 1000, 4 * 24, 0, 4 * 512, 4 * (3 * PAGE_BYTES - 1024 - 512));
+    /* the square roots of 12 * 1000^2, 12 * 24^2, 12 * 512^2 and 12 * 5 * 4096^2 */
+    assert_fields(errors, live, 3464, rounding, 83, partly_free, 0, free_pages, 1773, resident,
+                  31727);
     tp_cover_close(&l.cover);
 }
 

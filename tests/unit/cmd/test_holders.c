@@ -33,7 +33,7 @@ static void add_block(struct made_list *m, uint64_t page, uint64_t offset, uint6
 static struct made_list *new_list(void)
 {
     static struct made_list m;
-    m = (struct made_list){.list.head = {.magic = TP_PAGE_LIST_MAGIC, .page = PAGE}};
+    m = (struct made_list){.list.head = {.magic = TP_PAGE_LIST_MAGIC, .page = PAGE, .every = 1}};
     m.list.blocks = m.blocks;
     m.list.pages = m.pages;
     return &m;
@@ -91,6 +91,20 @@ TEST(bytes_that_were_never_part_of_a_block_are_held_by_nobody)
     assert_int_equal(h.count, 1);
     assert_int_equal(h.rows[0].group, TP_HOLDER_UNKNOWN);
     assert_true(h.rows[0].partly_free == 24);
+    tp_holders_release(&h);
+}
+
+TEST(sampled_pages_stand_for_those_that_are_not_listed)
+{
+    struct made_list *m = new_list();
+    add_page(m, 16, PAGE);
+    add_block(m, 16, 0, 96, 1);
+    m->list.head.every = 4;
+    struct tp_holders h = hold(m, 1);
+    assert_int_equal(h.count, 1);
+    assert_true(h.rows[0].partly_free == 4 * 4000 && h.rows[0].pages == 4);
+    assert_true(h.rows[0].live == 4 * 96 && h.rows[0].blocks == 4);
+    assert_true(h.partly_free == 4 * 4000 && h.pages == 4);
     tp_holders_release(&h);
 }
 
@@ -176,6 +190,9 @@ TEST(a_list_that_contradicts_itself_is_none)
     assert_int_equal(lists_in(file_of(m), 2), 0);
     m = two_of_each();
     m->list.head.page = 0;
+    assert_int_equal(lists_in(file_of(m), 2), 0);
+    m = two_of_each();
+    m->list.head.every = 0;
     assert_int_equal(lists_in(file_of(m), 2), 0);
     m = two_of_each();
     m->list.head.magic = 1;

@@ -41,6 +41,21 @@ static void print_special(uint64_t peak, uint64_t end, const char *text, struct 
                 tp_bytes(end, page->exact).s, text);
 }
 
+/* What a preloaded library has added before the first event is in none of the parts. */
+static void print_start(const struct tp_resident *r, int at_end, struct tp_page *page)
+{
+    struct part_row row = {
+        .sign = "+", .text = "at start, by the library", .peak = r->start, .end = r->start};
+    if (r->start == TP_NONE)
+        return;
+    print_part(&row, at_end, page);
+    row.sign = "=";
+    row.text = "resident, start included";
+    row.peak += r->parts_at_peak.resident;
+    row.end += r->parts_end.resident;
+    print_part(&row, at_end, page);
+}
+
 static void print_notes(const struct tp_resident *r, struct tp_page *page)
 {
     const struct tp_page_parts *peak = &r->parts_at_peak, *end = &r->parts_end;
@@ -84,6 +99,8 @@ void tp_pages_print(const struct tp_result *r, struct tp_page *page)
     tp_page_line(page);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         print_part(&rows[i], at_end, page);
+    if (r->spec->preload)
+        print_start(resident, at_end, page);
     print_notes(resident, page);
     tp_page_line(page);
 }

@@ -232,6 +232,7 @@ assert 15 << 19 <= r["start_bytes"] < 10 << 20, r
 assert r["total_bytes"] == r["peak_bytes"] + r["start_bytes"] and r["peak_bytes"] < 2 << 20, r' "$out"
     ok odd weighs
     matches "$out" '^ +\+ +[78][.0-9]* MiB +added by the library at start$'
+    matches "$out" '^ +\+ +[78][.0-9]* MiB +at start, by the library +[78][.0-9]* MiB$'
     ok "$TAPOOL" replay odd.jsonl -s system -s "w=lib:$MALLOCS/weighs.so" --min-time 0
     matches "$out" '^ +w +[0-9.]+ KiB +[78][.0-9]* MiB +[78][.0-9]* MiB '
     matches "$out" '^ +system +[0-9.]+ KiB +- +[0-9.]+ KiB '

@@ -156,7 +156,7 @@ static bool halve(struct tp_own_pages *p)
     return true;
 }
 
-static bool add_page(struct tp_own_pages *p, uint64_t number)
+static bool add_own_page(struct tp_own_pages *p, uint64_t number)
 {
     while (tp_run_is_listed(tp_run_of_page(number), p->shift)) {
         if (p->count < p->room) {
@@ -216,7 +216,7 @@ static bool add_mapping(struct tp_own_pages *p, const struct own_mapping *m)
         if (!(some = read_pages(p, from, to - from)))
             return false;
         for (uint64_t i = 0; i < some; i++)
-            if (is_own(p, i) && !add_page(p, from + i))
+            if (is_own(p, i) && !add_own_page(p, from + i))
                 return false;
     }
     return true;

@@ -208,7 +208,7 @@ static uint64_t shared_live(const struct tp_page_ledger *l)
     return bytes;
 }
 
-static uint64_t above(uint64_t now, uint64_t base)
+static uint64_t above_base(uint64_t now, uint64_t base)
 {
     return now > base ? now - base : 0;
 }
@@ -226,8 +226,8 @@ struct tp_page_parts tp_page_ledger_take(struct tp_page_ledger *l, const struct 
     struct tp_page_parts parts = tp_page_ledger_sum(l, l->blocks, l->count, errors);
     if (!told && l->count)
         parts.rounding = errors->rounding = TP_NONE;
-    parts.huge_page = above(l->now.huge_page, l->base.huge_page);
-    parts.locked = above(l->now.locked, l->base.locked);
+    parts.huge_page = above_base(l->now.huge_page, l->base.huge_page);
+    parts.locked = above_base(l->now.locked, l->base.locked);
     parts.shared_live = shared_live(l);
     return parts;
 }

@@ -191,7 +191,7 @@ static void count_pages(struct sharing *s)
 }
 
 /* Of a sample of the pages: each stands for so many. */
-static void scale(struct tp_holder *h, uint64_t every)
+static void scale_holder(struct tp_holder *h, uint64_t every)
 {
     h->partly_free *= (double)every;
     h->live *= (double)every;
@@ -212,7 +212,7 @@ static void share(struct sharing *s)
     s->out->partly_free *= s->list->head.every;
     for (uint32_t g = 0; g <= s->groups; g++) {
         s->of_group[g].group = g < s->groups ? g : TP_HOLDER_UNKNOWN;
-        scale(&s->of_group[g], s->list->head.every);
+        scale_holder(&s->of_group[g], s->list->head.every);
         if (s->of_group[g].partly_free > 0)
             s->out->rows[s->out->count++] = s->of_group[g];
     }

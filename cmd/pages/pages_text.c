@@ -3,6 +3,7 @@
 #include "cmd/pages/why_pages.h"
 
 #include "cmd/report/memory_sum.h"
+#include "cmd/report/report_pages.h"
 #include "cmd/report/report_sites.h"
 #include "cmd/ui/table.h"
 
@@ -376,6 +377,7 @@ void tp_why_pages_text(const struct tp_why_pages *w, struct tp_page *page)
     print_malloc(w, page);
     tp_page_line(page);
     tp_sum_print(parts, make_parts(w, parts), "share of resident", page);
+    tp_page_notes_print(&w->replay.resident, &w->list->head.parts, NULL, NAME, page);
     tp_page_line(page);
     print_answer(w, page);
     if (w->count)

@@ -32,17 +32,26 @@ static void print_part(const struct part_row *row, int at_end, struct tp_page *p
     tp_page_line(page);
 }
 
-/* Prints what is special about some bytes, if there are any. */
-static void print_special(uint64_t peak, uint64_t end, const char *text, struct tp_page *page)
+static bool is_some(uint64_t bytes)
 {
-    if ((!peak && !end) || peak == TP_NONE || end == TP_NONE)
+    return bytes && bytes != TP_NONE;
+}
+
+/* Prints what is special about some bytes, if there are any. `end`: of the end; NULL: not told. */
+static void print_special(const uint64_t *at, const uint64_t *end, const char *text, int column,
+                          struct tp_page *page)
+{
+    if (!is_some(*at) && !(end && is_some(*end)))
         return;
-    tp_page_put(page, PART_TEXT, "%s (at the end %s) %s", tp_bytes(peak, page->exact).s,
-                tp_bytes(end, page->exact).s, text);
+    tp_page_at(page, column, "%s", tp_bytes(*at, page->exact).s);
+    if (end)
+        tp_page_more(page, column, " (at the end %s)", tp_bytes(*end, page->exact).s);
+    tp_page_more(page, column, " %s", text);
+    tp_page_line(page);
 }
 
 /* What a preloaded library has added before the first event is in none of the parts. */
-static void print_start(const struct tp_resident *r, int at_end, struct tp_page *page)
+static void print_at_start(const struct tp_resident *r, int at_end, struct tp_page *page)
 {
     struct part_row row = {
         .sign = "+", .text = "at start, by the library", .peak = r->start, .end = r->start};
@@ -56,23 +65,23 @@ static void print_start(const struct tp_resident *r, int at_end, struct tp_page 
     print_part(&row, at_end, page);
 }
 
-static void print_notes(const struct tp_resident *r, struct tp_page *page)
+void tp_page_notes_print(const struct tp_resident *r, const struct tp_page_parts *at,
+                         const struct tp_page_parts *end, int column, struct tp_page *page)
 {
-    const struct tp_page_parts *peak = &r->parts_at_peak, *end = &r->parts_end;
     char huge[128];
     snprintf(huge, sizeof huge, "on pages of %s: free bytes inside them are resident too",
              tp_bytes(tp_huge_page_bytes(), false).s);
-    print_special(peak->huge_page, end->huge_page, huge, page);
-    print_special(peak->locked, end->locked,
-                  "locked (mlock): MADV_DONTNEED and MADV_FREE do not free it", page);
-    print_special(peak->shared_live, end->shared_live,
+    print_special(&at->huge_page, end ? &end->huge_page : NULL, huge, column, page);
+    print_special(&at->locked, end ? &end->locked : NULL,
+                  "locked (mlock): MADV_DONTNEED and MADV_FREE do not free it", column, page);
+    print_special(&at->shared_live, end ? &end->shared_live : NULL,
                   "of live blocks in shared mappings, which resident memory does not include",
-                  page);
-    if (r->pages_every > 1)
-        tp_page_put(page, PART_TEXT, "estimated from 1 of %s runs of 512 pages; +-: standard error",
-                    tp_count(r->pages_every).s);
+                  column, page);
+    if (r->pages_every > 1 && r->pages_every != TP_NONE)
+        tp_page_put(page, column, "estimated from 1 of %s runs of 512 pages%s",
+                    tp_count(r->pages_every).s, end ? "; +-: standard error" : "");
     if (r->by_mincore)
-        tp_page_put(page, PART_TEXT,
+        tp_page_put(page, column,
                     "by mincore, because /proc/self/pagemap cannot be read: pages that were only "
                     "read count, pages in swap do not");
 }
@@ -100,7 +109,7 @@ void tp_pages_print(const struct tp_result *r, struct tp_page *page)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         print_part(&rows[i], at_end, page);
     if (r->spec->preload)
-        print_start(resident, at_end, page);
-    print_notes(resident, page);
+        print_at_start(resident, at_end, page);
+    tp_page_notes_print(resident, peak, end, PART_TEXT, page);
     tp_page_line(page);
 }

@@ -1,6 +1,7 @@
 /* See why_pages.h. */
 #include "cmd/pages/why_pages.h"
 
+#include "cmd/pages/page_groups.h"
 #include "cmd/tune/malloc_settings.h"
 #include "cmd/ui/environment.h"
 
@@ -93,59 +94,6 @@ static enum tp_pages_when when_of(const struct tp_why_pages_cfg *cfg, uint64_t e
 
 /* ---- by whom ---- */
 
-/* What is live at the moment, and the group of each block. */
-struct page_groups {
-    struct tp_held_list live;
-    uint32_t *of_block;
-    struct tp_held_slot *slots;
-};
-
-static void release_groups(struct page_groups *g)
-{
-    free(g->live.blocks);
-    free(g->of_block);
-    free(g->slots);
-}
-
-static int find_groups(struct tp_why_pages *w, const struct tp_why_pages_cfg *cfg,
-                       struct page_groups *g, struct tp_err *err)
-{
-    struct tp_sites_cfg sites = cfg->sites;
-    int status = tp_sites_list(w->trace, 0, w->list->head.event, &g->live, err);
-    if (status)
-        return status;
-    g->of_block = calloc(g->live.count + 1, sizeof *g->of_block);
-    g->slots = calloc(tp_program_facts(w->trace->program)->slots + 1u, sizeof *g->slots);
-    if (!g->of_block || !g->slots)
-        return tp_fail(err, TP_ENOMEM, "out of memory for the pages by site");
-    sites.at = w->list->head.event;
-    sites.of_block = g->of_block;
-    sites.depth = sites.depth > 1 ? sites.depth : 0;
-    if (sites.by != TP_BY_PLACE || w->trace->places.find)
-        status = tp_sites_of(&g->live, &sites, cfg->stop, &w->sites, err);
-    w->fell_back = !status && !w->sites && g->live.count && sites.by == TP_BY_PLACE;
-    if (w->fell_back) {
-        sites.by = TP_BY_SIZE;
-        status = tp_sites_of(&g->live, &sites, cfg->stop, &w->sites, err);
-    }
-    w->by = sites.by;
-    w->timed = g->live.timed;
-    return status;
-}
-
-static void fill_slots(const struct tp_why_pages *w, struct page_groups *g)
-{
-    for (size_t i = 0; i < g->live.count; i++) {
-        const struct tp_held_block *b = &g->live.blocks[i];
-        g->slots[b->slot] = (struct tp_held_slot){.group = g->of_block[i],
-                                                  .from_start = b->from_start,
-                                                  .sampled = w->by == TP_BY_PLACE && w->sites &&
-                                                             w->sites->sampling.every > 1 &&
-                                                             b->size < w->sites->sampling.size,
-                                                  .age = b->age};
-    }
-}
-
 static int take_rows(struct tp_why_pages *w, const struct tp_holders *h, struct tp_err *err)
 {
     w->rows = calloc(h->count + 1, sizeof *w->rows);
@@ -166,18 +114,21 @@ static int take_rows(struct tp_why_pages *w, const struct tp_holders *h, struct 
 static int find_holders(struct tp_why_pages *w, const struct tp_why_pages_cfg *cfg,
                         struct tp_err *err)
 {
-    struct page_groups g = {.of_block = NULL};
+    struct tp_page_groups g;
     struct tp_holders held = {.count = 0};
-    int status = find_groups(w, cfg, &g, err);
-    if (!status) {
-        fill_slots(w, &g);
-        uint32_t groups = w->sites ? (uint32_t)w->sites->group_count : 0;
-        status = tp_holders_of(w->list, g.slots, groups, &held, err);
-    }
+    int status =
+        tp_page_groups_find(w->trace, w->list->head.event, &cfg->sites, cfg->stop, &g, err);
+    if (!status)
+        status = tp_holders_of(w->list, g.slots, tp_page_groups_count(&g), &held, err);
+    w->sites = g.sites;
+    w->by = g.by;
+    w->fell_back = g.fell_back;
+    w->timed = g.timed;
+    g.sites = NULL;
     if (!status)
         status = take_rows(w, &held, err);
     tp_holders_release(&held);
-    release_groups(&g);
+    tp_page_groups_release(&g);
     return status;
 }
 

@@ -26,12 +26,12 @@ static void fill_slots(struct tp_page_groups *g, const struct tp_held_list *live
 {
     for (size_t i = 0; i < live->count; i++) {
         const struct tp_held_block *b = &live->blocks[i];
-        g->slots[b->slot] = (struct tp_held_slot){
-            .group = of_block[i],
-            .from_start = b->from_start,
-            .sampled = g->by == TP_BY_PLACE && g->sites && g->sites->sampling.every > 1 &&
-                       b->size < g->sites->sampling.size,
-            .age = b->age};
+        g->slots[b->slot] = (struct tp_held_slot){.group = of_block[i],
+                                                  .from_start = b->from_start,
+                                                  .sampled = g->by == TP_BY_PLACE && g->sites &&
+                                                             g->sites->sampling.every > 1 &&
+                                                             b->size < g->sites->sampling.size,
+                                                  .age = b->age};
     }
 }
 

@@ -299,10 +299,13 @@ static int answer_host(const struct why_opts *o, const struct tp_trace *trace, F
         .frames = shown ? (uint32_t)o->frames : FRAMES,
         .over_time = shown,
         .try_ns = o->try_time,
+        .exact = o->exports.bytes,
         .timeout_ns = tp_timeout_of(o->timeout, tp_program_facts(trace->program)->events, 0),
         .huge_pages = o->thp,
         .interrupted = tp_stop_flag(),
-        .stop = tp_stop_asked};
+        .stop = tp_stop_asked,
+        .rows = rows,
+        .opts = o};
     return tp_why_pages_run(&cfg, &o->exports, out, err);
 }
 

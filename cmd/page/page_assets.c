@@ -21,11 +21,14 @@
     X(chart_js, TAPOOL_PAGE_ASSETS "/chart.js")                                                    \
     X(events_js, TAPOOL_PAGE_ASSETS "/events.js")                                                  \
     X(frames_js, TAPOOL_PAGE_ASSETS "/frames.js")                                                  \
+    X(board_js, TAPOOL_PAGE_ASSETS "/board.js")                                                    \
     X(table_js, TAPOOL_PAGE_ASSETS "/table.js")                                                    \
     X(forest_js, TAPOOL_PAGE_ASSETS "/forest.js")                                                  \
     X(memory_js, TAPOOL_PAGE_ASSETS "/memory.js")                                                  \
     X(site_curve_js, TAPOOL_PAGE_ASSETS "/site_curve.js")                                          \
     X(heap_js, TAPOOL_PAGE_ASSETS "/heap.js")                                                      \
+    X(page_map_js, TAPOOL_PAGE_ASSETS "/page-map.js")                                              \
+    X(page_parts_js, TAPOOL_PAGE_ASSETS "/page-parts.js")                                          \
     X(recorded_js, TAPOOL_PAGE_ASSETS "/recorded.js")                                              \
     X(trade_js, TAPOOL_PAGE_ASSETS "/trade.js")                                                    \
     X(sites_js, TAPOOL_PAGE_ASSETS "/sites.js")                                                    \

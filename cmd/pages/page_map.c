@@ -1,5 +1,5 @@
-/* See page_map.h. The size of a cell is found on the way: neighbours become one cell until few enough
- * are left, so no list is held a second time. */
+/* See page_map.h. The size of a cell is found on the way: neighbours become one cell until few
+ * enough are left, so no list is held a second time. */
 #include "cmd/pages/page_map.h"
 
 #include <stdlib.h>

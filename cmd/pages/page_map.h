@@ -21,9 +21,16 @@ enum {
     TP_MAP_NONE                    /* nothing: no page of it is partly free */
 };
 
+/* The names of the groups that are told apart, by rank. All are borrowed. */
+struct tp_map_names {
+    const char *names[TP_MAP_HOLDERS];
+    uint32_t count;
+    bool sizes; /* they are sizes of blocks */
+};
+
 struct tp_map_cell {
     struct tp_page_parts parts; /* of its resident pages; all 0: none is */
-    uint32_t holder; /* of most of its partly free bytes, shared as holders.h says */
+    uint32_t holder;            /* of most of its partly free bytes, shared as holders.h says */
 };
 
 struct tp_page_map {

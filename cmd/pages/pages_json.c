@@ -1,7 +1,5 @@
-/* See why_pages.h: the document tapool.why-pages/1 (pages.schema.json), and what is exported. */
+/* See why_pages.h: the document tapool.why-pages/1 (pages.schema.json). */
 #include "cmd/pages/why_pages.h"
-
-#include "cmd/ui/exports.h"
 
 static void write_parts(struct tp_json *j, cJSON *o, const struct tp_page_parts *p)
 {
@@ -138,41 +136,4 @@ cJSON *tp_why_pages_tree(struct tp_json *j, const struct tp_why_pages *w)
         write_parts(j, o, &w->replay.lists.lists[i].head.parts);
     }
     return root;
-}
-
-/* ---- what is exported ---- */
-
-static cJSON *pages_tree(struct tp_json *j, const void *of)
-{
-    return tp_why_pages_tree(j, of);
-}
-
-static void print_text(const void *of, struct tp_page *page)
-{
-    tp_why_pages_text(of, page);
-}
-
-static int refuse(const void *of, struct tp_err *err)
-{
-    (void)of;
-    return tp_fail(err, TP_EUSAGE, "this format takes a snapshot of PyTorch, and no host trace");
-}
-
-static const struct tp_exporter pages_text = {.name = "text", .print = print_text};
-static const struct tp_exporter pages_folded = {.name = "folded", .check = refuse};
-static const struct tp_exporter pages_html = {.name = "html", .check = refuse};
-static const struct tp_exporters pages_exporters =
-    TP_EXPORT_TABLE(pages, TP_SNAPSHOT_EXPORTS, pages_tree);
-
-int tp_why_pages_run(const struct tp_why_pages_cfg *cfg, const struct tp_exports *exports,
-                     FILE *out, struct tp_err *err)
-{
-    struct tp_why_pages w = {.count = 0};
-    int status = tp_exports_check(exports, &pages_exporters, &w, err);
-    if (!status)
-        status = tp_why_pages(cfg, &w, err);
-    if (!status)
-        status = tp_exports_write(exports, &pages_exporters, &w, out, err);
-    tp_why_pages_release(&w);
-    return status;
 }

@@ -1,15 +1,14 @@
 /* See why_pages.h: the screen. What was replayed and when, the sum, who holds most, the table of
  * holders, and how the parts went over time where that is asked for. */
-#include "cmd/pages/why_pages.h"
+#include "cmd/pages/pages_answer.h"
 
-#include "cmd/report/memory_sum.h"
 #include "cmd/report/report_pages.h"
 #include "cmd/report/report_sites.h"
 #include "cmd/ui/table.h"
 
 #include <math.h>
 
-enum { NAME = 16, PARTS = 6, SHOWN = 10, SITE_MIN = 20, GROWING = 3 };
+enum { NAME = 16, SHOWN = 10, SITE_MIN = 20, GROWING = 3 };
 enum { REMEDIES = 8, OTHERS = 2, REMEDY_BESIDE = 46 };
 #define HELPS 0.01 /* less is no help */
 
@@ -58,9 +57,15 @@ static void print_malloc(const struct tp_why_pages *w, struct tp_page *page)
     tp_page_line(page);
 }
 
+void tp_pages_head_print(const struct tp_why_pages *w, struct tp_page *page)
+{
+    print_when(w, page);
+    print_malloc(w, page);
+}
+
 /* ---- the sum ---- */
 
-static int make_parts(const struct tp_why_pages *w, struct tp_sum_part out[PARTS])
+int tp_pages_parts(const struct tp_why_pages *w, struct tp_sum_part out[TP_PAGES_PARTS])
 {
     const struct tp_page_parts *p = &w->list->head.parts;
     const struct tp_text none = tp_text_of("%s", "");
@@ -81,6 +86,12 @@ static int make_parts(const struct tp_why_pages *w, struct tp_sum_part out[PARTS
         "=", p->resident,
         tp_text_of("resident, %s", tp_plural(p->resident / w->list->head.page, "page").s), none};
     return n;
+}
+
+void tp_pages_sum_print(const struct tp_why_pages *w, struct tp_page *page)
+{
+    struct tp_sum_part parts[TP_PAGES_PARTS];
+    tp_sum_print(parts, tp_pages_parts(w, parts), "share of resident", page);
 }
 
 /* ---- by whom ---- */
@@ -139,7 +150,7 @@ static void print_partly_free(const struct tp_why_pages *w, struct tp_page *page
 }
 
 /* A part is left out where it is less than a tenth of what is free. */
-static void print_answer(const struct tp_why_pages *w, struct tp_page *page)
+void tp_pages_answer_print(const struct tp_why_pages *w, struct tp_page *page)
 {
     const struct tp_page_parts *p = &w->list->head.parts;
     uint64_t unused = tp_page_parts_free(p);
@@ -210,7 +221,7 @@ static void fill_rows(const struct tp_why_pages *w, struct tp_table *t, int room
     }
 }
 
-static void print_holders(const struct tp_why_pages *w, struct tp_page *page)
+void tp_pages_holders_print(const struct tp_why_pages *w, struct tp_page *page)
 {
     const struct tp_column columns[] = {{.head = {"", ""}},
                                         {.head = {"partly", "free"}},
@@ -241,7 +252,7 @@ static void print_holders(const struct tp_why_pages *w, struct tp_page *page)
 }
 
 /* Sites that may be leaks, whether they hold pages or not. */
-static void print_growing(const struct tp_why_pages *w, struct tp_page *page)
+void tp_pages_growing_print(const struct tp_why_pages *w, struct tp_page *page)
 {
     struct tp_str names = {0};
     size_t count = 0;
@@ -260,7 +271,7 @@ static void print_growing(const struct tp_why_pages *w, struct tp_page *page)
     tp_str_drop(&names);
 }
 
-static void print_ground(const struct tp_why_pages *w, struct tp_page *page)
+void tp_pages_ground_print(const struct tp_why_pages *w, struct tp_page *page)
 {
     if (w->fell_back && w->count)
         tp_page_put(page, NAME,
@@ -322,7 +333,7 @@ static void print_left_out(const struct tp_remedies *r, size_t more, size_t fail
         tp_page_put(page, 2, "%s not tried: --try-time gives more time.", tp_count(r->left_out).s);
 }
 
-static void print_remedies(const struct tp_why_pages *w, struct tp_page *page)
+void tp_pages_remedies_print(const struct tp_why_pages *w, struct tp_page *page)
 {
     const struct tp_column columns[] = {
         {.head = {"", "Alternative"}, .left = true, .width = page->width - REMEDY_BESIDE},
@@ -348,7 +359,7 @@ static void print_remedies(const struct tp_why_pages *w, struct tp_page *page)
 
 /* ---- over time ---- */
 
-static void print_moments(const struct tp_why_pages *w, struct tp_page *page)
+void tp_pages_moments_print(const struct tp_why_pages *w, struct tp_page *page)
 {
     static const struct tp_column columns[] = {
         {.head = {"", "event"}},       {.head = {"", "resident"}},   {.head = {"", "live"}},
@@ -372,19 +383,17 @@ static void print_moments(const struct tp_why_pages *w, struct tp_page *page)
 
 void tp_why_pages_text(const struct tp_why_pages *w, struct tp_page *page)
 {
-    struct tp_sum_part parts[PARTS];
-    print_when(w, page);
-    print_malloc(w, page);
+    tp_pages_head_print(w, page);
     tp_page_line(page);
-    tp_sum_print(parts, make_parts(w, parts), "share of resident", page);
+    tp_pages_sum_print(w, page);
     tp_page_notes_print(&w->replay.resident, &w->list->head.parts, NULL, NAME, page);
     tp_page_line(page);
-    print_answer(w, page);
+    tp_pages_answer_print(w, page);
     if (w->count)
-        print_holders(w, page);
-    print_growing(w, page);
-    print_ground(w, page);
-    print_remedies(w, page);
+        tp_pages_holders_print(w, page);
+    tp_pages_growing_print(w, page);
+    tp_pages_ground_print(w, page);
+    tp_pages_remedies_print(w, page);
     if (w->over_time)
-        print_moments(w, page);
+        tp_pages_moments_print(w, page);
 }

@@ -199,7 +199,7 @@ int tp_why_pages(const struct tp_why_pages_cfg *cfg, struct tp_why_pages *out, s
     struct tp_touched touched;
     struct tp_page_asked asked;
     uint64_t events = tp_program_facts(cfg->trace->program)->events;
-    *out = (struct tp_why_pages){.trace = cfg->trace, .over_time = cfg->over_time};
+    *out = (struct tp_why_pages){.trace = cfg->trace, .cfg = cfg, .over_time = cfg->over_time};
     if (cfg->when == TP_PAGES_AT && cfg->at > events)
         return tp_fail(err, TP_EUSAGE, "there is no event %llu: the trace has %llu",
                        (unsigned long long)cfg->at, (unsigned long long)events);

@@ -34,11 +34,14 @@ struct tp_why_pages_cfg {
     struct tp_sites_cfg sites;
     uint32_t frames;     /* further moments, evenly spaced over the events */
     bool over_time;      /* the screen shows all moments */
+    bool exact;          /* a page has sizes in bytes */
     uint64_t timeout_ns; /* of each replay */
     uint64_t try_ns;     /* for what would help; 0: nothing is tried */
     bool huge_pages;
     const volatile sig_atomic_t *interrupted;
     int (*stop)(struct tp_err *err);
+    const struct tp_opt *rows; /* the options, for the command line that makes a page again */
+    const void *opts;
 };
 
 /* An allocation site, or another group of blocks. */
@@ -49,11 +52,12 @@ struct tp_page_site {
 };
 
 struct tp_why_pages {
-    const struct tp_trace *trace; /* borrowed */
-    char *strategy;               /* owned: what was replayed, as tp_strategy_spec_named reads it */
-    bool recorded;                /* it is the malloc that the program had */
-    enum tp_pages_when when;      /* never TP_PAGES_AUTO; TP_PAGES_AT also where auto chose it */
-    bool chosen;                  /* auto chose it */
+    const struct tp_trace *trace; /* borrowed, as what was asked for */
+    const struct tp_why_pages_cfg *cfg;
+    char *strategy;          /* owned: what was replayed, as tp_strategy_spec_named reads it */
+    bool recorded;           /* it is the malloc that the program had */
+    enum tp_pages_when when; /* never TP_PAGES_AUTO; TP_PAGES_AT also where auto chose it */
+    bool chosen;             /* auto chose it */
     struct tp_page_replay replay;
     const struct tp_page_list *list; /* of the moment; in `replay` */
     struct tp_sites *sites;          /* of the moment; NULL: nothing is known of any block */
@@ -69,8 +73,8 @@ struct tp_why_pages {
     bool over_time;              /* the screen shows all moments */
 };
 
-/* `out` must be released in every case. TP_EUSAGE: there is no such event, or the malloc cannot
- * replay the trace. Others are those of tp_page_replay. */
+/* It borrows `cfg`; `out` must be released in every case. TP_EUSAGE: there is no such event, or the
+ * malloc cannot replay the trace. Others are those of tp_page_replay. */
 int tp_why_pages(const struct tp_why_pages_cfg *cfg, struct tp_why_pages *out, struct tp_err *err);
 void tp_why_pages_release(struct tp_why_pages *w); /* a zeroed one is fine */
 
@@ -83,6 +87,8 @@ static inline uint64_t tp_page_parts_free(const struct tp_page_parts *p)
 /* The screen, and the document tapool.why-pages/1. */
 void tp_why_pages_text(const struct tp_why_pages *w, struct tp_page *page);
 cJSON *tp_why_pages_tree(struct tp_json *j, const struct tp_why_pages *w);
+/* And the page with the map of pages. */
+int tp_why_pages_page(const struct tp_why_pages *w, FILE *out, struct tp_err *err);
 
 /* The whole way from an open trace to what was asked for, of TP_SNAPSHOT_EXPORTS. */
 int tp_why_pages_run(const struct tp_why_pages_cfg *cfg, const struct tp_exports *exports,

@@ -17,7 +17,7 @@
                                  empty     the text where there are no rows
 
    With spec.events its x are events: all such charts of an article show the same of them, and speak of
-   the one that any of them, or the map of the heap, speaks of. A click, or Enter, shows it in the map.
+   the one that any of them, or the map, speaks of. A click, or Enter, shows it in the map.
 
    It answers a function that draws it again. The library knows lines by `line 0`, `line 1`, ...,
    never by their names, which come from files. */

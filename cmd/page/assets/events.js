@@ -98,10 +98,10 @@
             device = chosen;
             show();
         });
-        const map = figure.closest("article") && figure.closest("article").querySelector("figure[data-view=heap]");
+        const map = figure.closest("article") && figure.closest("article").querySelector("figure:is([data-view=heap], [data-view=page-map])");
         const show = page.chart(figure, { about: spec.about || figure.getAttribute("aria-label"),
             hint: "Drag, or + and -, to zoom; double-click, or 0, to see all; left and right go from point to point."
-                + (map ? " Click, or Enter, shows the event in the map of the heap." : ""),
+                + (map ? " Click, or Enter, shows the event in the map." : ""),
             events: true, tools: [...spec.tools || [], ...choice], draw: () => drawn(runs, device, spec) });
         return show;
     };

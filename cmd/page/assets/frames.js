@@ -8,7 +8,8 @@
                                              frees nothing, or that is not known
        page.frames.bornOf(run, event)        the event that allocated what rows know by this number,
                                              which is that event but in a member `born`; 0: none did
-       page.frames.held(first, run, rows)    who holds what is live there */
+       page.frames.held(first, run, rows)    who holds what is live there
+       page.frames.reader(text)              reads numbers from a text of base 64 */
 "use strict";
 page.frames = (() => {
     const KINDS = ["live", "cached", "free", "dead", "internal"], MIXED = KINDS.length;
@@ -110,5 +111,5 @@ page.frames = (() => {
         return { by, items, bytes: items.reduce((sum, item) => sum + item.bytes, 0) };
     };
 
-    return { KINDS, rowsOf, placesOf, placeOf, freedOf, bornOf, held };
+    return { KINDS, reader, rowsOf, placesOf, placeOf, freedOf, bornOf, held };
 })();

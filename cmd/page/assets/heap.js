@@ -57,34 +57,10 @@ page.view("heap", (figure, runs) => {
             classes.place.push("others");
     };
 
-    /* Lines or dots that tell kinds apart without their colours. */
-    const pattern = (canvas, kind) => {
-        const tile = document.createElement("canvas"), size = 6;
-        tile.width = tile.height = size;
-        const t = tile.getContext("2d");
-        t.strokeStyle = t.fillStyle = page.style("--soft");
-        const line = (x1, y1, x2, y2) => {
-            t.beginPath();
-            t.moveTo(x1, y1);
-            t.lineTo(x2, y2);
-            t.stroke();
-        };
-        if (kind === 1)
-            t.fillRect(2, 2, 2, 2);
-        if (kind === 2 || kind === 3)
-            line(0, size, size, 0);
-        if (kind === 3)
-            line(0, 0, size, size);
-        if (kind === 4)
-            t.fillRect(0, 0, size, size);
-        return canvas.createPattern(tile, "repeat");
-    };
-
     /* ---- drawing ---- */
 
     const board = make("canvas", { class: "board", role: "img" });
-    const slider = make("input", { type: "range", min: 0, step: 1, "aria-label": "moment",
-        oninput: e => move(+e.target.value) });
+    const { slider, buttons } = page.board.slider(index => move(index), () => at);
     const moment = make("p", { class: "under moment", "aria-live": "polite" }), under = make("p", { class: "under" });
     const keys = make("ul", { class: "keys" });
     const several = !!shown[0].strategy; /* else it is one moment of what was recorded */
@@ -110,17 +86,11 @@ page.view("heap", (figure, runs) => {
     };
 
     const draw = () => {
-        const ratio = devicePixelRatio || 1, width = board.clientWidth;
         const most = rows.reduce((size, row) => Math.max(size, row.size), 1);
-        const canvas = board.getContext("2d");
         height = Math.max(3, Math.min(22, Math.floor(340 / Math.max(1, rows.length))));
-        scale = width / most;
-        board.style.height = Math.max(24, rows.length * height) + "px";
-        board.width = width * ratio;
-        board.height = Math.max(24, rows.length * height) * ratio;
-        canvas.scale(ratio, ratio);
-        canvas.clearRect(0, 0, width, board.height);
-        const patterns = KINDS.map((name, kind) => pattern(canvas, kind)), gap = height > 6 ? 1 : 0;
+        scale = board.clientWidth / most;
+        const canvas = page.board.open(board, Math.max(24, rows.length * height));
+        const patterns = KINDS.map((name, kind) => page.board.pattern(canvas, kind)), gap = height > 6 ? 1 : 0;
         rows.forEach((row, i) => {
             const y = i * height, h = height - gap;
             for (const piece of row.pieces) {
@@ -147,22 +117,18 @@ page.view("heap", (figure, runs) => {
         });
     };
 
-    const swatch = (kind, index) => {
-        const c = make("canvas", { width: 24, height: 12, "aria-hidden": "true" }), canvas = c.getContext("2d");
+    const swatch = (kind, index) => page.board.swatch((canvas, w, h) => {
         if (kind)
-            canvas.fillStyle = pattern(canvas, kind);
+            canvas.fillStyle = page.board.pattern(canvas, kind);
         else
             fill(canvas, index);
-        canvas.fillRect(0, 0, 24, 12);
-        return c;
-    };
-    const framed = () => {
-        const c = make("canvas", { width: 24, height: 12, "aria-hidden": "true" }), canvas = c.getContext("2d");
+        canvas.fillRect(0, 0, w, h);
+    });
+    const framed = () => page.board.swatch((canvas, w, h) => {
         canvas.strokeStyle = page.style("--bad");
         canvas.lineWidth = 3;
-        canvas.strokeRect(1.5, 1.5, 21, 9);
-        return c;
-    };
+        canvas.strokeRect(1.5, 1.5, w - 3, h - 3);
+    });
     const legend = () => keys.replaceChildren(
         ...classes[by].map((name, i) => make("li", {}, swatch(0, i), " live, " + name)),
         ...KINDS.map((name, kind) => kind && (several || sumsOf()[kind]) ? make("li", {}, swatch(kind), " " + name) : "").filter(Boolean),
@@ -243,8 +209,7 @@ page.view("heap", (figure, runs) => {
     const tools = make("div", { class: "tools" },
         ...several ? [choice("Strategy", shown.map(r => r.strategy.label), i => { run = shown[i]; start(); tell(); })] : [],
         choice("Colours by", ways, i => { by = ways[i]; go(at); legend(); }),
-        ...several ? [make("button", { type: "button", onclick: () => move(at - 1) }, "Before"),
-            make("button", { type: "button", onclick: () => move(at + 1) }, "Next")] : []);
+        ...several ? buttons : []);
     if (devices > 1)
         tools.append(choice("Device", [...Array(devices).keys()], i => { device = i; start(); tell(); }));
     figure.replaceChildren(tools, ...several ? [slider] : [], moment, keys, make("div", { class: "rows" }, board), under);

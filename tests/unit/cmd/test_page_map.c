@@ -14,8 +14,7 @@ struct made_list {
 /* A page of which so many bytes have been part of a block. */
 static void add_page(struct made_list *m, uint64_t number, uint64_t covered)
 {
-    m->pages[m->list.head.pages++] =
-        number << TP_LISTED_PAGE_SHIFT | covered / TP_LISTED_PAGE_STEP;
+    m->pages[m->list.head.pages++] = number << TP_LISTED_PAGE_SHIFT | covered / TP_LISTED_PAGE_STEP;
     m->list.head.page = PAGE;
     m->list.pages = m->pages;
     m->list.blocks = m->blocks;
@@ -50,8 +49,7 @@ TEST(a_cell_is_a_page_where_there_are_few_and_has_the_parts_of_it)
     assert_fields(map.cells[0], parts.resident, PAGE, parts.live, 1000, parts.rounding, 24,
                   parts.partly_free, 3000 - 1024, parts.free_pages, 0, parts.own, PAGE - 3000,
                   holder, 1);
-    assert_fields(map.cells[1], parts.free_pages, 800, parts.own, PAGE - 800, holder,
-                  TP_MAP_NONE);
+    assert_fields(map.cells[1], parts.free_pages, 800, parts.own, PAGE - 800, holder, TP_MAP_NONE);
     assert_fields(map.cells[2], parts.own, PAGE, holder, TP_MAP_NONE);
     assert_false(tp_page_map_gap(&map, 0));
     assert_false(tp_page_map_gap(&map, 1));

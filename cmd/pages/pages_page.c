@@ -1,0 +1,248 @@
+/* See why_pages.h: the page. Its data are the document of --json, of which it may have fewer rows
+ * of sites, without blanks and with a member more:
+ *
+ *     "page": { "marks": [], "map": {...} }     as map_data.h says */
+#include "cmd/charts/chart.h"
+#include "cmd/page/html_page.h"
+#include "cmd/page/html_parts.h"
+#include "cmd/pages/map_data.h"
+#include "cmd/pages/map_picture.h"
+#include "cmd/pages/pages_answer.h"
+#include "cmd/ui/escape.h"
+#include "cmd/ui/table.h"
+
+#include <math.h>
+#include <string.h>
+
+struct pages_page {
+    const struct tp_why_pages *w;
+    struct tp_page_map map;
+    struct tp_html_room room; /* rows in the data */
+};
+
+static const struct tp_why_pages *answer_of(const void *of)
+{
+    return ((const struct pages_page *)of)->w;
+}
+
+static const struct tp_page_parts *parts_of(const void *of)
+{
+    return &answer_of(of)->list->head.parts;
+}
+
+/* ---- the answer ---- */
+
+static void print_summary(const void *of, struct tp_page *page)
+{
+    tp_pages_head_print(answer_of(of), page);
+    tp_pages_answer_print(answer_of(of), page);
+}
+
+static int write_terms(const void *of, FILE *out, struct tp_err *err)
+{
+    (void)of;
+    (void)err;
+    fputs("<details><summary>Terms</summary>\n<p><b>resident</b>: memory that the kernel has given "
+          "the process, in pages.<br>\n<b>partly free page</b>: a page with live blocks and free "
+          "bytes. The malloc cannot give it back: its live blocks hold it.<br>\n<b>free page</b>: "
+          "a page without live blocks, which the malloc keeps for reuse.<br>\n<b>never part of a "
+          "block</b>: the malloc's own data, and memory that it has not used.</p></details>\n",
+          out);
+    return TP_OK;
+}
+
+/* ---- the sum ---- */
+
+/* By the labels of the parts; that of live blocks has their number. */
+static const char *class_of(const struct tp_sum_part *part)
+{
+    static const char *const classes[][2] = {{"rounding", "rounding"},
+                                             {"partly free pages", "partly"},
+                                             {"free pages", "unused"},
+                                             {"never part of a block", "cached"}};
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (!strcmp(part->label.s, classes[i][0]))
+            return classes[i][1];
+    return "live";
+}
+
+static void print_sum(const void *of, struct tp_page *page)
+{
+    tp_pages_sum_print(answer_of(of), page);
+}
+
+static int write_sum(const void *of, FILE *out, struct tp_err *err)
+{
+    struct tp_sum_part parts[TP_PAGES_PARTS];
+    int count = tp_pages_parts(answer_of(of), parts) - 1;
+    uint64_t all = parts[count].bytes;
+    (void)err;
+    tp_put(out, TP_TO_XML,
+           "<ul class=\"bars\" aria-hidden=\"true\"><li><span>%s</span> <span class=\"bar\">",
+           tp_bytes(all, answer_of(of)->cfg->exact).s);
+    for (int i = 0; i < count; i++)
+        tp_html_piece(class_of(&parts[i]), parts[i].bytes, all, out);
+    fputs("</span></li></ul>\n<ul class=\"keys\">", out);
+    for (int i = 0; i < count; i++)
+        if (parts[i].bytes)
+            tp_html_key(class_of(&parts[i]), parts[i].label.s, out);
+    fputs("</ul>\n", out);
+    return TP_OK;
+}
+
+/* ---- the map ---- */
+
+static int write_still(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct pages_page *p = of;
+    const struct tp_page_list_head *h = &p->w->list->head;
+    struct tp_str about = {0};
+    tp_str_add(&about, "%s resident after event %s; a cell is %s",
+               tp_bytes(h->parts.resident, false).s, tp_count(h->event).s,
+               tp_plural(UINT64_C(1) << p->map.shift, "page").s);
+    (void)err;
+    fputs("<noscript><style>\n", out);
+    tp_chart_style(TP_CHART_AUTO, out);
+    fputs("</style>\n", out);
+    tp_map_picture_write(&(struct tp_map_picture){.map = &p->map,
+                                                  .moment = tp_why_map_moment(p->w),
+                                                  .names = tp_map_names_of(p->w),
+                                                  .title = "Map of pages",
+                                                  .about = tp_str_text(&about)},
+                         out);
+    fputs("</noscript>\n", out);
+    tp_str_drop(&about);
+    return TP_OK;
+}
+
+static bool has_cells(const void *of)
+{
+    return ((const struct pages_page *)of)->map.count != 0;
+}
+
+/* ---- by whom, over time, all figures ---- */
+
+static bool has_holders(const void *of)
+{
+    return answer_of(of)->count != 0;
+}
+
+static void print_holders(const void *of, struct tp_page *page)
+{
+    tp_pages_holders_print(answer_of(of), page);
+    tp_pages_ground_print(answer_of(of), page);
+}
+
+static int write_left_out(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct pages_page *p = of;
+    (void)err;
+    if (p->room.most < p->w->count)
+        tp_html_left_out(p->w->count - p->room.most, "row", out);
+    return TP_OK;
+}
+
+static void print_moments(const void *of, struct tp_page *page)
+{
+    tp_pages_moments_print(answer_of(of), page);
+}
+
+static void print_screen(const void *of, struct tp_page *page)
+{
+    page->exact = true;
+    tp_why_pages_text(answer_of(of), page);
+}
+
+static int write_settings(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct tp_why_pages *w = answer_of(of);
+    char *word = (char *)(uintptr_t)w->trace->path;
+    tp_html_command("why", &word, 1, w->cfg->rows, w->cfg->opts, out);
+    return tp_html_folded(TP_HTML_SCREEN, print_screen, of, out, err);
+}
+
+/* ---- the page ---- */
+
+static const struct tp_html_section sections[] = {
+    {.id = "answer", .title = "Summary", .pick = print_summary, .write = write_terms},
+    {.id = "sum", .title = "Resident memory by part", .print = print_sum, .write = write_sum},
+    {.id = "page-map",
+     .title = "Map of pages",
+     .view = "Resident pages at a moment: a cell for each, with its live and free bytes",
+     .lead = "Cells are in the order of addresses and filled to scale from below. Free bytes of "
+             "partly free pages are hatched in the color of what holds most of them; free pages "
+             "are cross-hatched.",
+     .write = write_still,
+     .there = has_cells},
+    {.id = "holders",
+     .title = "Partly free pages by what holds them",
+     .print = print_holders,
+     .write = write_left_out,
+     .there = has_holders},
+    {.id = "page-parts",
+     .title = "Resident memory over time",
+     .view = "Resident memory over time as stacked areas: live, rounding, partly free pages, free "
+             "pages, and what was never part of a block",
+     .print = print_moments},
+    {.id = "settings", .title = "All figures", .write = write_settings},
+};
+
+static void print_head(const void *of, struct tp_page *page)
+{
+    const struct tp_page_replay *r = &answer_of(of)->replay;
+    tp_page_put(page, 0, "Host trace: resident memory with %s, page by page.",
+                *r->library ? r->library : r->label);
+}
+
+static void add_figures(const void *of, bool exact, struct tp_table *t)
+{
+    const struct tp_page_parts *p = parts_of(of);
+    double share = p->resident ? (double)tp_page_parts_free(p) / (double)p->resident : (double)NAN;
+    tp_table_figure(t, "resident", tp_bytes(p->resident, exact).s, "");
+    tp_table_figure(t, "free, share of resident", tp_percent(share).s, "");
+    tp_table_figure(t, "partly free pages", tp_bytes(p->partly_free, exact).s, "");
+    tp_table_figure(t, "free pages", tp_bytes(p->free_pages, exact).s, "");
+}
+
+/* Leaves the first rows of sites in the document. */
+static void keep_rows(cJSON *root, int most)
+{
+    cJSON *by = cJSON_GetObjectItemCaseSensitive(root, "partly_free_by");
+    cJSON *rows = cJSON_GetObjectItemCaseSensitive(by, "rows");
+    for (cJSON *next, *item = cJSON_GetArrayItem(rows, most); item; item = next) {
+        next = item->next;
+        cJSON_Delete(cJSON_DetachItemViaPointer(rows, item));
+    }
+}
+
+static int write_data(const void *of, FILE *out, struct tp_err *err)
+{
+    const struct pages_page *p = of;
+    const struct tp_map_names names = tp_map_names_of(p->w);
+    struct tp_json j = {false};
+    cJSON *root = tp_why_pages_tree(&j, p->w);
+    keep_rows(root, (int)p->room.most);
+    cJSON *page = tp_json_object(&j, root, "page");
+    tp_json_array(&j, page, "marks");
+    tp_map_data(&j, page, &p->map, &names);
+    return tp_json_print_line(&j, root, out, err);
+}
+
+int tp_why_pages_page(const struct tp_why_pages *w, FILE *out, struct tp_err *err)
+{
+    struct pages_page p = {.w = w, .room = tp_html_room(w->count)};
+    const struct tp_html_article article = {.title = w->trace->meta.name,
+                                            .head = print_head,
+                                            .figures = add_figures,
+                                            .sections = sections,
+                                            .section_count = sizeof sections / sizeof *sections,
+                                            .of = &p,
+                                            .exact = w->cfg->exact};
+    const struct tp_html_page page = {
+        .article = &article, .data = write_data, .of = &p, .room = &p.room};
+    int status = tp_why_map(w, &p.map, err);
+    if (!status)
+        status = tp_html_write(&page, out, err);
+    tp_page_map_close(&p.map);
+    return status;
+}

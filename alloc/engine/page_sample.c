@@ -7,12 +7,10 @@
 
 static void add_squares(struct tp_page_sample *s, const struct tp_page_parts *sum)
 {
-    const uint64_t held[TP_PAGE_PARTS] = {sum->resident - s->before.resident,
-                                          sum->live - s->before.live,
-                                          sum->rounding - s->before.rounding,
-                                          sum->partly_free - s->before.partly_free,
-                                          sum->free_pages - s->before.free_pages,
-                                          sum->own - s->before.own};
+    const uint64_t held[TP_PAGE_PARTS] = {
+        sum->resident - s->before.resident,     sum->live - s->before.live,
+        sum->rounding - s->before.rounding,     sum->partly_free - s->before.partly_free,
+        sum->free_pages - s->before.free_pages, sum->own - s->before.own};
     for (size_t i = 0; i < TP_PAGE_PARTS; i++)
         s->squares[i] += (double)held[i] * (double)held[i];
     s->before = *sum;

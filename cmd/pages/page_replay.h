@@ -6,7 +6,7 @@
 #define TP_PAGE_REPLAY_H
 
 #include "alloc/engine/page_list.h"
-#include "cmd/jobs/spec.h"
+#include "alloc/engine/replay_cfg.h"
 
 struct tp_page_job {
     struct tp_program *program;
@@ -17,7 +17,7 @@ struct tp_page_job {
 };
 
 struct tp_page_replay {
-    char label[TP_LABEL_MAX]; /* of the strategy */
+    char label[TP_RUN_LIBRARY]; /* of the strategy */
     char library[TP_RUN_LIBRARY];
     struct tp_page_lists lists; /* of the moments, in order; fewer where some could not be taken */
     struct tp_resident resident;

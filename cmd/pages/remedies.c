@@ -5,8 +5,9 @@
 #include "alloc/base/clock.h"
 #include "alloc/base/str.h"
 #include "cmd/jobs/libraries.h"
+#include "cmd/jobs/spec.h"
 #include "cmd/pages/apart.h"
-#include "cmd/tune/malloc_tune.h"
+#include "cmd/tune/malloc_settings.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
 

@@ -422,6 +422,11 @@ int tp_malloc_settings_recorded(struct tp_malloc_settings *list, const char *lib
     return status;
 }
 
+const char *tp_malloc_label(const struct tp_malloc_setting *s)
+{
+    return *s->paste ? s->paste : "glibc, nothing set";
+}
+
 void tp_malloc_settings_release(struct tp_malloc_settings *list)
 {
     for (size_t i = 0; i < list->count; i++)

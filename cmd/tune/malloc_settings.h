@@ -45,6 +45,9 @@ int tp_malloc_settings_add(struct tp_malloc_settings *list, const char *grid, st
 int tp_malloc_settings_recorded(struct tp_malloc_settings *list, const char *library,
                                 const char *variables, struct tp_err *err);
 
+/* The setting for people: what to paste, or a name. */
+const char *tp_malloc_label(const struct tp_malloc_setting *s);
+
 void tp_malloc_settings_release(struct tp_malloc_settings *list);
 
 #endif

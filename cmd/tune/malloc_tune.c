@@ -137,11 +137,6 @@ void tp_malloc_judge(struct tp_malloc_tune *t, unsigned rounds, enum tp_goal goa
         t->pick.chosen[i] = rows[t->pick.chosen[i]];
 }
 
-const char *tp_malloc_label(const struct tp_malloc_setting *s)
-{
-    return *s->paste ? s->paste : "glibc, nothing set";
-}
-
 void tp_malloc_tune_release(struct tp_malloc_tune *t)
 {
     free(t->rows);

@@ -43,9 +43,6 @@ void tp_malloc_judge(struct tp_malloc_tune *t, unsigned rounds, enum tp_goal goa
 
 void tp_malloc_tune_release(struct tp_malloc_tune *t);
 
-/* The setting for people: what to paste, or a name. */
-const char *tp_malloc_label(const struct tp_malloc_setting *s);
-
 /* Marks the rows on the front, of those that were replayed in so many rounds: see `front`.
  * Differences up to `memory` and `time`, as shares, are none; of rows that are equal in that sense
  * the one with the fewest keys stays. */

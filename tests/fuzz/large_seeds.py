@@ -175,6 +175,14 @@ def plan():
     return f"tapool plan 1\nmark step 1\nstream 0 16384\nstream 1 16384\nrequests 4006\n{rows}".encode() + b"1 9 1 - -\n" * 6
 
 
+def page_list(event, blocks, pages):
+    """A moment: blocks of 96 bytes, one in a page of 4 KiB, and pages all of whose bytes were used."""
+    head = struct.pack("<17Q", 0x317473696C656761, event, 0, 0, 4096, 1, 4096 * pages, 96 * blocks, 0,
+                       4000 * blocks, 4096 * (pages - blocks), 0, 0, 0, 0, blocks, pages)
+    body = b"".join(struct.pack("<4Q", 4096 * (1000 + n), 90, 96, n) for n in range(blocks))
+    return head + body + b"".join(struct.pack("<Q", (1000 + n) << 16 | 512) for n in range(pages))
+
+
 def json_traces():
     one = '{{"t": {n}, "op": "%s", "id": {i}%s}}'
     body = lines("", one % ("alloc", ', "size": {s}'), one % ("free", "")).decode()
@@ -204,6 +212,7 @@ def seeds():
     yield "minimalloc", "rows", minimalloc()
     yield "malloc_raw", "records", malloc_raw()
     yield "plan", "rows", plan()
+    yield "page_lists", "moments", page_list(10, 500, 2000) + page_list(20, 90, 9000)
     for name, data in json_traces():
         yield "json", name, data
     for protocol in (2, 4):

@@ -182,7 +182,7 @@ static int find_remedies(struct tp_why_pages *w, const struct tp_why_pages_cfg *
 static int find_help(struct tp_why_pages *w, const struct tp_why_pages_cfg *cfg,
                      const struct tp_page_job *job, struct tp_err *err)
 {
-    struct tp_site_events moved[MOVED] = {{NULL}};
+    struct tp_site_events moved[MOVED] = {{.name = NULL}};
     size_t count = find_moved(w, moved);
     int status = find_ages(w, cfg, moved, count, err);
     if (!status && cfg->try_ns)

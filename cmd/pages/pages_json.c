@@ -1,6 +1,8 @@
 /* See why_pages.h: the document tapool.why-pages/1 (pages.schema.json). */
 #include "cmd/pages/why_pages.h"
 
+#include "cmd/results/figures.h"
+
 static void write_parts(struct tp_json *j, cJSON *o, const struct tp_page_parts *p)
 {
     tp_json_uint(j, o, "live_bytes", p->live);
@@ -126,6 +128,11 @@ cJSON *tp_why_pages_tree(struct tp_json *j, const struct tp_why_pages *w)
     tp_json_uint(j, moment, "page_bytes", w->list->head.page);
     tp_json_uint(j, moment, "live_blocks", w->list->head.blocks);
     write_parts(j, moment, &w->list->head.parts);
+    tp_json_uint(j, moment, "huge_page_bytes", w->list->head.parts.huge_page);
+    tp_json_uint(j, moment, "locked_bytes", w->list->head.parts.locked);
+    tp_json_uint(j, moment, "shared_live_bytes", w->list->head.parts.shared_live);
+    tp_json_text(j, moment, "pages_by", tp_pages_found_by(&w->replay.resident));
+    tp_json_uint(j, moment, "pages_every", w->list->head.every);
     write_rows(j, root, w);
     write_ages(j, root, w);
     write_remedies(j, root, w);

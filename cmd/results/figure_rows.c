@@ -85,14 +85,14 @@ GETTER(first_failed_event, whole(tp_run_first_failure(of->r->run)))
 GETTER(total_resident, whole(tp_run_total_resident(of->r->run)))
 GETTER(has_huge_pages, whole(of->r->run->resident.huge_pages))
 
-static const char *pages_found_by(const struct tp_resident *r)
+const char *tp_pages_found_by(const struct tp_resident *r)
 {
     if (r->parts_at_peak.resident == TP_NONE && r->parts_end.resident == TP_NONE)
         return NULL;
     return r->by_mincore ? "mincore" : "pagemap";
 }
 
-GETTER(pages_by, text(pages_found_by(&of->r->run->resident)))
+GETTER(pages_by, text(tp_pages_found_by(&of->r->run->resident)))
 
 static struct tp_figure_value mapped(const struct tp_figure_of *of, uint64_t value)
 {

@@ -51,6 +51,9 @@ const char *tp_result_no_speed(const struct tp_result *r);
 /* Why it is not known what a library has mapped; NULL: it is known. */
 const char *tp_mapped_why(const struct tp_mapped *m);
 
+/* How the pages of the resident pass were found, "pagemap" or "mincore"; NULL: none are known. */
+const char *tp_pages_found_by(const struct tp_resident *r);
+
 /* Whether the time has an interval, which needs more than one measurement. */
 bool tp_run_has_interval(const struct tp_run *run);
 

@@ -1,7 +1,7 @@
 /* See own_pages.h. A mapping is read when all lines of its entry have been seen: one without a
  * written page, such as a range that is only reserved, costs no reading of page tables.
  *
- * Known weakness: a mapping is read whole, 1 ms for each GiB of addresses, so one with far more
+ * Known weakness: a mapping is read whole, 2 s for each TiB of addresses, so one with far more
  * addresses than memory (a sanitizer's) is not read at all. */
 #include "alloc/base/own_pages.h"
 
@@ -17,7 +17,7 @@
 enum {
     BUFFER = 1 << 16, /* bytes for what is read at once of each file */
     ENTRY = 8,        /* bytes of an entry of the page map */
-    WIDEST = 1 << 26, /* pages of the largest mapping that is read */
+    WIDEST = 1 << 28, /* pages of the largest mapping that is read: 1 TiB of 4 KiB */
     SHARED = 1 << 20, /* ranges of shared mappings */
     FILES = 64        /* characters of the longest folder, and the name of a file in it */
 };

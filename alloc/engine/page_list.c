@@ -32,8 +32,10 @@ static bool are_blocks(const struct tp_page_list *l, uint64_t slots)
 
 static bool are_pages(const struct tp_page_list *l)
 {
-    uint64_t page = l->head.page, next = 0;
-    if (page < 512 || page > TP_LISTED_PAGE_MOST || page & (page - 1) || !l->head.every)
+    uint64_t page = l->head.page, every = l->head.every, next = 0;
+    if (page < 512 || page > TP_LISTED_PAGE_MOST || page & (page - 1))
+        return false;
+    if (!every || l->head.pages > UINT64_MAX / every / page)
         return false;
     for (uint64_t i = 0; i < l->head.pages; i++) {
         uint64_t number = tp_listed_number(l->pages[i]);

@@ -132,7 +132,7 @@ struct tp_strategy {
     int (*use)(void *st, void *thr, tp_addr addr, uint16_t stream);
     int (*sync)(void *st, void *thr, uint16_t stream);
     int (*reset)(void *st);
-    int (*trim)(void *st, uint64_t keep);
+    int (*trim)(void *st, uint64_t keep); /* TP_EUNSUP: as if it were absent */
     /* thread_init and thread_fini are both set or both NULL; `thr` is thread_size zeroed bytes */
     int (*thread_init)(void *st, void *thr);
     void (*thread_fini)(void *st, void *thr);
@@ -144,9 +144,6 @@ struct tp_strategy {
     int (*check)(void *st, struct tp_err *err); /* TP_EBROKEN names the invariant */
     /* FOREIGN: the library that serves the calls on this machine */
     void (*library)(char *out, size_t size);
-    /* FOREIGN: gives free memory back to the kernel, as far as the library has a call for that;
-     * false: it has none. NULL: `trim` does it */
-    bool (*purge)(void *st);
 
     /* Optional, never timed: begins with the heap that the recording began with, before the first
      * request. Segments are taken from the source wherever it puts them. The next requests are then

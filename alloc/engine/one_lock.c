@@ -90,7 +90,6 @@ void tp_one_lock_open(struct tp_one_lock *l, const struct tp_strategy *inner, vo
     l->outer.stats = NULL;  /* asked for in serial passes only */
     l->outer.walk = NULL;
     l->outer.check = NULL;
-    l->outer.purge = NULL;
 }
 
 void tp_one_lock_close(struct tp_one_lock *l)

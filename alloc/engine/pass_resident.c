@@ -42,10 +42,7 @@ static void list_pages(struct resident_reader *r, const struct tp_replayer *p,
 
 static bool purge(const struct tp_replayer *p)
 {
-    void *state = p->instances->state;
-    if (p->strategy->purge)
-        return p->strategy->purge(state);
-    return p->strategy->trim && !p->strategy->trim(state, 0);
+    return p->strategy->trim && !p->strategy->trim(p->instances->state, 0);
 }
 
 static void moment(void *ctx, const struct tp_replayer *p, const struct tp_watch_moment *m)

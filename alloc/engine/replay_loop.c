@@ -447,13 +447,15 @@ static bool replay_sync(struct tp_replayer *p, const struct tp_insn *insn)
 
 static bool replay_trim(struct tp_replayer *p, const struct tp_insn *insn)
 {
-    if (!p->strategy->trim) {
-        p->skipped_trims++;
-        return false;
-    }
+    int status = p->strategy->trim ? TP_OK : TP_EUNSUP;
     TP_EACH_DEVICE (d, insn, p->facts->devices)
-        must(p, insn, p->strategy->trim(p->instances[d].state, insn->size));
-    return true;
+        if (!status)
+            status = p->strategy->trim(p->instances[d].state, insn->size);
+    if (status == TP_EUNSUP)
+        p->skipped_trims++;
+    else
+        must(p, insn, status);
+    return status != TP_EUNSUP;
 }
 
 /* Other strategies serve private pools like all else. */

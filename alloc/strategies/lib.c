@@ -205,26 +205,29 @@ static uint64_t lib_usable(void *state, tp_addr addr)
     return st->tells ? malloc_usable(state, addr) : 0;
 }
 
-static bool lib_purge(void *state)
+/* Tells the library to give its free memory back; all of it, because none of them has a call that
+ * keeps some. */
+static int lib_trim(void *state, uint64_t keep)
 {
     int (*mallctl)(const char *, void *, size_t *, void *, size_t);
     void (*mi_collect)(bool);
     void (*tc_release)(void);
     Dl_info library;
-    (void)state;
+    (void)state, (void)keep;
     if (!find_front(&library))
-        return false;
+        return TP_EUNSUP;
     if (library_has(&library, "mallctl", &mallctl)) {
         mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
-        return !mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* of all arenas */
+        bool failed = mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* of all arenas */
+        return failed ? TP_EUNSUP : TP_OK;
     }
     if (library_has(&library, "mi_collect", &mi_collect))
         mi_collect(true);
     else if (library_has(&library, "MallocExtension_ReleaseFreeMemory", &tc_release))
         tc_release();
     else
-        return false;
-    return true;
+        return TP_EUNSUP;
+    return TP_OK;
 }
 
 static void lib_stats(void *state, struct tp_stats *out)
@@ -249,7 +252,7 @@ const struct tp_strategy tp_strategy_lib = {
     .alloc = lib_alloc,
     .free = lib_free,
     .move = lib_move,
-    .purge = lib_purge,
+    .trim = lib_trim,
     .usable = lib_usable,
     .stats = lib_stats,
     .library = lib_library,

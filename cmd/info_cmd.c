@@ -83,8 +83,11 @@ static int write_folded(const void *of, FILE *out, struct tp_err *err)
 static int write_html(const void *of, FILE *out, struct tp_err *err)
 {
     const struct info_told *t = of;
-    return t->one ? tp_info_html(t->one, &t->command, out, err)
-                  : tp_info_pair_html(t->two, &t->command, out, err);
+    if (!t->one)
+        return tp_info_pair_html(t->two, &t->command, out, err);
+    struct tp_info_report shown = *t->one;
+    shown.ages_shown = false; /* a page has no section of them */
+    return tp_info_html(&shown, &t->command, out, err);
 }
 
 static const struct tp_exporter info_text = {.name = "text", .print = print_text};
@@ -117,10 +120,13 @@ static int report(const struct info_opts *o, const struct tp_info_report *r, cha
     return status ? status : tell(&t, out, err);
 }
 
-static int one_trace(const struct info_opts *o, char *const *words, FILE *out, struct tp_err *err)
+/* `by_site`: an option that groups blocks was given. */
+static int one_trace(const struct info_opts *o, char *const *words, bool by_site, FILE *out,
+                     struct tp_err *err)
 {
     struct tp_trace trace;
     struct tp_info *info = NULL;
+    struct tp_site_ages *ages = NULL;
     struct tp_captured captured = {0};
     int status = tp_open_trace(words[0], &o->open, true, &trace, err);
     if (status)
@@ -136,8 +142,12 @@ static int one_trace(const struct info_opts *o, char *const *words, FILE *out, s
         tp_captured_find(&captured, &trace, &o->sites, wants_stacks(o), tp_stop_asked);
         if (tp_exports_any(&o->exports))
             tp_site_curve_find(&captured, &trace, &info->devices[0].curve, tp_stop_asked);
-        status = report(o, &(struct tp_info_report){&trace, info, &captured}, words, out, err);
+        if (by_site || tp_exports_any(&o->exports))
+            ages = tp_info_find_ages(&trace, &o->sites, tp_stop_asked);
+        status = report(o, &(struct tp_info_report){&trace, info, &captured, ages, by_site}, words,
+                        out, err);
     }
+    tp_site_ages_free(ages);
     tp_captured_release(&captured);
     tp_info_free(info);
     tp_trace_close(&trace);
@@ -207,9 +217,9 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
         tp_exports_check(&o->exports, &info_exporters, &(struct info_told){.opts = o}, err);
     if (status)
         return status;
-    bool grown = tp_config_typed(args, rows, "by") || tp_config_typed(args, rows, "depth");
-    return args->count == 2 ? two_traces(o, args->words, grown, out, err)
-                            : one_trace(o, args->words, out, err);
+    bool by_site = tp_config_typed(args, rows, "by") || tp_config_typed(args, rows, "depth");
+    return args->count == 2 ? two_traces(o, args->words, by_site, out, err)
+                            : one_trace(o, args->words, by_site, out, err);
 }
 
 const struct tp_command tp_command_info = {
@@ -219,8 +229,11 @@ const struct tp_command tp_command_info = {
     .about =
         "Describe a trace: operations, threads, phases, requested bytes over time, sizes, "
         "lifetimes and blocks live at the end. Nothing is replayed. Sizes are the requested ones; "
-        "lifetimes are counted in events. TRACE is a file, '-' for standard input, or sample:NAME "
-        "for a shipped one.\n\n"
+        "lifetimes are counted in events, and in time where it is recorded. TRACE is a file, '-' "
+        "for standard input, or sample:NAME "
+        "for a shipped one. --by line adds lifetimes by allocation site and marks the sites whose "
+        "live "
+        "memory only grows.\n\n"
         "Two traces are compared side by side: --fail-on makes it a check, --by line lists the "
         "allocation sites that grew. Three or more PyTorch snapshots, such as those of the ranks "
         "of a job, make one table with the outlier first, as in 'tapool why'.",

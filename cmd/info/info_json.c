@@ -301,6 +301,7 @@ cJSON *tp_info_tree(struct tp_json *j, const struct tp_info_report *r)
     write_marks(j, root, r);
     write_devices(j, root, r);
     tp_json_site_curve(j, root, r->captured->site_curve);
+    tp_info_write_ages(j, root, r->ages);
     return root;
 }
 

@@ -508,6 +508,7 @@ void tp_info_text(const struct tp_info_report *r, struct tp_page *page)
     if (!r->trace->meta.nothing)
         tp_info_live(r, page);
     tp_sites_print(r->captured->sites, page);
+    tp_info_ages(r, page);
     tp_info_objects(r, page);
     tp_info_end(r, page);
     if (!r->trace->meta.nothing)

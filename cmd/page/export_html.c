@@ -292,7 +292,9 @@ static int write_trace(struct tp_json *j, cJSON *page, const struct tp_result *r
 {
     if (r->captured)
         tp_json_sites(j, page, "held_sizes", r->captured->sizes);
-    tp_info_parts(j, page, "trace", &(struct tp_info_report){r->trace, info, r->captured});
+    tp_info_parts(
+        j, page, "trace",
+        &(struct tp_info_report){.trace = r->trace, .info = info, .captured = r->captured});
     return tp_marks_data(j, page, r->trace, err);
 }
 

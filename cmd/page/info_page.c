@@ -252,7 +252,7 @@ static const struct tp_trace_pair *pair_of(const void *of)
 static struct tp_info_report side_of(const struct tp_trace_pair *pair, int i)
 {
     const struct tp_trace_side *s = &pair->side[i];
-    return (struct tp_info_report){&s->trace, s->info, &s->captured};
+    return (struct tp_info_report){.trace = &s->trace, .info = s->info, .captured = &s->captured};
 }
 
 static void print_files(const void *of, struct tp_page *page)

@@ -368,7 +368,9 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 static void print_trace(const void *of, struct tp_page *page)
 {
     const struct page_part *p = of;
-    tp_info_objects(&(struct tp_info_report){p->results->trace, p->info, p->results->captured},
+    tp_info_objects(&(struct tp_info_report){.trace = p->results->trace,
+                                             .info = p->info,
+                                             .captured = p->results->captured},
                     page);
 }
 

@@ -2,6 +2,7 @@
 #include "cmd/pages/why_pages.h"
 
 #include "cmd/results/figures.h"
+#include "cmd/results/report_json.h"
 
 static void write_parts(struct tp_json *j, cJSON *o, const struct tp_page_parts *p)
 {
@@ -65,18 +66,8 @@ static void write_ages(struct tp_json *j, cJSON *root, const struct tp_why_pages
     cJSON *o = tp_json_object(j, root, "lifetimes");
     tp_json_bool(j, o, "estimated", w->ages && w->ages->estimated);
     cJSON *rows = tp_json_array(j, o, "rows");
-    for (size_t i = 0; w->ages && i < w->ages->count; i++) {
-        const struct tp_site_age *a = &w->ages->rows[i];
-        cJSON *row = tp_json_item(j, rows);
-        tp_json_text(j, row, "name", a->name);
-        tp_json_uint(j, row, "objects", a->objects);
-        tp_json_uint(j, row, "allocated_bytes", a->bytes);
-        tp_json_uint(j, row, w->timed ? "median_ns" : "median_events",
-                     a->objects ? a->median : TP_NONE);
-        tp_json_uint(j, row, "live_blocks", a->live);
-        tp_json_uint(j, row, "live_bytes", a->live_bytes);
-        tp_json_bool(j, row, "only_grows", a->grows);
-    }
+    for (size_t i = 0; w->ages && i < w->ages->count; i++)
+        tp_json_site_age(j, tp_json_item(j, rows), &w->ages->rows[i], w->ages->timed);
 }
 
 static void write_remedy(struct tp_json *j, cJSON *o, const struct tp_remedies *all,

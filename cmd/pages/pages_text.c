@@ -96,15 +96,9 @@ void tp_pages_sum_print(const struct tp_why_pages *w, struct tp_page *page)
 
 /* ---- by whom ---- */
 
-static const char *const by_words[] = {[TP_BY_PLACE] = "allocation site",
-                                       [TP_BY_PHASE] = "phase",
-                                       [TP_BY_AGE] = "age",
-                                       [TP_BY_SIZE] = "block size",
-                                       [TP_BY_METADATA] = "metadata"};
-
 static struct tp_text age_text(const struct tp_why_pages *w, uint64_t age)
 {
-    if (!age)
+    if (!age || age == TP_AGE_NONE)
         return tp_text_of("-");
     return w->timed ? tp_duration(age) : tp_plural(age, "event");
 }
@@ -223,29 +217,31 @@ static void fill_rows(const struct tp_why_pages *w, struct tp_table *t, int room
 
 void tp_pages_holders_print(const struct tp_why_pages *w, struct tp_page *page)
 {
-    const struct tp_column columns[] = {{.head = {"", ""}},
-                                        {.head = {"partly", "free"}},
-                                        {.head = {"", "share"}},
-                                        {.head = {"", "pages"}},
-                                        {.head = {"live", "there"}},
-                                        {.head = {"live", "blocks"}},
-                                        {.head = {"", "oldest"}},
-                                        {.head = {"median", "lifetime"}},
-                                        {.name = by_words[w->by], .left = true, .width = SITE_MIN}};
+    const struct tp_column columns[] = {
+        {.head = {"", ""}},
+        {.head = {"partly", "free"}},
+        {.head = {"", "share"}},
+        {.head = {"", "pages"}},
+        {.head = {"live", "there"}},
+        {.head = {"live", "blocks"}},
+        {.head = {"", "oldest"}},
+        {.head = {"median", "lifetime"}},
+        {.name = tp_sites_row_words[w->by], .left = true, .width = SITE_MIN}};
     enum { COUNT = sizeof columns / sizeof *columns };
     struct tp_column used[COUNT];
     struct tp_table numbers = {0}, table = {0};
     for (int i = 0; i < COUNT; i++)
         used[i] = columns[i];
-    snprintf(used[COUNT - 1].head[1], TP_COLUMN_HEAD, "%s", by_words[w->by]);
+    snprintf(used[COUNT - 1].head[1], TP_COLUMN_HEAD, "%s", tp_sites_row_words[w->by]);
     tp_table_columns(&numbers, used, COUNT);
     fill_rows(w, &numbers, SITE_MIN, page->exact);
     int room = page->width - tp_table_width(&numbers) + SITE_MIN;
     tp_table_columns(&table, used, COUNT);
     fill_rows(w, &table, room > SITE_MIN ? room : SITE_MIN, page->exact);
     tp_page_line(page);
-    tp_page_put(page, 0, "Partly free pages by %s of their live blocks%s: %s", by_words[w->by],
-                w->estimated ? ", estimated" : "", size_of(page, w->partly_free).s);
+    tp_page_put(page, 0, "Partly free pages by %s of their live blocks%s: %s",
+                tp_sites_row_words[w->by], w->estimated ? ", estimated" : "",
+                size_of(page, w->partly_free).s);
     tp_table_print(&table, page, 0, TP_TABLE_WIDE);
     tp_table_drop(&numbers);
     tp_table_drop(&table);

@@ -15,6 +15,12 @@ enum { NAME_MOST = 1000 }; /* columns of a function's name */
 
 const char *const tp_sites_at_words[] = {"peak", NULL};
 
+const char *const tp_sites_row_words[] = {[TP_BY_PLACE] = "allocation site",
+                                          [TP_BY_PHASE] = "phase",
+                                          [TP_BY_AGE] = "age",
+                                          [TP_BY_SIZE] = "block size",
+                                          [TP_BY_METADATA] = "metadata"};
+
 bool tp_sites_asked(const struct tp_sites_opts *o)
 {
     return o->at != TP_AT_PEAK || o->by != TP_BY_PLACE || o->depth > 1;
@@ -153,22 +159,18 @@ static void add_rest(struct tp_table *t, const struct tp_sites *h, unsigned show
 
 void tp_sites_print(const struct tp_sites *h, struct tp_page *page)
 {
-    static const char *const by[] = {
-        [TP_BY_PLACE] = "allocation site", [TP_BY_PHASE] = "phase",       [TP_BY_AGE] = "age",
-        [TP_BY_SIZE] = "block size",       [TP_BY_METADATA] = "metadata",
-    };
     if (!h)
         return;
     const struct tp_column columns[] = {{.name = "live", .left = true, .width = NOTE - NAME - 2},
                                         {.name = "share", .width = PLACE - NOTE - 2},
-                                        {.name = by[h->by], .left = true}};
+                                        {.name = tp_sites_row_words[h->by], .left = true}};
     struct tp_table table = {0};
     uint64_t small = 0;
     unsigned shown = page->form == TP_PAGE_SCREEN && h->count > SHOWN ? SHOWN : h->count;
     tp_page_line(page);
     tp_page_at(page, 0, "%s", moment(h).s);
-    tp_page_more(page, NOTE + 1, " by %s: %s%s", by[h->by], tp_bytes(h->bytes, false).s,
-                 h->estimated ? ", estimated" : "");
+    tp_page_more(page, NOTE + 1, " by %s: %s%s", tp_sites_row_words[h->by],
+                 tp_bytes(h->bytes, false).s, h->estimated ? ", estimated" : "");
     tp_page_line(page);
     for (unsigned i = 0; i < h->count; i++)
         small += h->rows[i].blocks;

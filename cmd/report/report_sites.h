@@ -7,6 +7,8 @@
 #include "cmd/ui/text.h"
 #include "traces/places/sites.h"
 
+extern const char *const tp_sites_row_words[]; /* what a row is, by enum tp_sites_by */
+
 /* All three write nothing where `h` is NULL: a part of a screen, one line, and the stacks for a
  * flame graph, "main;parse;read 4096". `root`: a frame around each of them, or NULL. */
 void tp_sites_print(const struct tp_sites *h, struct tp_page *page);

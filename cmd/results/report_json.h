@@ -30,6 +30,10 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
 /* Writes a member of this name; none where `h` is NULL. */
 void tp_json_sites(struct tp_json *j, cJSON *in, const char *name, const struct tp_sites *h);
 
+/* Writes the members of a row of lifetimes. */
+struct tp_site_age;
+void tp_json_site_age(struct tp_json *j, cJSON *row, const struct tp_site_age *a, bool timed);
+
 /* Writes the member "site_curve"; none where `c` is NULL. */
 void tp_json_site_curve(struct tp_json *j, cJSON *in, const struct tp_site_curve *c);
 

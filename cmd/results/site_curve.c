@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSES = 65 };
+enum { CLASSES = TP_SITE_SIZE_CLASSES };
 
 /* The object of a slot. */
 struct sited_block {
@@ -137,7 +137,7 @@ static void count_block(struct site_scan *s, const struct sited_block *b, bool l
 {
     struct site_sums *sums = &s->sums;
     const struct tp_place_sampling *sampling = &s->lookup.sites->sampling;
-    unsigned size_class = b->size ? 64 - (unsigned)__builtin_clzll(b->size) : 0;
+    unsigned size_class = tp_site_size_class(b->size);
     add(&sums->requested, b->size, less);
     if (b->series == TP_SERIES_INITIAL || !tp_place_sampled(sampling, b->size)) {
         add(&sums->exact[b->series], b->size, less);

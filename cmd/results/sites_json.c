@@ -3,6 +3,7 @@
 
 #include "alloc/base/units.h"
 #include "cmd/results/site_curve.h"
+#include "traces/places/site_ages.h"
 
 static void write_site(struct tp_json *j, cJSON *place, const struct tp_sites *h,
                        const struct tp_site *row)
@@ -22,6 +23,20 @@ static void write_site(struct tp_json *j, cJSON *place, const struct tp_sites *h
         tp_json_text(j, from, "place", row->largest[k].place);
         tp_json_uint(j, from, "bytes", (uint64_t)row->largest[k].bytes);
     }
+}
+
+void tp_json_site_age(struct tp_json *j, cJSON *row, const struct tp_site_age *a, bool timed)
+{
+    tp_json_text(j, row, "name", a->name);
+    tp_json_uint(j, row, "objects", a->objects);
+    tp_json_uint(j, row, "allocated_bytes", a->bytes);
+    tp_json_uint(j, row, "median_ns", timed ? a->median : TP_NONE);
+    tp_json_uint(j, row, "median_events", timed ? TP_NONE : a->median);
+    tp_json_uint(j, row, "live_blocks", a->live);
+    tp_json_uint(j, row, "live_bytes", a->live_bytes);
+    tp_json_uint(j, row, "oldest_ns", timed ? a->oldest : TP_NONE);
+    tp_json_uint(j, row, "oldest_events", timed ? TP_NONE : a->oldest);
+    tp_json_bool(j, row, "only_grows", a->grows);
 }
 
 void tp_json_sites(struct tp_json *j, cJSON *in, const char *name, const struct tp_sites *h)

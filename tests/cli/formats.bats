@@ -59,7 +59,7 @@ is_text() { grep -qI . "$1"; } # FILE
 # that can be read once more.
 told() {
     ok info "$@" --json || return 1
-    sed '/^\t"peak_sites":/,/^\t},$/d; /^\t"site_curve":/,/^\t},*$/d; s/,$//' "$out" | grep -vE '"(path|name|file_bytes|peak_place)":'
+    sed '/^\t"peak_sites":/,/^\t},$/d; /^\t"site_curve":/,/^\t},*$/d; /^\t"site_lifetimes":/,/^\t},*$/d; s/,$//' "$out" | grep -vE '"(path|name|file_bytes|peak_place)":'
 }
 
 # of_format NAME FILE...: it is read as that.

@@ -383,7 +383,7 @@ events_of() { # COUNT SIZE
     python3 "$CLI/oom_snapshot.py" fragmented >oom.pickle
     held() { # ARGS...
         ok info oom.pickle "$@"
-        sed -n '/^Live memory at/,/^$/p' "$out"
+        sed -n '/^Live memory at/,/^$/p; /^Lifetimes by/,/^$/p' "$out"
     }
     for what in '--at 9' '--at 9 --depth 2' '--by annotation' '--by size' '--at 12 --by age'; do
         # shellcheck disable=SC2086 # options
@@ -404,6 +404,36 @@ events_of() { # COUNT SIZE
     ok "$TAPOOL" replay oom.pickle -s bump --by size --at 9
     matches "$out" 'Live memory at event 9: 48.4% in 32 MiB to 64 MiB, 48.4% in 16 MiB to 32 MiB'
     refused 2 "^tapool: '--at 16': oom.pickle has 15 events$" "$TAPOOL" replay oom.pickle -s bump --at 16
+}
+
+@test "lifetimes by allocation site: a leak only grows, a cache does not" {
+    python3 - >made.jsonl <<'END'
+print('{"format": "tapool-trace", "version": 1}')
+def alloc(number, size, place):
+    print('{"op": "alloc", "id": %d, "size": %d, "place": "%s"}' % (number, size, place))
+for n in range(8):
+    alloc(n, 1000 - n, "a_long_name_of_a_source_file_%d.c:%d a_long_name_of_its_function" % (n, n))
+for n in range(100):
+    alloc(100 + n, 100, "leak.c:1 leak")
+    if n < 40:
+        alloc(200 + n, 10, "cache.c:2 fill")
+    alloc(300, 5, "temporary.c:3 join")
+    print('{"op": "free", "id": 300}')
+END
+    ok info made.jsonl --by line --at 348
+    [ "$(grep -c 'only grows' "$out")" = 1 ]
+    matches "$out" '^  149 events +100 +100 +9\.766 KiB +339 events  leak\.c:1 leak; only grows$'
+    matches "$out" '^  343 events +1 +1 +996 B +343 events  a_long_name.*\.\.\.$'
+    matches "$out" '^ +3 rows more: --json$'
+    ok info made.jsonl
+    lacks "$out" 'Lifetimes by'
+    ok info made.jsonl --json
+    python3 - "$out" <<'END'
+import json, sys
+rows = json.load(open(sys.argv[1]))["site_lifetimes"]["rows"]
+assert len(rows) == 11 and [row["name"] for row in rows if row["only_grows"]] == ["leak.c:1 leak"], rows
+assert rows[-1]["name"] == "temporary.c:3 join" and rows[-1]["live_blocks"] <= 1, rows[-1]
+END
 }
 
 @test "live memory by allocation site over time adds up to what is requested" {

@@ -135,8 +135,37 @@ def check_curve(c, d):
     same("last", points[-1][1], c.requested)
 
 
+def check_site_lifetimes(events, c, d):
+    """By size up to the trace peak: what is live there counts with its age."""
+    rows, live = {}, {}
+    def end(t, one):
+        rows[one[0]][0].append(t - one[2])
+    for e in events[:c.peak[1]]:
+        op, key = e["op"], e.get("id")
+        ended = list(live) if op == "reset" else [key] if op in ("free", "realloc") else []
+        for one in ended:
+            end(e["t"], live.pop(one))
+        if op in ("alloc", "adopt", "realloc"):
+            live[key] = (e["size"].bit_length(), e["size"], e["t"])
+            row = rows.setdefault(e["size"].bit_length(), [[], 0, 0, 0, None])
+            row[1] += e["size"]
+    for one in live.values():
+        end(c.peak[2], one)
+        row, age = rows[one[0]], c.peak[2] - one[2]
+        row[2:] = row[2] + 1, row[3] + one[1], max(row[4] or 0, age)
+    want = sorted(rows.values(), key=lambda row: (-row[3], -row[1]))
+    got = d["site_lifetimes"]
+    same("by", (got["event"], got["by"], got["count"]), (None, "size", len(want)))
+    for row, (lives, size, blocks, requested, oldest) in zip(got["rows"], want):
+        same("row", [row[name] for name in ("objects", "allocated_bytes", "live_blocks", "live_bytes", "oldest_ns")],
+             [len(lives), size, blocks, requested, oldest])
+        near("median", row["median_ns"], percentile(lives, .5))
+
+
 def main(trace, info):
-    c, d = Count(json.load(open(trace))), json.load(open(info))
+    document = json.load(open(trace))
+    c, d = Count(document), json.load(open(info))
+    check_site_lifetimes(document["events"], c, d)
     for name, value in d["operations"].items():
         same(name, value, c.ops[name])
     for name, value in zip("bytes event time_ns mark".split(), c.peak):

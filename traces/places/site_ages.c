@@ -9,23 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSES = 65, FEW = 256 };
+enum { CLASSES = TP_SITE_SIZE_CLASSES, FEW = 256 };
 
 #define NONE UINT32_MAX
 
 /* The block of a slot. */
 struct aged_block {
     uint64_t begin;  /* a time or an event */
-    uint64_t bytes;  /* that it stands for; 0: it is not live, or in no row */
-    uint32_t group;  /* of its site */
+    uint64_t size;   /* 0: it is not live */
+    uint32_t group;  /* of its site; 0: no name */
     uint32_t next;   /* slot in the list of those that a reset looks at */
     bool listed;     /* it is in that list */
     bool from_start; /* of the initial heap */
+    bool sampled;    /* it has a place by chance, or would have: without one it is in no row */
 };
 
 struct age_group {
     uint64_t objects, bytes;
-    uint64_t live, live_bytes, oldest;
+    uint64_t live, oldest;
+    double live_bytes;
+    bool aged;                       /* `oldest` is known */
     uint64_t change[TP_AGE_MOMENTS]; /* of live bytes since the moment before, modulo 2^64 */
     /* owned: lifetimes, up to FEW of them; then `many` */
     uint64_t *few;
@@ -121,7 +124,7 @@ static int group_of_place(struct aging *a, uint32_t *group, struct tp_err *err)
 
 static int group_of_size(struct aging *a, uint64_t size, uint32_t *group, struct tp_err *err)
 {
-    uint32_t *known = &a->of_size[64 - (unsigned)__builtin_clzll(size)];
+    uint32_t *known = &a->of_size[tp_site_size_class(size)];
     int rc = *known ? TP_OK : group_named(a, tp_site_size_name(size).s, known, err);
     *group = *known;
     return rc;
@@ -170,14 +173,25 @@ static int add_lifetime(struct age_group *g, uint64_t lifetime, struct tp_err *e
     return TP_OK;
 }
 
+/* What a block stands for where each of them counts for itself or for as many as were left out;
+ * 0: it is in no row. */
+static uint64_t bytes_of(const struct aging *a, const struct aged_block *b)
+{
+    uint64_t bytes = b->size;
+    if (!b->sampled)
+        return b->size;
+    if (!b->group)
+        return 0;
+    return __builtin_mul_overflow(b->size, a->out->sampling.every, &bytes) ? b->size : bytes;
+}
+
 static int end_block(struct aging *a, struct aged_block *b, struct tp_err *err)
 {
     struct age_group *g = &a->groups[b->group];
-    if (!b->bytes)
-        return TP_OK;
-    g->change[a->moment] -= b->bytes;
-    b->bytes = 0;
-    return b->from_start ? TP_OK : add_lifetime(g, a->now - b->begin, err);
+    uint64_t bytes = bytes_of(a, b);
+    g->change[a->moment] -= bytes;
+    b->size = 0;
+    return bytes && !b->from_start ? add_lifetime(g, a->now - b->begin, err) : TP_OK;
 }
 
 static int end_all(struct aging *a, struct tp_err *err)
@@ -190,17 +204,6 @@ static int end_all(struct aging *a, struct tp_err *err)
     return rc;
 }
 
-/* What a block stands for; 0: others stand for it. */
-static uint64_t bytes_of(const struct aging *a, uint64_t size, bool placed)
-{
-    uint64_t bytes = size;
-    if (a->cfg->by != TP_BY_PLACE || !a->event || !tp_place_sampled(&a->out->sampling, size))
-        return size;
-    if (!placed)
-        return 0;
-    return __builtin_mul_overflow(size, a->out->sampling.every, &bytes) ? size : bytes;
-}
-
 static int begin_block(struct aging *a, const struct tp_insn *in, struct tp_err *err)
 {
     struct aged_block *b = &a->blocks[in->slot];
@@ -209,18 +212,21 @@ static int begin_block(struct aging *a, const struct tp_insn *in, struct tp_err 
     if (rc != TP_OK)
         return rc;
     b->begin = a->now;
-    b->bytes = bytes_of(a, in->size, group != 0);
+    b->size = in->size;
     b->group = group;
     b->from_start = !a->event;
+    b->sampled =
+        a->cfg->by == TP_BY_PLACE && a->event && tp_place_sampled(&a->out->sampling, in->size);
     if (!b->listed) {
         b->listed = true;
         b->next = a->listed;
         a->listed = in->slot;
     }
     struct age_group *g = &a->groups[group];
-    g->change[a->moment] += b->bytes;
-    g->objects += b->bytes && !b->from_start;
-    g->bytes += b->from_start ? 0 : b->bytes;
+    uint64_t bytes = bytes_of(a, b);
+    g->change[a->moment] += bytes;
+    g->objects += bytes && !b->from_start;
+    g->bytes += b->from_start ? 0 : bytes;
     struct tp_site_events *w = a->event ? g->wanted : NULL;
     if (!w)
         return TP_OK;
@@ -251,20 +257,43 @@ static int take_step(void *ctx, const struct tp_moment_step *step, struct tp_err
     return rc == TP_OK && begins ? begin_block(a, in, err) : rc;
 }
 
+/* Bytes of live sampled blocks by size class: all, and those with a place, which stand for them as
+ * in site_groups.h. */
+struct live_classes {
+    double all[CLASSES], placed[CLASSES];
+};
+
+static void sum_classes(const struct aging *a, uint32_t slots, struct live_classes *c)
+{
+    for (uint32_t i = 0; i < slots; i++) {
+        const struct aged_block *b = &a->blocks[i];
+        if (!b->size || !b->sampled)
+            continue;
+        c->all[tp_site_size_class(b->size)] += (double)b->size;
+        if (b->group)
+            c->placed[tp_site_size_class(b->size)] += (double)b->size;
+    }
+}
+
 static int count_live(struct aging *a, uint32_t slots, struct tp_err *err)
 {
+    struct live_classes c = {{0}, {0}};
     int rc = TP_OK;
+    sum_classes(a, slots, &c);
     for (uint32_t i = 0; rc == TP_OK && i < slots; i++) {
         const struct aged_block *b = &a->blocks[i];
         struct age_group *g = &a->groups[b->group];
         uint64_t age = a->now - b->begin;
-        if (!b->bytes)
+        unsigned size_class = tp_site_size_class(b->size);
+        if (!b->size || (b->sampled && !b->group))
             continue;
         g->live++;
-        g->live_bytes += b->bytes;
+        g->live_bytes +=
+            (double)b->size * (b->sampled ? c.all[size_class] / c.placed[size_class] : 1);
         if (b->from_start)
             continue;
-        g->oldest = age > g->oldest ? age : g->oldest;
+        g->oldest = g->aged && g->oldest > age ? g->oldest : age;
+        g->aged = true;
         rc = add_lifetime(g, age, err);
     }
     return rc;
@@ -283,7 +312,7 @@ static uint64_t median_of(struct age_group *g)
     if (g->many)
         return tp_hist_quantile(g->many, 0.5);
     if (!g->few_count)
-        return 0;
+        return TP_AGE_NONE;
     qsort(g->few, g->few_count, sizeof *g->few, ascending);
     return g->few[(g->few_count - 1) / 2];
 }
@@ -322,8 +351,8 @@ static int make_rows(struct aging *a, struct tp_err *err)
                                  .bytes = g->bytes,
                                  .median = median_of(g),
                                  .live = g->live,
-                                 .live_bytes = g->live_bytes,
-                                 .oldest = g->oldest,
+                                 .live_bytes = (uint64_t)(g->live_bytes + 0.5),
+                                 .oldest = g->aged ? g->oldest : TP_AGE_NONE,
                                  .grows = only_grows(g)};
     }
     qsort(out->rows, out->count, sizeof *out->rows, by_live);

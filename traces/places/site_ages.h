@@ -10,9 +10,9 @@
  * site's median is a lower bound. Blocks of the initial heap are among the live ones, and nowhere
  * else: what they have lived is not known.
  *
- * Where only a share of the allocations has places, rows are of the objects that have one. Bytes
- * are estimated: an object that has its place by chance counts `every` times. Other small objects
- * are in no row then. */
+ * Where only a share of the allocations has places, rows are of the objects that have one, and
+ * bytes are estimated: the live ones as in site_groups.h; of those allocated an object that has its
+ * place by chance counts `every` times. Small objects without a place are in no row then. */
 #ifndef TP_SITE_AGES_H
 #define TP_SITE_AGES_H
 
@@ -20,16 +20,17 @@
 #include "traces/trace.h"
 
 enum { TP_AGE_MOMENTS = 16 };
+#define TP_AGE_NONE UINT64_MAX
 
 struct tp_site_age {
     const char *name;        /* NULL: all objects without a name */
     uint64_t objects, bytes; /* allocated up to the moment */
-    /* within 3.2% (histogram.h) where a site has hundreds of objects, else exact; 0: there are
-     * none */
+    /* within 3.2% (histogram.h) where a site has hundreds of objects, else exact; TP_AGE_NONE: it
+     * has none */
     uint64_t median;
     uint64_t live, live_bytes; /* blocks, and bytes requested */
-    uint64_t oldest;           /* age of a live block; 0: none, or of the initial heap */
-    bool grows;                /* tp_only_grows */
+    uint64_t oldest; /* age of a live block; TP_AGE_NONE: none is live whose age is known */
+    bool grows;      /* tp_only_grows */
 };
 
 struct tp_site_ages {

@@ -10,7 +10,13 @@
 
 const char *const tp_sites_by_words[] = {"line", "annotation", "age", "size", "metadata", NULL};
 
-enum { CLASSES = 65 };
+const char *const tp_site_rest_words[] = {[TP_BY_PLACE] = "not known",
+                                          [TP_BY_PHASE] = "in no phase",
+                                          [TP_BY_AGE] = "not known",
+                                          [TP_BY_SIZE] = "not known",
+                                          [TP_BY_METADATA] = "without metadata"};
+
+enum { CLASSES = TP_SITE_SIZE_CLASSES };
 
 struct grouping {
     const struct tp_held_list *list;
@@ -23,11 +29,6 @@ struct grouping {
 static int no_memory(struct tp_err *err)
 {
     return tp_fail(err, TP_ENOMEM, "out of memory for live memory by site");
-}
-
-static unsigned class_of(uint64_t size)
-{
-    return size ? 64 - (unsigned)__builtin_clzll(size) : 0;
 }
 
 /* ---- groups ---- */
@@ -132,7 +133,7 @@ static int count_placed(struct grouping *g, const struct tp_held_block *b,
     (void)item, (void)err;
     if (!tp_place_sampled(&g->out->sampling, b->size))
         return TP_OK;
-    g->placed[class_of(b->size)] += (double)b->size;
+    g->placed[tp_site_size_class(b->size)] += (double)b->size;
     g->out->estimated = true;
     return TP_OK;
 }
@@ -140,7 +141,7 @@ static int count_placed(struct grouping *g, const struct tp_held_block *b,
 static int add_placed(struct grouping *g, const struct tp_held_block *b,
                       const struct tp_place_item *item, struct tp_err *err)
 {
-    unsigned size_class = class_of(b->size);
+    unsigned size_class = tp_site_size_class(b->size);
     double stands_for = tp_place_sampled(&g->out->sampling, b->size)
                             ? g->live[size_class] / g->placed[size_class]
                             : 1;
@@ -191,7 +192,7 @@ static int group_by_place(struct grouping *g, int (*stop)(struct tp_err *err), s
     int rc = gather(g, stop, err);
     for (size_t i = 0; rc == TP_OK && i < l->count; i++)
         if (l->blocks[i].place && tp_place_sampled(&g->out->sampling, l->blocks[i].size))
-            g->live[class_of(l->blocks[i].size)] += (double)l->blocks[i].size;
+            g->live[tp_site_size_class(l->blocks[i].size)] += (double)l->blocks[i].size;
     if (rc == TP_OK)
         rc = each_placed(g, count_placed, err);
     return rc == TP_OK ? each_placed(g, add_placed, err) : rc;
@@ -275,7 +276,7 @@ static const char *name_of_age(const struct grouping *g, const struct tp_held_bl
 
 struct tp_text tp_site_size_name(uint64_t size)
 {
-    unsigned size_class = class_of(size);
+    unsigned size_class = tp_site_size_class(size);
     uint64_t low = UINT64_C(1) << (size_class - 1);
     return tp_text_of("%s to %s", tp_bytes(low, false).s, tp_bytes(2 * low, false).s);
 }
@@ -312,18 +313,13 @@ static double whole(double bytes)
 
 unsigned tp_site_rests(const struct tp_sites *h, struct tp_site_rest rests[TP_SITE_RESTS])
 {
-    static const char *const others[] = {[TP_BY_PLACE] = "not known",
-                                         [TP_BY_PHASE] = "in no phase",
-                                         [TP_BY_AGE] = "not known",
-                                         [TP_BY_SIZE] = "not known",
-                                         [TP_BY_METADATA] = "without metadata"};
     double before = h->before < h->unknown ? whole(h->before) : whole(h->unknown);
     double other = whole(h->unknown - before);
     unsigned count = 0;
     if (before > 0)
         rests[count++] = (struct tp_site_rest){from_before, before};
     if (other > 0)
-        rests[count++] = (struct tp_site_rest){others[h->by], other};
+        rests[count++] = (struct tp_site_rest){tp_site_rest_words[h->by], other};
     return count;
 }
 

@@ -101,6 +101,8 @@ struct tp_held_list {
     const void *ctx;
 };
 
+extern const char *const tp_site_rest_words[]; /* what has no name is, by enum tp_sites_by */
+
 /* What is in no row, by the reason. Returns how many there are. */
 enum { TP_SITE_RESTS = 2 };
 struct tp_site_rest {
@@ -115,6 +117,13 @@ struct tp_str;
 /* Adds the name of the row by place that a block with this item of a table belongs to. */
 void tp_site_name(const struct tp_place_table *t, const struct tp_place_item *item, unsigned depth,
                   struct tp_str *to);
+
+/* Size classes are powers of two. */
+enum { TP_SITE_SIZE_CLASSES = 65 };
+static inline unsigned tp_site_size_class(uint64_t size)
+{
+    return size ? 64 - (unsigned)__builtin_clzll(size) : 0;
+}
 
 /* The name of the row by size: "512 B to 1 KiB", where the upper end is not in it. */
 struct tp_text tp_site_size_name(uint64_t size);

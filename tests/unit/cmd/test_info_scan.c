@@ -534,7 +534,10 @@ TEST(a_recording_that_began_mid_run_says_so)
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
     struct tp_page page = {.out = out, .width = 100};
-    tp_info_text(&(struct tp_info_report){&trace, info, &(struct tp_captured){0}}, &page);
+    tp_info_text(&(struct tp_info_report){.trace = &trace,
+                                          .info = info,
+                                          .captured = &(struct tp_captured){0}},
+                 &page);
     fclose(out);
     assert_non_null(strstr(text, "\nInitial heap\n"));
     assert_non_null(strstr(text, "2 blocks, 4 KiB, were live before event 1: 1 freed during the"));

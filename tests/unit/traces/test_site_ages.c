@@ -1,6 +1,7 @@
 /* Lifetimes by allocation site: medians, what is live at a moment, and which sites only grow. */
 #include "tests/unit/trace_fixture.h"
 
+#include "alloc/base/numbers.h"
 #include "alloc/base/str.h"
 #include "traces/places/place_table.h"
 #include "traces/places/site_ages.h"
@@ -43,8 +44,13 @@ static struct tp_site_ages *find(const char *events, const struct tp_sites_cfg *
     return find_sampled(events, cfg, (struct tp_place_sampling){0});
 }
 
+static struct tp_text age_text(uint64_t age)
+{
+    return age == TP_AGE_NONE ? tp_text_of("-") : tp_text_of("%" PRIu64, age);
+}
+
 /* The row of a name as text: "2 of 300, 5: 1 of 100, 7", where the median follows the bytes, and
- * the age of the oldest those of the live blocks. */
+ * the age of the oldest those of the live blocks; "-": none. */
 static void expect(const struct tp_site_ages *a, const char *name, const char *expected)
 {
     assert_non_null(a);
@@ -52,10 +58,9 @@ static void expect(const struct tp_site_ages *a, const char *name, const char *e
     const struct tp_site_age *r = tp_site_age_of(a, name);
     if (!r)
         fail_msg("no row '%s'", name ? name : "without a name");
-    snprintf(text, sizeof text,
-             "%" PRIu64 " of %" PRIu64 ", %" PRIu64 ": %" PRIu64 " of %" PRIu64 ", %" PRIu64 "%s",
-             r->objects, r->bytes, r->median, r->live, r->live_bytes, r->oldest,
-             r->grows ? ", grows" : "");
+    snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64 ", %s: %" PRIu64 " of %" PRIu64 ", %s%s",
+             r->objects, r->bytes, age_text(r->median).s, r->live, r->live_bytes,
+             age_text(r->oldest).s, r->grows ? ", grows" : "");
     assert_string_equal(text, expected);
 }
 
@@ -79,8 +84,8 @@ TEST(survivors_count_with_their_age)
 {
     struct tp_site_ages *a = find(few, &at_end);
     expect(a, "a", "4 of 660, 60: 3 of 560, 120");
-    expect(a, "b", "1 of 40, 90: 0 of 0, 0");
-    expect(a, NULL, "1 of 7, 110: 0 of 0, 0");
+    expect(a, "b", "1 of 40, 90: 0 of 0, -");
+    expect(a, NULL, "1 of 7, 110: 0 of 0, -");
     assert_fields(*a, count, 3, timed, true, estimated, false);
     assert_string_equal(a->rows[0].name, "a");
     assert_string_equal(a->rows[1].name, "b");
@@ -110,7 +115,7 @@ TEST(in_events_where_times_are_not_known)
                                  "{\"op\":\"mark\",\"name\":\"m\"}\n{\"op\":\"free\",\"id\":1}\n";
     struct tp_site_ages *a = find(events, &at_end);
     assert_false(a->timed);
-    expect(a, "a", "1 of 10, 3: 0 of 0, 0");
+    expect(a, "a", "1 of 10, 3: 0 of 0, -");
     expect(a, "b", "1 of 20, 2: 1 of 20, 2");
     tp_site_ages_free(a);
 }
@@ -122,7 +127,7 @@ TEST(a_reset_ends_what_is_live)
                  ALLOC(40, 4, 5, "b") RESET(41) ALLOC(50, 5, 1, "a"),
              &at_end);
     expect(a, "a", "3 of 21, 6: 1 of 1, 0");
-    expect(a, "b", "2 of 25, 1: 0 of 0, 0");
+    expect(a, "b", "2 of 25, 1: 0 of 0, -");
     tp_site_ages_free(a);
 }
 
@@ -132,10 +137,10 @@ TEST(initial_heap)
     static const char events[] = BEFORE(1, 1000) BEFORE(2, 64) ALLOC(10, 3, 32, "a") FREE(30, 1);
     struct tp_site_ages *a = find(events, &at_end);
     expect(a, "a", "1 of 32, 20: 1 of 32, 20");
-    expect(a, NULL, "0 of 0, 0: 1 of 64, 0");
+    expect(a, NULL, "0 of 0, -: 1 of 64, -");
     tp_site_ages_free(a);
     a = find(events, &(struct tp_sites_cfg){.at = INT64_MAX, .by = TP_BY_SIZE});
-    expect(a, "64 B to 128 B", "0 of 0, 0: 1 of 64, 0");
+    expect(a, "64 B to 128 B", "0 of 0, -: 1 of 64, -");
     tp_site_ages_free(a);
 }
 
@@ -147,10 +152,10 @@ TEST(by_phase_and_size)
         find(events, &(struct tp_sites_cfg){.at = INT64_MAX, .by = TP_BY_PHASE});
     expect(a, "load", "3 of 295, 4: 2 of 168, 6");
     expect(a, "run", "1 of 1, 3: 1 of 1, 3");
-    expect(a, NULL, "1 of 64, 10: 0 of 0, 0");
+    expect(a, NULL, "1 of 64, 10: 0 of 0, -");
     tp_site_ages_free(a);
     a = find(events, &(struct tp_sites_cfg){.at = INT64_MAX, .by = TP_BY_SIZE});
-    expect(a, "64 B to 128 B", "2 of 191, 4: 0 of 0, 0");
+    expect(a, "64 B to 128 B", "2 of 191, 4: 0 of 0, -");
     expect(a, "32 B to 64 B", "1 of 40, 1: 1 of 40, 1");
     assert_null(tp_site_age_of(a, NULL));
     tp_site_ages_free(a);
@@ -159,15 +164,16 @@ TEST(by_phase_and_size)
     assert_null(find(events, &at_end)); /* nothing has a place */
 }
 
-/* Below 1,000 bytes one of ten has a place: block 1 counts ten times, 2 and 3 are in no row. */
+/* Below 1,000 bytes one of ten has a place: block 1 counts ten times, and while it is live for 6
+ * as well. 2, 3 and 6 are in no row. */
 TEST(sampled)
 {
     struct tp_site_ages *a =
         find_sampled(ALLOC(0, 1, 100, "a") PLAIN(5, 2, 100) PLAIN(6, 3, 40) FREE(7, 3)
-                         ALLOC(10, 4, 1000, "a") PLAIN(20, 5, 1010) FREE(40, 2),
+                         ALLOC(10, 4, 1000, "a") PLAIN(20, 5, 1010) FREE(40, 2) PLAIN(40, 6, 120),
                      &at_end, (struct tp_place_sampling){.size = 1000, .every = 10});
     assert_true(a->estimated);
-    expect(a, "a", "2 of 2000, 30: 2 of 2000, 40");
+    expect(a, "a", "2 of 2000, 30: 2 of 1220, 40");
     expect(a, NULL, "1 of 1010, 20: 1 of 1010, 20");
     tp_site_ages_free(a);
 }

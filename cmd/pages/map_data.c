@@ -2,22 +2,12 @@
 #include "cmd/pages/map_data.h"
 
 #include "alloc/heapmap/frame_rows.h"
-#include "cmd/pages/page_groups.h"
 #include "cmd/report/report_sites.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- making ---- */
-
-struct tp_map_names tp_map_names_of(const struct tp_why_pages *w)
-{
-    struct tp_map_names out = {.sizes = w->by == TP_BY_SIZE};
-    for (size_t i = 0; i < w->count && out.count < TP_MAP_HOLDERS; i++)
-        if (w->rows[i].name)
-            out.names[out.count++] = w->rows[i].name;
-    return out;
-}
 
 static uint8_t rank_of(const struct tp_map_names *names, const char *name)
 {
@@ -28,26 +18,24 @@ static uint8_t rank_of(const struct tp_map_names *names, const char *name)
 }
 
 /* A moment at which no block has a call stack has groups by size, which are not those of others. */
-static void find_ranks(const struct tp_why_pages *w, const struct tp_page_groups *g, uint8_t *ranks)
+static void find_ranks(const struct tp_map_ask *ask, const struct tp_page_groups *g, uint8_t *ranks)
 {
-    const struct tp_map_names names = tp_map_names_of(w);
     for (uint32_t i = 0; i < tp_page_groups_count(g); i++)
-        ranks[i] = g->by == w->by ? rank_of(&names, tp_texts_get(&g->sites->names, i))
-                                  : (uint8_t)TP_MAP_UNKNOWN;
+        ranks[i] = g->by == ask->by ? rank_of(&ask->names, tp_texts_get(&g->sites->names, i))
+                                    : (uint8_t)TP_MAP_UNKNOWN;
 }
 
-static int fill_moment(const struct tp_why_pages *w, size_t moment, struct tp_page_map *m,
+static int fill_moment(const struct tp_map_ask *ask, size_t moment, struct tp_page_map *m,
                        struct tp_err *err)
 {
-    const struct tp_page_list *list = &w->replay.lists.lists[moment];
+    const struct tp_page_list *list = &ask->lists->lists[moment];
     struct tp_page_groups g;
     uint8_t *ranks = NULL;
-    int status =
-        tp_page_groups_find(w->trace, list->head.event, &w->cfg->sites, w->cfg->stop, &g, err);
+    int status = tp_page_groups_find(ask->trace, list->head.event, ask->sites, ask->stop, &g, err);
     if (!status && !(ranks = malloc(tp_page_groups_count(&g) + 1u)))
         status = tp_fail(err, TP_ENOMEM, "out of memory for the map of pages");
     if (!status) {
-        find_ranks(w, &g, ranks);
+        find_ranks(ask, &g, ranks);
         status = tp_page_map_fill(m, moment, list, g.slots, tp_page_groups_count(&g), ranks, err);
     }
     free(ranks);
@@ -55,18 +43,12 @@ static int fill_moment(const struct tp_why_pages *w, size_t moment, struct tp_pa
     return status;
 }
 
-int tp_why_map(const struct tp_why_pages *w, struct tp_page_map *out, struct tp_err *err)
+int tp_page_map_of(const struct tp_map_ask *ask, struct tp_page_map *out, struct tp_err *err)
 {
-    const struct tp_page_lists *lists = &w->replay.lists;
-    int status = tp_page_map_open(lists->lists, lists->count, out, err);
-    for (size_t i = 0; !status && i < lists->count; i++)
-        status = fill_moment(w, i, out, err);
+    int status = tp_page_map_open(ask->lists->lists, ask->lists->count, out, err);
+    for (size_t i = 0; !status && i < ask->lists->count; i++)
+        status = fill_moment(ask, i, out, err);
     return status;
-}
-
-size_t tp_why_map_moment(const struct tp_why_pages *w)
-{
-    return (size_t)(w->list - w->replay.lists.lists);
 }
 
 /* ---- writing ---- */
@@ -146,7 +128,9 @@ void tp_map_data(struct tp_json *j, cJSON *in, const struct tp_page_map *m,
         return;
     tp_json_uint(j, o, "page_bytes", m->page);
     tp_json_uint(j, o, "cell_pages", UINT64_C(1) << m->shift);
+    tp_json_uint(j, o, "cells", m->count);
     tp_json_uint(j, o, "unit", unit_of(m));
+    tp_json_bool(j, o, "holders_are_sizes", names->sizes);
     cJSON *holders = tp_json_array(j, o, "holders");
     for (uint32_t i = 0; i < names->count; i++) {
         struct tp_str name = {0};
@@ -156,8 +140,10 @@ void tp_map_data(struct tp_json *j, cJSON *in, const struct tp_page_map *m,
     }
     tp_json_base64(j, o, "ranges", bytes, (size_t)(put_ranges(bytes, m) - bytes));
     cJSON *moments = tp_json_array(j, o, "moments");
-    for (size_t i = 0; i < m->moments; i++)
-        tp_json_base64(j, tp_json_item(j, moments), "cells", bytes,
-                       (size_t)(put_moment(bytes, m, i) - bytes));
+    for (size_t i = 0; i < m->moments; i++) {
+        cJSON *moment = tp_json_item(j, moments);
+        tp_json_uint(j, moment, "every", m->every[i]);
+        tp_json_base64(j, moment, "cells", bytes, (size_t)(put_moment(bytes, m, i) - bytes));
+    }
     free(bytes);
 }

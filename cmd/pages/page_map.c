@@ -181,6 +181,7 @@ int tp_page_map_fill(struct tp_page_map *m, size_t moment, const struct tp_page_
                      const struct tp_held_slot *slots, uint32_t groups, const uint8_t *ranks,
                      struct tp_err *err)
 {
+    m->every[moment] = list->head.every;
     struct map_filler f = {.list = list, .slots = slots, .ranks = ranks, .groups = groups};
     f.seen = calloc(groups + 1u, sizeof *f.seen);
     f.here = malloc((groups + 1u) * sizeof *f.here);

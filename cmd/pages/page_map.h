@@ -37,11 +37,12 @@ struct tp_page_map {
     uint64_t page;  /* bytes of one */
     unsigned shift; /* a cell is 1 << shift pages */
     size_t count, moments;
-    uint64_t *numbers;         /* owned: of the cells, ascending: their first page >> shift */
-    struct tp_map_cell *cells; /* owned: `count` for each moment */
+    uint64_t *numbers;               /* owned: of the cells, ascending: their first page >> shift */
+    struct tp_map_cell *cells;       /* owned: `count` for each moment */
+    uint64_t every[TP_PAGE_MOMENTS]; /* of so many runs of pages one is in the list of the moment */
 };
 
-/* Lays the cells of these lists, one or more; they are empty. TP_ENOMEM. */
+/* Lays the cells of these lists, 1..TP_PAGE_MOMENTS; they are empty. TP_ENOMEM. */
 int tp_page_map_open(const struct tp_page_list *lists, size_t count, struct tp_page_map *out,
                      struct tp_err *err);
 void tp_page_map_close(struct tp_page_map *m); /* a zeroed one is fine */

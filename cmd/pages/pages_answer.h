@@ -2,8 +2,9 @@
 #ifndef TP_PAGES_ANSWER_H
 #define TP_PAGES_ANSWER_H
 
-#include "cmd/pages/why_pages.h"
 #include "cmd/report/memory_sum.h"
+
+struct tp_why_pages;
 
 enum { TP_PAGES_PARTS = 6 };
 

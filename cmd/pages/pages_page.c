@@ -8,6 +8,8 @@
 #include "cmd/pages/map_data.h"
 #include "cmd/pages/map_picture.h"
 #include "cmd/pages/pages_answer.h"
+#include "cmd/pages/why_pages.h"
+#include "cmd/report/report_pages.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"
 
@@ -16,8 +18,8 @@
 
 struct pages_page {
     const struct tp_why_pages *w;
+    struct tp_map_names names; /* of the groups that are told apart */
     struct tp_page_map map;
-    struct tp_html_room room; /* rows in the data */
 };
 
 static const struct tp_why_pages *answer_of(const void *of)
@@ -69,6 +71,7 @@ static const char *class_of(const struct tp_sum_part *part)
 static void print_sum(const void *of, struct tp_page *page)
 {
     tp_pages_sum_print(answer_of(of), page);
+    tp_page_notes_print(&answer_of(of)->replay.resident, parts_of(of), NULL, 0, page);
 }
 
 static int write_sum(const void *of, FILE *out, struct tp_err *err)
@@ -104,12 +107,13 @@ static int write_still(const void *of, FILE *out, struct tp_err *err)
     fputs("<noscript><style>\n", out);
     tp_chart_style(TP_CHART_AUTO, out);
     fputs("</style>\n", out);
-    tp_map_picture_write(&(struct tp_map_picture){.map = &p->map,
-                                                  .moment = tp_why_map_moment(p->w),
-                                                  .names = tp_map_names_of(p->w),
-                                                  .title = "Map of pages",
-                                                  .about = tp_str_text(&about)},
-                         out);
+    tp_map_picture_write(
+        &(struct tp_map_picture){.map = &p->map,
+                                 .moment = (size_t)(p->w->list - p->w->replay.lists.lists),
+                                 .names = p->names,
+                                 .title = "Map of pages",
+                                 .about = tp_str_text(&about)},
+        out);
     fputs("</noscript>\n", out);
     tp_str_drop(&about);
     return TP_OK;
@@ -130,16 +134,18 @@ static bool has_holders(const void *of)
 static void print_holders(const void *of, struct tp_page *page)
 {
     tp_pages_holders_print(answer_of(of), page);
+    tp_pages_growing_print(answer_of(of), page);
     tp_pages_ground_print(answer_of(of), page);
 }
 
-static int write_left_out(const void *of, FILE *out, struct tp_err *err)
+static bool has_remedies(const void *of)
 {
-    const struct pages_page *p = of;
-    (void)err;
-    if (p->room.most < p->w->count)
-        tp_html_left_out(p->w->count - p->room.most, "row", out);
-    return TP_OK;
+    return answer_of(of)->remedies.base.replays != 0;
+}
+
+static void print_remedies(const void *of, struct tp_page *page)
+{
+    tp_pages_remedies_print(answer_of(of), page);
 }
 
 static void print_moments(const void *of, struct tp_page *page)
@@ -177,8 +183,8 @@ static const struct tp_html_section sections[] = {
     {.id = "holders",
      .title = "Partly free pages by what holds them",
      .print = print_holders,
-     .write = write_left_out,
      .there = has_holders},
+    {.id = "tries", .title = "Alternatives", .print = print_remedies, .there = has_remedies},
     {.id = "page-parts",
      .title = "Resident memory over time",
      .view = "Resident memory over time as stacked areas: live, rounding, partly free pages, free "
@@ -204,33 +210,38 @@ static void add_figures(const void *of, bool exact, struct tp_table *t)
     tp_table_figure(t, "free pages", tp_bytes(p->free_pages, exact).s, "");
 }
 
-/* Leaves the first rows of sites in the document. */
-static void keep_rows(cJSON *root, int most)
-{
-    cJSON *by = cJSON_GetObjectItemCaseSensitive(root, "partly_free_by");
-    cJSON *rows = cJSON_GetObjectItemCaseSensitive(by, "rows");
-    for (cJSON *next, *item = cJSON_GetArrayItem(rows, most); item; item = next) {
-        next = item->next;
-        cJSON_Delete(cJSON_DetachItemViaPointer(rows, item));
-    }
-}
-
 static int write_data(const void *of, FILE *out, struct tp_err *err)
 {
     const struct pages_page *p = of;
-    const struct tp_map_names names = tp_map_names_of(p->w);
     struct tp_json j = {false};
     cJSON *root = tp_why_pages_tree(&j, p->w);
-    keep_rows(root, (int)p->room.most);
+    cJSON_DeleteItemFromObjectCaseSensitive(root, "partly_free_by");
+    cJSON_DeleteItemFromObjectCaseSensitive(root, "lifetimes");
     cJSON *page = tp_json_object(&j, root, "page");
     tp_json_array(&j, page, "marks");
-    tp_map_data(&j, page, &p->map, &names);
+    tp_map_data(&j, page, &p->map, &p->names);
     return tp_json_print_line(&j, root, out, err);
+}
+
+/* The groups that hold most at the moment of the answer. */
+static struct tp_map_names names_of(const struct tp_why_pages *w)
+{
+    struct tp_map_names out = {.sizes = w->by == TP_BY_SIZE};
+    for (size_t i = 0; i < w->count && out.count < TP_MAP_HOLDERS; i++)
+        if (w->rows[i].name)
+            out.names[out.count++] = w->rows[i].name;
+    return out;
 }
 
 int tp_why_pages_page(const struct tp_why_pages *w, FILE *out, struct tp_err *err)
 {
-    struct pages_page p = {.w = w, .room = tp_html_room(w->count)};
+    struct pages_page p = {.w = w, .names = names_of(w)};
+    const struct tp_map_ask ask = {.trace = w->trace,
+                                   .lists = &w->replay.lists,
+                                   .sites = &w->cfg->sites,
+                                   .by = w->by,
+                                   .names = p.names,
+                                   .stop = w->cfg->stop};
     const struct tp_html_article article = {.title = w->trace->meta.name,
                                             .head = print_head,
                                             .figures = add_figures,
@@ -238,9 +249,8 @@ int tp_why_pages_page(const struct tp_why_pages *w, FILE *out, struct tp_err *er
                                             .section_count = sizeof sections / sizeof *sections,
                                             .of = &p,
                                             .exact = w->cfg->exact};
-    const struct tp_html_page page = {
-        .article = &article, .data = write_data, .of = &p, .room = &p.room};
-    int status = tp_why_map(w, &p.map, err);
+    const struct tp_html_page page = {.article = &article, .data = write_data, .of = &p};
+    int status = tp_page_map_of(&ask, &p.map, err);
     if (!status)
         status = tp_html_write(&page, out, err);
     tp_page_map_close(&p.map);

@@ -1,6 +1,7 @@
 /* See why_pages.h: the screen. What was replayed and when, the sum, who holds most, the table of
  * holders, and how the parts went over time where that is asked for. */
 #include "cmd/pages/pages_answer.h"
+#include "cmd/pages/why_pages.h"
 
 #include "cmd/report/report_pages.h"
 #include "cmd/report/report_sites.h"

@@ -16,6 +16,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import host_pages  # noqa: E402
 import info_views  # noqa: E402
 import page_cut  # noqa: E402
 import page_figures  # noqa: E402
@@ -144,12 +145,14 @@ PAGES = {
     "tapool.compare/2": VERDICT, "tapool.check/2": VERDICT,
     "tapool.info/2": INFO, "tapool.info-pair/2": INFO,
     "tapool.why/2": (look_at_areas, no_more, snapshot_pages.compare_why, TOLD, snapshot_pages.getters_why),
+    "tapool.why-pages/1": (host_pages.look_at_map, host_pages.look_closer, host_pages.compare,
+                           (*TOLD, "Map of pages</text>"), host_pages.getters),
     "tapool.tune/2": (look_at_areas, no_more, snapshot_pages.compare_tune, TOLD, snapshot_pages.getters_tune),
     "tapool.predict/2": (look_at_areas, no_more, predict_page.compare, TOLD, predict_page.getters),
 }
 
 # What the data of a page lacks of the JSON of the same run.
-LESS = {"tapool.tune/2": ("files",), "tapool.result/2": ("site_curve",), "tapool.info/2": ("site_curve",)}
+LESS = {"tapool.tune/2": ("files",), "tapool.why-pages/1": ("partly_free_by", "lifetimes"), "tapool.result/2": ("site_curve",), "tapool.info/2": ("site_curve",)}
 
 
 def json_of(path):

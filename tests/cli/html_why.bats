@@ -64,10 +64,12 @@ compared_at() {
     grep -q 'data-view="times"' check.html
     ok "$TAPOOL" info training-step.pickle.gz --export-html info.html
     ok "$TAPOOL" why training-step.pickle.gz --export-html why.html
+    sanitized && cp why.html pages.html ||
+        ok "$TAPOOL" why "$TAPOOL_ROOT/traces/samples/sqlite.json" --malloc arena --try-time 0 --export-html pages.html
     ok "$TAPOOL" tune complete-small.pickle --grid 'max_split_size_mb:default|32' --export-html tune.html
     ok "$TAPOOL" predict "${runs[@]:0:2}" --at 1024 --export-html predict.html
     shot() { python3 "$CLI/../browser/page_shot.py" "$@" >found 2>errors; }
-    shot {replay,compare,check,info,why,tune,predict}.html || fail "$(cat found errors)"
+    shot {replay,compare,check,info,why,pages,tune,predict}.html || fail "$(cat found errors)"
     # neither idle time nor the load draws anything
     sed 's/addEventListener("load"/addEventListener("never"/' replay.html >bad.html
     not shot bad.html
@@ -163,6 +165,30 @@ assert all(d["page"]["frames"]["devices"][0] for d in page["devices"])
 END
 }
 
+@test "why of a host trace: the map of pages, its slider and the parts over time" {
+    sanitized && skip "a sanitizer has a malloc of its own"
+    TAPOOL_LIBRARY_PATH=$PWD pages why "$TAPOOL_ROOT/traces/samples/sqlite.json" --malloc glibc --try-time 0
+    compared_at
+    ok "$TAPOOL" why "$TAPOOL_ROOT/traces/samples/sqlite.json" --malloc arena --try-time 0 --format html
+    matches "$out" '^<!DOCTYPE html>'
+}
+
+# bats test_tags=nightly
+@test "why of a host trace: cells of several pages, sites, alternatives, and many moments" {
+    sanitized && skip "a sanitizer has a malloc of its own"
+    local survivors=${TAPOOL_SURVIVORS:-$(dirname "$TAPOOL")/tests/survivors}
+    export TAPOOL_LIBRARY_PATH=$PWD
+    "$TAPOOL" record -o s.tpt --stacks 4 -- "$survivors" >knows 2>said || fail "$(cat said)"
+    pages why s.tpt --malloc glibc
+    matches page.html '"cell_pages":4,'
+    compared_at --cells
+    pages why s.tpt --malloc glibc --try-time 0 --frames 63
+    matches page.html '"cell_pages":16,'
+    compared_at --once
+    pages why "$TAPOOL_ROOT/traces/samples/sqlite.json" --malloc glibc --try-time 0 --at 0 --by age
+    compared_at --once
+}
+
 @test "tune: settings, chart and files" {
     cp "$DATA/complete-small.pickle" "$DATA/training-step.pickle.gz" .
     pages tune complete-small.pickle --capacity 8GiB
@@ -242,6 +268,24 @@ runs=("$TAPOOL_ROOT"/tests/data/h200/gpt-train-ctx{128.pickle.zst@ctx=128,256.pi
     pages tune complete-small.pickle "${grids[@]}"
     matches page.html '^<p>And [0-9,]+ more settings would make the page too large: --export-json has them\.</p>$'
     looked_at page.html --figures --json result.json
+}
+
+# bats test_tags=nightly
+@test "the check of the page of a host trace can fail" {
+    sanitized && skip "a sanitizer has a malloc of its own"
+    TAPOOL_LIBRARY_PATH=$PWD pages why "$TAPOOL_ROOT/traces/samples/sqlite.json" --malloc glibc --try-time 0
+    compared_at --once --cells
+    noticed page.html --json result.json <<'END'
+s/page.view\("page-map"/page.view("nothing"/
+s/page.view\("page-parts"/page.view("nothing"/
+s/(<td class="n">)([0-9.]+ KiB)/\19\2/
+s/"live_bytes":([0-9])/"live_bytes":9\1/
+s/("cells":"....)./\1C/
+s/page.chosen.hear\(figure, event => move/page.chosen.hear(figure, event => (x => x)/
+s/ArrowRight: \(\) => choose\(chosen \+ 1\), ArrowUp: \(\) => row\(-1\), ArrowDown: \(\) => row\(1\),//
+s/chosen < 0 \? draw\(\) : choose\(chosen\);/;/
+s/slider.value = at;/at = last;/
+END
 }
 
 # bats test_tags=nightly

@@ -14,15 +14,19 @@ const page = (() => {
 
     /* ---- numbers, as the tables of the page have them ---- */
 
+    /* Halves go to the even digit, as in the tables. */
+    const even = value => Math.abs(value % 1) === 0.5 ? 2 * Math.round(value / 2) : Math.round(value);
     const digits = value => {
-        const size = Math.abs(value);
-        return size >= 1000 || value === Math.round(value) ? Math.round(value).toLocaleString("en-US")
-            : String(+value.toPrecision(4));
+        const size = Math.abs(value), scale = 10 ** (3 - Math.floor(Math.log10(size || 1)));
+        if (size >= 1000 || value === Math.round(value))
+            return even(value).toLocaleString("en-US");
+        const half = Math.abs(value * scale % 1) === 0.5;
+        return String(half ? even(value * scale) / scale : +value.toPrecision(4));
     };
     const bytes = value => {
         const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
         let unit = 0;
-        for (; Math.abs(value) >= 1024 && unit < units.length - 1; unit++)
+        for (; Math.abs(value) >= 1023.5 && unit < units.length - 1; unit++)
             value /= 1024;
         return digits(value) + " " + units[unit];
     };
@@ -32,7 +36,6 @@ const page = (() => {
         return digits(ns / size) + " " + name;
     };
     const count = value => value.toLocaleString("en-US");
-    /* Halves go to the even digit, as in the tables. */
     const tenths = value => (value * 4 % 2 === 1 ? Math.round(value * 5) / 5 : value).toFixed(1);
     const percent = share => share < 1 && share >= 0.9995 ? ">99.9%" : share > 0 && share < 0.0005 ? "<0.1%"
         : `${tenths(100 * share)}%`;

@@ -7,16 +7,23 @@
 
    cmd/pages/map_data.h says how a moment is written. */
 "use strict";
+/* Pixels of a cell where so many share a figure of this width. */
+page.cellSize = (width, cells) => Math.max(4, Math.min(16, Math.floor(Math.sqrt(width * 340 / Math.max(1, cells)))));
+/* The height of a map before it is drawn, so that what is below it stays where it is. */
+for (const figure of document.querySelectorAll("figure[data-view=page-map]")) {
+    const { cells } = page.data.page.map, width = figure.clientWidth, size = page.cellSize(width, cells);
+    figure.style.minHeight = `calc(${Math.ceil(cells * size / width) * size}px + 14rem)`;
+}
 page.view("page-map", (figure, of) => {
     const { make, bytes, count } = page, { map } = of.page;
     const NAMES = { live: "live", rounding: "rounding", partly_free: "partly free pages", free_pages: "free pages",
         own: "never part of a block" };
     const PARTS = Object.keys(NAMES), UPWARD = ["live", "rounding", "own", "partly_free", "free_pages"];
-    const DOTS = 1, LINES = 2, CROSSED = 3, LEAST = 4, MOST = 16, HIGH = 340;
+    const DOTS = 1, LINES = 2, CROSSED = 3;
     const COLORS = ["--c0", "--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c11", "--c7"], OTHER = 6, UNKNOWN = 7, NONE = 8;
     const cellBytes = map.page_bytes * map.cell_pages;
     const last = of.moments.length - 1;
-    let at = 0, chosen = -1, size = MOST, places = [];
+    let at = 0, chosen = -1, size = 1, places = [];
 
     /* ---- what is written ---- */
 
@@ -94,7 +101,7 @@ page.view("page-map", (figure, of) => {
     const lay = () => {
         const width = board.clientWidth;
         let x = 0, y = 0;
-        size = Math.max(LEAST, Math.min(MOST, Math.floor(Math.sqrt(width * HIGH / Math.max(1, numbers.length)))));
+        size = page.cellSize(width, numbers.length);
         places = numbers.map((number, i) => {
             if (i && first.has(number) && x)
                 x += size / 2;
@@ -121,7 +128,7 @@ page.view("page-map", (figure, of) => {
         canvas.strokeRect(places[chosen][0], places[chosen][1], s, s);
     };
     const swatch = (part, holder) => page.board.swatch((canvas, w, h) => fill(canvas, looks(canvas), part, holder, 0, 0, w, h));
-    const nameOf = holder => holder < OTHER ? (of.partly_free_by.what === "size" ? "blocks of " : "") + map.holders[holder]
+    const nameOf = holder => holder < OTHER ? (map.holders_are_sizes ? "blocks of " : "") + map.holders[holder]
         : holder === OTHER ? "other blocks" : "blocks not known";
     const legend = () => {
         const there = new Set(moments.flatMap(cells => cells.map(cell => cell.holder)));
@@ -133,11 +140,16 @@ page.view("page-map", (figure, of) => {
 
     /* ---- moments and cells ---- */
 
-    const partsOf = of => PARTS.map(part => of[part] ? `${bytes(of[part])} ${NAMES[part]}` : "").filter(Boolean).join(" + ");
+    const partsOf = of => {
+        const parts = PARTS.filter(part => of[part]).map(part => `${bytes(of[part])} ${NAMES[part]}`).join(" + ");
+        return `${bytes(of.resident)} resident${parts ? " = " : ""}${parts}`;
+    };
     const say = () => {
-        const now = of.moments[at], sum = Object.fromEntries(PARTS.map(part => [part, Number(now[part + "_bytes"])]));
+        const now = of.moments[at], { every } = map.moments[at];
+        const sum = Object.fromEntries(["resident", ...PARTS].map(part => [part, Number(now[part + "_bytes"])]));
         moment.replaceChildren(...page.when(now.event ? `event ${count(now.event)}` : "before the first event", now.time_ns),
-            now.event === of.moment.event ? " (explained above): " : ": ", `${bytes(Number(now.resident_bytes))} resident = ${partsOf(sum)}`);
+            now.event === of.moment.event ? " (explained above): " : ": ", partsOf(sum),
+            every > 1 ? `; the map has 1 of ${count(every)} runs of pages` : "");
         board.setAttribute("aria-label", moment.textContent);
         slider.setAttribute("aria-valuetext", moment.textContent);
     };
@@ -146,7 +158,7 @@ page.view("page-map", (figure, of) => {
         const cell = moments[at][chosen], address = "0x" + (numbers[chosen] * cellBytes).toString(16);
         const held = cell.holder === NONE ? "" : `; partly free pages, held ${map.cell_pages > 1 ? "mostly " : ""}by ${nameOf(cell.holder)}`;
         under.textContent = `${map.cell_pages > 1 ? `${count(map.cell_pages)} pages` : "Page"} at ${address}: ` +
-            (cell.resident ? `${bytes(cell.resident)} resident = ${partsOf(cell)}${held}` : "not resident then");
+            (cell.resident ? partsOf(cell) + held : "not resident then");
         draw();
     };
     const go = index => {
@@ -177,6 +189,7 @@ page.view("page-map", (figure, of) => {
     }));
 
     slider.max = last;
+    figure.style.minHeight = "";
     figure.replaceChildren(make("div", { class: "tools" }, ...buttons), slider, moment, keys, make("div", { class: "rows" }, board), under);
     legend();
     go(of.moments.findIndex(({ event }) => event === of.moment.event));

@@ -16,6 +16,7 @@ static void add_page(struct made_list *m, uint64_t number, uint64_t covered)
 {
     m->pages[m->list.head.pages++] = number << TP_LISTED_PAGE_SHIFT | covered / TP_LISTED_PAGE_STEP;
     m->list.head.page = PAGE;
+    m->list.head.every = 8;
     m->list.pages = m->pages;
     m->list.blocks = m->blocks;
 }
@@ -45,7 +46,7 @@ TEST(a_cell_is_a_page_where_there_are_few_and_has_the_parts_of_it)
     add_page(&m, 20, 0);
     add_block(&m, 10 * PAGE + 96, 1000, 1024, 0);
     fill(&map, &m, slots);
-    assert_fields(map, count, 3, shift, 0, numbers[0], 10, numbers[2], 20);
+    assert_fields(map, count, 3, shift, 0, numbers[0], 10, numbers[2], 20, every[0], 8);
     assert_fields(map.cells[0], parts.resident, PAGE, parts.live, 1000, parts.rounding, 24,
                   parts.partly_free, 3000 - 1024, parts.free_pages, 0, parts.own, PAGE - 3000,
                   holder, 1);

@@ -29,8 +29,8 @@ struct why_opts {
 enum { SHOWN_MAX = 4096 }; /* bytes of a path */
 enum { FRAMES = 16 };      /* moments of a host trace */
 
-enum { TP_EXPORT_INDEXES(why, TP_SNAPSHOT_EXPORTS) };
-static const char *const why_words[] = {TP_EXPORT_WORDS(TP_SNAPSHOT_EXPORTS)};
+enum { TP_EXPORT_INDEXES(why, TP_WHY_EXPORTS) };
+static const char *const why_words[] = {TP_EXPORT_WORDS(TP_WHY_EXPORTS)};
 
 static const char *const auto_words[] = {"auto", NULL};
 
@@ -63,7 +63,8 @@ static const struct tp_opt rows[] = {
                                    "recorded: inferred from failed allocations and cudaMallocs."),
     TP_RESERVE_ROW(ROW(reserve)),
     TP_SNAPSHOT_MEMORY_ROW(ROW(max_memory)),
-    TP_EXPORT_ROWS(why, TP_SNAPSHOT_EXPORTS),
+    TP_EXPORT_ROWS(why, TP_WHY_EXPORTS),
+    TP_THEME_ROW(why),
     TP_COLOR_ROW(offsetof(struct why_opts, exports.color)),
     TP_BYTES_ROW(ROW(exports.bytes)),
     TP_THP_ROW(ROW(thp)),
@@ -164,13 +165,21 @@ static int write_html(const void *of, FILE *out, struct tp_err *err)
                        out, err);
 }
 
+/* Whether the file is a host trace is known once it was opened. */
+static int refuse_svg(const void *of, FILE *out, struct tp_err *err)
+{
+    (void)of;
+    (void)out;
+    return tp_fail(err, TP_EUSAGE, "the format svg takes a host trace");
+}
+
 static const struct tp_exporter why_text = {.name = "text", .print = print_text};
 static const struct tp_exporter why_folded = {
     .name = "folded", .write = write_folded, .check = check_folded};
 static const struct tp_exporter why_html = {
     .name = "html", .write = write_html, .check = tp_html_check};
-static const struct tp_exporters why_exporters =
-    TP_EXPORT_TABLE(why, TP_SNAPSHOT_EXPORTS, why_tree);
+static const struct tp_exporter why_svg = {.name = "svg", .write = refuse_svg};
+static const struct tp_exporters why_exporters = TP_EXPORT_TABLE(why, TP_WHY_EXPORTS, why_tree);
 
 /* ---- the answers ---- */
 
@@ -300,6 +309,7 @@ static int answer_host(const struct why_opts *o, const struct tp_trace *trace, F
         .over_time = shown,
         .try_ns = o->try_time,
         .exact = o->exports.bytes,
+        .theme = o->exports.theme,
         .timeout_ns = tp_timeout_of(o->timeout, tp_program_facts(trace->program)->events, 0),
         .huge_pages = o->thp,
         .interrupted = tp_stop_flag(),
@@ -313,8 +323,8 @@ static int answer_host(const struct why_opts *o, const struct tp_trace *trace, F
 static bool try_host(const struct tp_args *args, FILE *out, int *status, struct tp_err *err)
 {
     static const char *const fitting[] = {
-        "malloc", "frames", "try-time", "timeout",     "thp",           "at",
-        "by",     "depth",  "color",    "export-html", TP_RANKS_OPTIONS};
+        "malloc", "frames",      "try-time",   "timeout",   "thp",           "at", "by", "depth",
+        "color",  "export-html", "export-svg", "svg-theme", TP_RANKS_OPTIONS};
     const struct why_opts *o = args->opts;
     const char *path = args->words[0], *other = tp_config_typed_other(args, rows, fitting);
     const struct tp_open_opts open = {.max_memory = o->max_memory, .device = TP_OPT_KEYWORD(0)};
@@ -356,6 +366,8 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
         cfg.replayed = true;
         cfg.remarks = replayed.remarks;
     }
+    if (rc == TP_OK && tp_exports_asked(&o->exports, why_index_svg))
+        rc = refuse_svg(NULL, NULL, err);
     if (rc == TP_OK)
         rc = tp_verify_rules(file.snapshot, o->conf, &rules, err);
     if (rc == TP_OK && tp_exports_asked(&o->exports, why_index_html))

@@ -102,10 +102,18 @@ static void begin_strokes(uint32_t color, int part, uint32_t width, FILE *out)
     fputs(" d=\"", out);
 }
 
+static void put_move(int64_t tenths, FILE *out)
+{
+    fprintf(out, "%s%s", tenths < 0 ? "-" : " ",
+            tp_svg_px((uint32_t)(tenths < 0 ? -tenths : tenths)).s);
+}
+
+/* Moves are relative, which takes half the bytes. */
 static void write_strokes(const struct tp_map_picture *of, int part, uint32_t color, FILE *out)
 {
     const struct tp_map_cell *cells = tp_page_map_at(of->map, of->moment);
     struct map_pen p = pen_of(of->map);
+    int64_t at_x = 0, at_y = 0;
     bool any = false;
     for (size_t i = 0; i < of->map->count; i++) {
         go_to(&p, i);
@@ -114,9 +122,15 @@ static void write_strokes(const struct tp_map_picture *of, int part, uint32_t co
             continue;
         if (!any)
             begin_strokes(color, part, p.size - 1, out);
+        int64_t x = 10 * LEFT + p.x + 5 * (p.size - 1);
+        int64_t y = (int64_t)10 * HEAD + p.y + 10 * (p.size - 1) - from;
+        fputc('m', out);
+        put_move(x - at_x, out);
+        put_move(y - at_y, out);
+        fprintf(out, "v-%s", tp_svg_px(to - from).s);
+        at_x = x;
+        at_y = y - (to - from);
         any = true;
-        fprintf(out, "M%s %sv-%s", tp_svg_px(10 * LEFT + p.x + 5 * (p.size - 1)).s,
-                tp_svg_px(10 * HEAD + p.y + 10 * (p.size - 1) - from).s, tp_svg_px(to - from).s);
     }
     fputs(any ? "\"/>\n" : "", out);
 }
@@ -166,8 +180,10 @@ uint32_t tp_map_picture_height(const struct tp_map_picture *p)
 void tp_map_picture_write(const struct tp_map_picture *p, FILE *out)
 {
     uint32_t height = tp_map_picture_height(p);
-    fprintf(out, "<svg class=\"tp-chart\" viewBox=\"0 0 %u %u\" role=\"img\">\n", TP_CHART_WIDTH,
-            height);
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tp-chart\" role=\"img\" "
+            "y=\"0\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n",
+            TP_CHART_WIDTH, height, TP_CHART_WIDTH, height);
     tp_put(out, TP_TO_XML, "<title>%s</title>\n<desc>%s</desc>\n", p->title, p->about);
     tp_svg_text(out, "title ink", 10 * LEFT, 240, p->title);
     tp_svg_text(out, "muted", 10 * LEFT, 420, p->about);

@@ -18,7 +18,7 @@ struct tp_map_picture {
 
 uint32_t tp_map_picture_height(const struct tp_map_picture *p); /* pixels */
 
-/* Writes the element, of class tp-chart and TP_CHART_WIDTH wide. */
+/* Writes the element, TP_CHART_WIDTH wide. */
 void tp_map_picture_write(const struct tp_map_picture *p, FILE *out);
 
 #endif

@@ -18,6 +18,11 @@ static int write_html(const void *of, FILE *out, struct tp_err *err)
     return tp_why_pages_page(of, out, err);
 }
 
+static int write_svg(const void *of, FILE *out, struct tp_err *err)
+{
+    return tp_why_pages_svg(of, out, err);
+}
+
 static int refuse(const void *of, struct tp_err *err)
 {
     (void)of;
@@ -28,8 +33,9 @@ static const struct tp_exporter pages_text = {.name = "text", .print = print_tex
 static const struct tp_exporter pages_folded = {.name = "folded", .check = refuse};
 static const struct tp_exporter pages_html = {
     .name = "html", .write = write_html, .check = tp_html_check};
+static const struct tp_exporter pages_svg = {.name = "svg", .write = write_svg};
 static const struct tp_exporters pages_exporters =
-    TP_EXPORT_TABLE(pages, TP_SNAPSHOT_EXPORTS, pages_tree);
+    TP_EXPORT_TABLE(pages, TP_WHY_EXPORTS, pages_tree);
 
 int tp_why_pages_run(const struct tp_why_pages_cfg *cfg, const struct tp_exports *exports,
                      FILE *out, struct tp_err *err)

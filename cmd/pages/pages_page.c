@@ -3,6 +3,7 @@
  *
  *     "page": { "marks": [], "map": {...} }     as map_data.h says */
 #include "cmd/charts/chart.h"
+#include "cmd/charts/svg_file.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
 #include "cmd/pages/map_data.h"
@@ -95,26 +96,36 @@ static int write_sum(const void *of, FILE *out, struct tp_err *err)
 
 /* ---- the map ---- */
 
-static int write_still(const void *of, FILE *out, struct tp_err *err)
+/* The map at the moment of the answer; what it borrows is to be dropped. */
+static struct tp_map_picture picture_of(const struct pages_page *p, struct tp_str *title,
+                                        struct tp_str *about)
 {
-    const struct pages_page *p = of;
     const struct tp_page_list_head *h = &p->w->list->head;
-    struct tp_str about = {0};
-    tp_str_add(&about, "%s resident after event %s; a cell is %s",
+    const struct tp_page_replay *r = &p->w->replay;
+    tp_str_add(title, "Map of pages: %s with %s", p->w->trace->meta.name,
+               *r->library ? r->library : r->label);
+    tp_str_add(about, "%s resident after event %s; a cell is %s",
                tp_bytes(h->parts.resident, false).s, tp_count(h->event).s,
                tp_plural(UINT64_C(1) << p->map.shift, "page").s);
+    return (struct tp_map_picture){.map = &p->map,
+                                   .moment = (size_t)(p->w->list - r->lists.lists),
+                                   .names = p->names,
+                                   .title = tp_str_text(title),
+                                   .about = tp_str_text(about)};
+}
+
+static int write_still(const void *of, FILE *out, struct tp_err *err)
+{
+    struct tp_str title = {0}, about = {0};
+    const struct tp_map_picture picture = picture_of(of, &title, &about);
     (void)err;
     fputs("<noscript><style>\n", out);
     tp_chart_style(TP_CHART_AUTO, out);
-    fputs("</style>\n", out);
-    tp_map_picture_write(
-        &(struct tp_map_picture){.map = &p->map,
-                                 .moment = (size_t)(p->w->list - p->w->replay.lists.lists),
-                                 .names = p->names,
-                                 .title = "Map of pages",
-                                 .about = tp_str_text(&about)},
-        out);
-    fputs("</noscript>\n", out);
+    fprintf(out, "</style>\n<svg class=\"tp-chart\" viewBox=\"0 0 %u %u\">", TP_CHART_WIDTH,
+            tp_map_picture_height(&picture));
+    tp_map_picture_write(&picture, out);
+    fputs("</svg>\n</noscript>\n", out);
+    tp_str_drop(&title);
     tp_str_drop(&about);
     return TP_OK;
 }
@@ -233,15 +244,21 @@ static struct tp_map_names names_of(const struct tp_why_pages *w)
     return out;
 }
 
-int tp_why_pages_page(const struct tp_why_pages *w, FILE *out, struct tp_err *err)
+static int open_page(struct pages_page *p, const struct tp_why_pages *w, struct tp_err *err)
 {
-    struct pages_page p = {.w = w, .names = names_of(w)};
+    *p = (struct pages_page){.w = w, .names = names_of(w)};
     const struct tp_map_ask ask = {.trace = w->trace,
                                    .lists = &w->replay.lists,
                                    .sites = &w->cfg->sites,
                                    .by = w->by,
-                                   .names = p.names,
+                                   .names = p->names,
                                    .stop = w->cfg->stop};
+    return tp_page_map_of(&ask, &p->map, err);
+}
+
+int tp_why_pages_page(const struct tp_why_pages *w, FILE *out, struct tp_err *err)
+{
+    struct pages_page p;
     const struct tp_html_article article = {.title = w->trace->meta.name,
                                             .head = print_head,
                                             .figures = add_figures,
@@ -250,9 +267,28 @@ int tp_why_pages_page(const struct tp_why_pages *w, FILE *out, struct tp_err *er
                                             .of = &p,
                                             .exact = w->cfg->exact};
     const struct tp_html_page page = {.article = &article, .data = write_data, .of = &p};
-    int status = tp_page_map_of(&ask, &p.map, err);
+    int status = open_page(&p, w, err);
     if (!status)
         status = tp_html_write(&page, out, err);
     tp_page_map_close(&p.map);
+    return status;
+}
+
+int tp_why_pages_svg(const struct tp_why_pages *w, FILE *out, struct tp_err *err)
+{
+    struct tp_str title = {0}, about = {0};
+    struct pages_page p;
+    int status = open_page(&p, w, err);
+    if (!status) {
+        const struct tp_map_picture picture = picture_of(&p, &title, &about);
+        uint32_t height = tp_map_picture_height(&picture);
+        tp_svg_begin(w->cfg->theme, picture.title, height, out);
+        tp_svg_paper(height, out);
+        tp_map_picture_write(&picture, out);
+        tp_svg_end(NULL, height, out);
+    }
+    tp_page_map_close(&p.map);
+    tp_str_drop(&title);
+    tp_str_drop(&about);
     return status;
 }

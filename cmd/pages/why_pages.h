@@ -35,6 +35,7 @@ struct tp_why_pages_cfg {
     uint32_t frames;     /* further moments, evenly spaced over the events */
     bool over_time;      /* the screen shows all moments */
     bool exact;          /* a page has sizes in bytes */
+    uint32_t theme;      /* of a picture: index of the keyword of --svg-theme */
     uint64_t timeout_ns; /* of each replay */
     uint64_t try_ns;     /* for what would help; 0: nothing is tried */
     bool huge_pages;
@@ -87,10 +88,11 @@ static inline uint64_t tp_page_parts_free(const struct tp_page_parts *p)
 /* The screen, and the document tapool.why-pages/1. */
 void tp_why_pages_text(const struct tp_why_pages *w, struct tp_page *page);
 cJSON *tp_why_pages_tree(struct tp_json *j, const struct tp_why_pages *w);
-/* And the page with the map of pages. */
+/* The page with the map of pages, and the map at the moment as a picture. */
 int tp_why_pages_page(const struct tp_why_pages *w, FILE *out, struct tp_err *err);
+int tp_why_pages_svg(const struct tp_why_pages *w, FILE *out, struct tp_err *err);
 
-/* The whole way from an open trace to what was asked for, of TP_SNAPSHOT_EXPORTS. */
+/* The whole way from an open trace to what was asked for, of TP_WHY_EXPORTS. */
 int tp_why_pages_run(const struct tp_why_pages_cfg *cfg, const struct tp_exports *exports,
                      FILE *out, struct tp_err *err);
 

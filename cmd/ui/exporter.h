@@ -125,11 +125,14 @@ TP_EXPORTS_OF_ALL(TP_EXPORT_DECLARE, , )
 #define TP_HTML_HELP   "write a page with charts to FILE, for a browser"
 #define TP_FOLDED_HELP "write call stacks with their live bytes to FILE, for a flame graph"
 
-/* The exports of `tapool why` and `tapool info`. Of several snapshots, and of the pages of
- * a host trace, not all of them can be had. */
+/* The exports of `tapool info`, and those of `tapool why`. Of several snapshots, and of the pages
+ * of a host trace, not all of them can be had. */
 #define TP_SNAPSHOT_EXPORTS(X, of)                                                                 \
     TP_EXPORTS_OF_ALL(X, of, TP_JSON_HELP)                                                         \
     X(of, folded, of, "folded", TP_FOLDED_HELP, LAST)                                              \
     X(of, html, of, "html", TP_HTML_HELP, FIRST)
+#define TP_WHY_EXPORTS(X, of)                                                                      \
+    TP_SNAPSHOT_EXPORTS(X, of)                                                                     \
+    X(of, svg, of, "svg", "write a map of the pages of a host trace to FILE", LAST)
 
 #endif

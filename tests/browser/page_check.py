@@ -146,7 +146,7 @@ PAGES = {
     "tapool.info/2": INFO, "tapool.info-pair/2": INFO,
     "tapool.why/2": (look_at_areas, no_more, snapshot_pages.compare_why, TOLD, snapshot_pages.getters_why),
     "tapool.why-pages/1": (host_pages.look_at_map, host_pages.look_closer, host_pages.compare,
-                           (*TOLD, "Map of pages</text>"), host_pages.getters),
+                           (*TOLD, "Map of pages: [^<]*</text>"), host_pages.getters),
     "tapool.tune/2": (look_at_areas, no_more, snapshot_pages.compare_tune, TOLD, snapshot_pages.getters_tune),
     "tapool.predict/2": (look_at_areas, no_more, predict_page.compare, TOLD, predict_page.getters),
 }

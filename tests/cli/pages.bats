@@ -63,6 +63,17 @@ near() { is "$out" "abs($1 - $2) <= $3 * $2" True; }
     matches "$out" 'Resident pages over time'
 }
 
+@test "the picture of the map has what the JSON says, and stands by itself" {
+    ok "$TAPOOL" why "$TAPOOL_ROOT/traces/samples/sqlite.json" --malloc glibc --try-time 0 --export-svg map.svg --export-json why.json
+    python3 "$CLI/svg_pages_check.py" map.svg why.json
+    sed 's/v-\([0-9]\)/v-2\1/' map.svg >bad.svg
+    not python3 "$CLI/svg_pages_check.py" bad.svg why.json 2>/dev/null
+    ok "$TAPOOL" why "$TAPOOL_ROOT/traces/samples/sqlite.json" --malloc arena --try-time 0 --format svg --svg-theme dark
+    matches "$out" '^<svg xmlns'
+    refused 2 'svg takes a host trace' "$TAPOOL" why "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" --export-svg no.svg
+    [ ! -e no.svg ]
+}
+
 @test "what is no host trace, no malloc or no event" {
     local trace=$TAPOOL_ROOT/traces/samples/sqlite.json
     refused 2 nothing "$TAPOOL" why "$trace" --malloc nothing

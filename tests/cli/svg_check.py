@@ -9,7 +9,8 @@ import xml.etree.ElementTree as tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 TAGS = {"svg", "title", "desc", "style", "rect", "text", "path", "g", "circle"}
-ATTRIBUTES = {"class", "x", "y", "width", "height", "viewBox", "role", "d", "stroke-dasharray", "stroke-width", "cx", "cy",
+ATTRIBUTES = {"class", "x", "y", "width", "height", "viewBox", "role", "d", "stroke-dasharray", "stroke-width", "stroke-opacity",
+              "cx", "cy",
               "r"}
 UNITS = {unit: 1024 ** i for i, unit in enumerate(["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])}
 MOST_BYTES = 200 * 1024

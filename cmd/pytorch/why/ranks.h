@@ -108,7 +108,7 @@ void tp_ranks_text(const struct tp_ranks *r, struct tp_page *page);
 
 struct tp_ranks_ask {
     struct tp_ranks_cfg cfg;
-    const struct tp_exports *exports; /* of TP_SNAPSHOT_EXPORTS */
+    const struct tp_exports *exports; /* of TP_WHY_EXPORTS */
 };
 
 /* Reads the files and writes what was asked for, JSON as tapool.ranks/2 (ranks.schema.json). Where

@@ -100,7 +100,7 @@ static void print_text(const void *of, struct tp_page *page)
 /* What a command has beyond the two formats is about one snapshot. */
 static int refuse(const void *of, struct tp_err *err)
 {
-    static const char *const words[] = {TP_EXPORT_WORDS(TP_SNAPSHOT_EXPORTS)};
+    static const char *const words[] = {TP_EXPORT_WORDS(TP_WHY_EXPORTS)};
     return tp_fail(err, TP_EUSAGE, "the format %s takes one snapshot",
                    words[((const struct showing *)of)->ask->exports->format]);
 }
@@ -108,8 +108,9 @@ static int refuse(const void *of, struct tp_err *err)
 static const struct tp_exporter ranks_text = {.name = "text", .print = print_text};
 static const struct tp_exporter ranks_folded = {.name = "folded", .check = refuse};
 static const struct tp_exporter ranks_html = {.name = "html", .check = refuse};
+static const struct tp_exporter ranks_svg = {.name = "svg", .check = refuse};
 static const struct tp_exporters ranks_exporters =
-    TP_EXPORT_TABLE(ranks, TP_SNAPSHOT_EXPORTS, ranks_tree);
+    TP_EXPORT_TABLE(ranks, TP_WHY_EXPORTS, ranks_tree);
 
 int tp_ranks_run(const struct tp_ranks_ask *ask, FILE *out, struct tp_err *err)
 {

@@ -48,7 +48,7 @@ class Program:
 
 
 def run_real(args, program, words, env, client):
-    """KiB of private memory, KiB in all, seconds of CPU time."""
+    """KiB of private memory, KiB in all, seconds of CPU time, KiB of private memory at the end."""
     settings = ["%s=%s" % item for item in {**program.env, **env}.items()]
     done = subprocess.Popen([args.watcher, *settings, *words], stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE, text=True, cwd=args.work)
@@ -57,14 +57,15 @@ def run_real(args, program, words, env, client):
     said = done.communicate()[1].strip().splitlines()[-1].split()
     if done.returncode or said[0] != "watched":
         sys.exit("%s: it ended with %d: %s" % (program.name, done.returncode, " ".join(said)))
-    return int(said[1]), int(said[2]), int(said[3]) / 1e6
+    return int(said[1]), int(said[2]), int(said[3]) / 1e6, int(said[4])
 
 
-def record(args, program):
+def record(args, program, options=()):
     trace = os.path.join(args.work, program.name + ".tpt")
-    done = subprocess.Popen([args.tapool, "record", "-f", "-o", trace, "--", *program.words],
+    done = subprocess.Popen([args.tapool, "record", "-f", "-o", trace, *options, "--",
+                             *program.words],
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                            cwd=args.work, env={**os.environ, **program.env, **GLIBC})
+                            cwd=args.work, env={**os.environ, **GLIBC, **program.env})
     if program.client:
         subprocess.run(["bash", "-c", program.client], check=True, stdout=subprocess.DEVNULL,
                        cwd=args.work)
@@ -204,25 +205,39 @@ def programs(args):
     return [Program(**p) for p in listed if not args.only or p["name"] in args.only]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+# ---- shared with validate_pages.py ----
+
+def add_options(parser):
     parser.add_argument("--tapool", required=True)
     parser.add_argument("--watcher", required=True, help="tests/programs/watch_exit.c")
     parser.add_argument("--work", required=True, help="folder for traces")
-    parser.add_argument("--programs", required=True, help="JSON: list of name, words, idle, client, env")
-    parser.add_argument("--tally", required=True, help="CSV that gets a line for each cell")
+    parser.add_argument("--tally", required=True, help="CSV that gets a line for each row")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("only", nargs="*")
+
+
+def write_tally(args, rows):
+    with open(args.tally, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def print_head(args):
+    version = subprocess.run([args.tapool, "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    print("\n%s, %s, %d cores, %s\n" % (version, platform.machine(), os.cpu_count(), datetime.date.today()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    parser.add_argument("--programs", required=True, help="JSON: list of name, words, idle, client, env")
     args = parser.parse_args()
     rows = []
     for program in programs(args):
         rows += measure(args, program)
-        with open(args.tally, "w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-    version = subprocess.run([args.tapool, "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-    print("\n%s, %s, %d cores, %s\n" % (version, platform.machine(), os.cpu_count(), datetime.date.today()))
+        write_tally(args, rows)
+    print_head(args)
     summary(rows)
     table(rows)
 

@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
-# usage: scripts/validate.sh [NAME...]
+# usage: scripts/validate.sh [--pages] [NAME...]
 #
 # Holds what tapool predicts of malloc libraries against what they really do: real programs, each
 # recorded once under glibc, replayed with six libraries and settings, and really run five times with
 # each. Prints the goals and a table of all cells; takes 10 minutes. README.md in this folder has the
 # last result.
 #
-# NAME is one of sqlite, redis, python, git, cc1, xz, queue, pool, turns (default: all). ROUNDS: how
-# often each really runs (default: 5). TAPOOL: the tapool that predicts (default: that of
-# build/release, which is built if need be). TALLY: CSV that gets a line for each cell.
+# --pages: holds what 'tapool why' says of resident memory at the end of five programs, and what a
+# change of each would save by it, against the program with that change.
+#
+# NAME is one of sqlite, redis, python, git, cc1, xz, queue, pool, turns; with --pages one of turns,
+# node, redis, python, git, git-threads, git-less, survivors (default: all). ROUNDS: how often each
+# really runs (default: 5). TAPOOL: the tapool that predicts (default: that of build/release, which is
+# built if need be). TALLY: CSV that gets a line for each cell, or change.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
@@ -17,10 +21,15 @@ if [ "${1:-}" = --help ]; then
     usage
     exit 0
 fi
+kind=validate
+if [ "${1:-}" = --pages ]; then
+    kind=validate_pages
+    shift
+fi
 PORT=17801 # of redis-server, on this machine alone
 need_packages "${BUILD_NEEDS[@]}" "cmd:python3|python3|Python 3" "cmd:sqlite3|sqlite3|sqlite3" \
     "cmd:redis-server|redis-server|redis" "cmd:redis-benchmark|redis-tools|the benchmark of redis" \
-    "cmd:xz|xz-utils|xz" "cmd:git|git|git" "cmd:g++|g++|a C++ compiler" \
+    "cmd:xz|xz-utils|xz" "cmd:node|nodejs|Node.js" "cmd:git|git|git" "cmd:g++|g++|a C++ compiler" \
     "file:/usr/lib/$(gcc -print-multiarch)/libjemalloc.so.2|libjemalloc2|jemalloc" \
     "file:/usr/lib/$(gcc -print-multiarch)/libmimalloc.so.2|libmimalloc2.0|mimalloc" \
     "file:/usr/lib/$(gcc -print-multiarch)/libtcmalloc.so.4|libgoogle-perftools4|tcmalloc"
@@ -31,9 +40,16 @@ if [ -z "${TAPOOL:-}" ]; then
     build release
     TAPOOL=$ROOT/build/release/tapool
 fi
-for program in watch_exit service_program turns_program; do
+for program in watch_exit service_program turns_program survivors_program; do
     gcc -O1 -D_GNU_SOURCE -I"$ROOT" -pthread -o "$WORK/$program" "$ROOT/tests/programs/$program.c"
 done
+mkdir -p -- "$ROOT/build"
+options=(--tapool "$TAPOOL" --watcher "$WORK/watch_exit" --work "$WORK" --rounds "${ROUNDS:-5}"
+    --tally "${TALLY:-$ROOT/build/$kind.csv}")
+if [ "$kind" = validate_pages ]; then
+    python3 "$ROOT/scripts/validate_pages.py" "${options[@]}" "$@"
+    exit
+fi
 
 # ---- what the programs work on ----
 
@@ -77,6 +93,4 @@ cat >"$WORK/programs.json" <<END
  {"name": "pool", "words": ["./service_program", "pool", "30000"], "idle": ["./service_program", "pool", "0"]},
  {"name": "turns", "words": ["./turns_program", "8", "24"], "idle": ["./turns_program", "1", "0"]}]
 END
-mkdir -p -- "$ROOT/build"
-python3 "$ROOT/scripts/validate.py" --tapool "$TAPOOL" --watcher "$WORK/watch_exit" --work "$WORK" \
-    --programs "$WORK/programs.json" --rounds "${ROUNDS:-5}" --tally "${TALLY:-$ROOT/build/validate.csv}" "$@"
+python3 "$ROOT/scripts/validate.py" --programs "$WORK/programs.json" "${options[@]}" "$@"

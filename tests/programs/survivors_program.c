@@ -3,7 +3,9 @@
  * freed, and the bytes of survivors.
  *
  *     blocks    0 1 2 ... 19 0 1 2 ... 19 ...      each made by the site of its number
- *     kept          ^ 7 on a page whose number is a multiple of 4, one a page */
+ *     kept          ^ 7 on a page whose number is a multiple of 4, one a page
+ *
+ * With an argument the blocks of that site lie in a region of their own. */
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,11 +16,14 @@
 
 enum { SITES = 20, BLOCKS = 200000, BYTES = 240, KEPT_SITE = 7, EVERY = 4, PAGE = 4096 };
 
+static char *region; /* the rest of it; NULL: there is none */
+
 #define SITE(number)                                                                               \
     __attribute__((noinline)) void *site_##number(void);                                           \
     void *site_##number(void)                                                                      \
     {                                                                                              \
-        char *p = malloc(BYTES);                                                                   \
+        bool apart = number == KEPT_SITE && region;                                                \
+        char *p = apart ? (region += BYTES) - BYTES : malloc(BYTES);                               \
         for (int i = 0; p && i < BYTES; i++)                                                       \
             ((volatile char *)p)[i] = number;                                                      \
         return p;                                                                                  \
@@ -63,20 +68,26 @@ static size_t on_page(const char *p, uintptr_t page)
     return to > from ? to - from : 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argv;
     void **blocks = mmap(NULL, BLOCKS * sizeof *blocks, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     bool *keep = mmap(NULL, BLOCKS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     size_t pages = 0, freed = 0, live = 0;
     uintptr_t last = 0;
-    if (blocks == MAP_FAILED || keep == MAP_FAILED)
+    bool apart = argc > 1;
+    if (apart)
+        region = mmap(NULL, BLOCKS / SITES * BYTES, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (blocks == MAP_FAILED || keep == MAP_FAILED || region == MAP_FAILED)
         return 1;
     for (int i = 0; i < BLOCKS; i++)
         blocks[i] = sites[i % SITES]();
     for (int i = KEPT_SITE; i < BLOCKS; i += SITES) {
         uintptr_t page = page_of(blocks[i]);
-        keep[i] = page % EVERY == 0 && page != last && on_page(blocks[i], page) >= BYTES;
+        keep[i] =
+            page % EVERY == 0 && page != last && page_of((char *)blocks[i] + BYTES - 1) == page;
         last = keep[i] ? page : last;
         for (int k = i - PAGE / BYTES; keep[i] && k <= i + PAGE / BYTES; k++)
             freed += k >= 0 && k < BLOCKS && k != i ? on_page(blocks[k], page) : 0;
@@ -84,7 +95,7 @@ int main(void)
         live += keep[i] ? BYTES : 0;
     }
     for (int i = 0; i < BLOCKS; i++)
-        if (!keep[i])
+        if (!keep[i] && (!apart || i % SITES != KEPT_SITE))
             free(blocks[i]);
     char said[96];
     int length = snprintf(said, sizeof said, "%zu %zu %zu\n", pages, freed, live);

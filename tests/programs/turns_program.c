@@ -2,11 +2,12 @@
  * One thread would reuse what another gave back; a malloc that keeps memory for each thread does
  * not.
  *
- *     turns_program THREADS MIB     each builds MIB MiB, twice
+ *     turns_program THREADS MIB [trim]     each builds MIB MiB, twice; then malloc_trim(0)
  *
  * Prints the KiB by which the process grew at most, by the kernel. */
 #include "tests/programs/process_status.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -67,6 +68,8 @@ int main(int argc, char **argv)
             return 1;
     for (unsigned long i = 0; i < threads; i++)
         pthread_join(all[i], NULL);
+    if (argc > 3 && !strcmp(argv[3], "trim"))
+        malloc_trim(0);
     printf("%lu\n", process_status(getpid(), "VmHWM:") - before);
     return 0;
 }

@@ -2,8 +2,9 @@
  *
  *     watch_exit [NAME=VALUE...] PROGRAM [ARGUMENT...]
  *
- * The last line on standard error: "watched ANON_KIB TOTAL_KIB CPU_US". ANON is peak RSS less the
- * pages of files at exit, TOTAL is peak RSS. Processes that it starts are not in it. */
+ * The last line on standard error: "watched ANON_KIB TOTAL_KIB CPU_US END_KIB". ANON is peak RSS
+ * less the pages of files at exit, TOTAL is peak RSS, END is private memory at exit, page by page.
+ * Processes that it starts are not in it. */
 #include "tests/programs/process_status.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static pid_t start(char **words)
 }
 
 /* Signals are passed on, but for the one that follows exec. */
-static int watch(pid_t pid, unsigned long *peak, unsigned long *file)
+static int watch(pid_t pid, unsigned long *peak, unsigned long *file, unsigned long *end)
 {
     const long options = PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL;
     int how = 0, signal = 0;
@@ -44,6 +45,7 @@ static int watch(pid_t pid, unsigned long *peak, unsigned long *file)
         if (WIFSTOPPED(how) && how >> 16 == PTRACE_EVENT_EXIT) {
             *peak = process_status(pid, "VmHWM:");
             *file = process_status(pid, "RssFile:") + process_status(pid, "RssShmem:");
+            *end = process_number(pid, "smaps_rollup", "Anonymous:");
             signal = 0;
         }
     } while (WIFSTOPPED(how));
@@ -53,14 +55,15 @@ static int watch(pid_t pid, unsigned long *peak, unsigned long *file)
 int main(int argc, char **argv)
 {
     struct rusage used;
-    unsigned long peak = 0, file = 0;
+    unsigned long peak = 0, file = 0, end = 0;
     pid_t pid = argc > 1 ? start(argv + 1) : -1;
     if (pid < 0)
         return 2;
-    int how = watch(pid, &peak, &file);
+    int how = watch(pid, &peak, &file, &end);
     getrusage(RUSAGE_CHILDREN, &used);
-    fprintf(stderr, "watched %lu %lu %lld\n", peak - file, peak,
+    fprintf(stderr, "watched %lu %lu %lld %lu\n", peak - file, peak,
             (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000LL + used.ru_utime.tv_usec +
-                used.ru_stime.tv_usec);
+                used.ru_stime.tv_usec,
+            end);
     return WIFEXITED(how) ? WEXITSTATUS(how) : 1;
 }

@@ -170,7 +170,7 @@ def summary(rows):
 
 
 def table(rows):
-    print("\n| program | threads | resident | real (low to high) | at its end | change | saves: predicted "
+    print("\n| program | threads | resident: replayed | real (low to high) | largest part | change | saves: predicted "
           "| real (low to high) | error |\n|---|---|---|---|---|---|---|---|---|")
     for r in rows:
         print("| %s | %d | %.1f | %.1f (%.1f to %.1f) | %s | %s | %.1f | %.1f (%.1f to %.1f) | %+.1f%% |" %

@@ -13,11 +13,11 @@ load common
     ok "$TAPOOL" strategies
     matches "$out" '^  system +libjemalloc.so.2 +host'
     ok replay_once sample:sqlite -s system -s arena
-    matches "$out" '^  system +[0-9.]+ .iB +[0-9.]+ +([0-9.]+|[(]c[)]) .* - +- +- +-$' # resident, as of every row
-    matches "$out" '^  system is libjemalloc.so.2: its address space and its calls are not seen[.]$'
+    matches "$out" '^  system +[0-9.]+ .iB +[0-9.]+x .* - +- +- +-$' # resident, as of every row
+    matches "$out" '^  system is libjemalloc.so.2: its address space and calls are not visible[.]$'
     lacks "$out" '0 B'
     ok replay_once sample:sqlite -s system
-    matches "$out" 'libjemalloc.so.2: its own heap'
+    matches "$out" 'libjemalloc.so.2, in its own process'
     matches "$out" '^ +[0-9.]+ .iB +peak resident: private memory, every block written; validated'
     matches "$out" '^Summary: system (took .* and )?had [0-9.]+ .iB resident for a program that needed'
     ok replay_once sample:sqlite -s system --json
@@ -29,7 +29,7 @@ load common
     ok "$TAPOOL" compare sample:sqlite -s arena -s system --rounds 2 --min-time 0 --metric peak_reserved
     matches "$out" '^  system +- +-$'
     lacks "$out" '-100'
-    matches "$out" '^note +system is libjemalloc.so.2: its address space and its calls are not seen[.]$'
+    matches "$out" '^note +system is libjemalloc.so.2: its address space and calls are not visible[.]$'
     ok "$TAPOOL" compare sample:sqlite -s arena -s system --rounds 2 --min-time 0 --json
     is "$out" '[x.get("library") for x in d["tables"][0]["rows"]], d["notes"][0][:26]' \
         "([None, 'libjemalloc.so.2'], 'system is libjemalloc.so.2')"

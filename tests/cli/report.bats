@@ -19,7 +19,7 @@ load common
     ok replay_once sample:sqlite -s system
     matches "$out" 'libjemalloc.so.2, in its own process'
     matches "$out" '^ +[0-9.]+ .iB +peak resident: private memory, every block written; validated'
-    matches "$out" '^Summary: system (took .* and )?had [0-9.]+ .iB resident for a program that needed'
+    matches "$out" '^Summary: system, .* [0-9.]+ .iB resident for [0-9.]+ .iB requested$'
     ok replay_once sample:sqlite -s system --json
     is "$out" 'r["strategy"]["library"]' libjemalloc.so.2
     is "$out" 'set(r["strategy"]["options"].values())' "{'default'}"

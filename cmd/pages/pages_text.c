@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { NAME = 16, SHOWN = 10, SITE_MIN = 20, GROWING = 3 };
+enum { NAME = 16, SHOWN = 10, SITE_MIN = 20, GROWING = 3, WIDE = 96 };
 enum { REMEDIES = 8, OTHERS = 2, REMEDY_BESIDE = 46 };
 #define HELPS 0.01 /* less is no help */
 
@@ -72,13 +72,12 @@ int tp_pages_parts(const struct tp_why_pages *w, struct tp_sum_part out[TP_PAGES
     const struct tp_text none = tp_text_of("%s", "");
     int n = 0;
     out[n++] = (struct tp_sum_part){" ", p->live, tp_plural(w->list->head.blocks, "live block"),
-                                    tp_text_of("requested, written and not freed")};
+                                    tp_text_of("requested and written")};
     if (p->rounding != TP_NONE)
         out[n++] = (struct tp_sum_part){"+", p->rounding, tp_text_of("rounding"), none};
     out[n++] = (struct tp_sum_part){
         "+", p->partly_free, tp_text_of("partly free pages"),
-        p->partly_free ? tp_text_of("free, on %s with live blocks", tp_plural(w->pages, "page").s)
-                       : none};
+        p->partly_free ? tp_text_of("free, on %s", tp_plural(w->pages, "page").s) : none};
     out[n++] = (struct tp_sum_part){"+", p->free_pages, tp_text_of("free pages"),
                                     p->free_pages ? tp_text_of("kept by the allocator") : none};
     out[n++] = (struct tp_sum_part){"+", p->own, tp_text_of("never part of a block"),
@@ -96,6 +95,12 @@ void tp_pages_sum_print(const struct tp_why_pages *w, struct tp_page *page)
 }
 
 /* ---- by whom ---- */
+
+/* On a narrow screen the name has the room of two columns. */
+static bool is_wide(const struct tp_page *page)
+{
+    return page->form != TP_PAGE_SCREEN || page->width >= WIDE;
+}
 
 static struct tp_text age_text(const struct tp_why_pages *w, uint64_t age)
 {
@@ -169,17 +174,19 @@ void tp_pages_answer_print(const struct tp_why_pages *w, struct tp_page *page)
 }
 
 static void add_row(const struct tp_why_pages *w, struct tp_table *t, const struct tp_page_site *s,
-                    int room, bool exact)
+                    int room, const struct tp_page *page)
 {
+    bool exact = page->exact, wide = is_wide(page);
     struct tp_str name = {0};
     tp_table_add(t, NULL);
     tp_table_bytes(t, whole(s->held.partly_free), exact);
-    tp_table_add(
-        t, "%s",
-        tp_percent(w->partly_free ? s->held.partly_free / (double)w->partly_free : (double)NAN).s);
+    double all = w->partly_free ? (double)w->partly_free : (double)NAN;
+    if (wide)
+        tp_table_add(t, "%s", tp_percent(s->held.partly_free / all).s);
     tp_table_count(t, isnan(s->held.pages) ? TP_NONE : whole(s->held.pages));
     tp_table_bytes(t, whole(s->held.live), exact);
-    tp_table_count(t, whole(s->held.blocks));
+    if (wide)
+        tp_table_count(t, whole(s->held.blocks));
     tp_table_add(t, "%s", age_text(w, s->held.oldest).s);
     tp_table_add(t, "%s", age_text(w, s->age ? s->age->median : 0).s);
     if (s->name)
@@ -205,14 +212,15 @@ static struct tp_page_site sum_of(const struct tp_why_pages *w, size_t from)
     return sum;
 }
 
-static void fill_rows(const struct tp_why_pages *w, struct tp_table *t, int room, bool exact)
+static void fill_rows(const struct tp_why_pages *w, struct tp_table *t, int room,
+                      const struct tp_page *page)
 {
     size_t shown = w->count <= SHOWN + 1 ? w->count : SHOWN;
     for (size_t i = 0; i < shown; i++)
-        add_row(w, t, &w->rows[i], room, exact);
+        add_row(w, t, &w->rows[i], room, page);
     if (shown < w->count) {
         struct tp_page_site rest = sum_of(w, shown);
-        add_row(w, t, &rest, room, exact);
+        add_row(w, t, &rest, room, page);
     }
 }
 
@@ -228,17 +236,19 @@ void tp_pages_holders_print(const struct tp_why_pages *w, struct tp_page *page)
         {.head = {"", "oldest"}},
         {.head = {"median", "lifetime"}},
         {.name = tp_sites_row_words[w->by], .left = true, .width = SITE_MIN}};
-    enum { COUNT = sizeof columns / sizeof *columns };
+    enum { COUNT = sizeof columns / sizeof *columns, SHARE = 2, BLOCKS = 5 };
     struct tp_column used[COUNT];
     struct tp_table numbers = {0}, table = {0};
+    int count = 0;
     for (int i = 0; i < COUNT; i++)
-        used[i] = columns[i];
-    snprintf(used[COUNT - 1].head[1], TP_COLUMN_HEAD, "%s", tp_sites_row_words[w->by]);
-    tp_table_columns(&numbers, used, COUNT);
-    fill_rows(w, &numbers, SITE_MIN, page->exact);
+        if ((i != SHARE && i != BLOCKS) || is_wide(page))
+            used[count++] = columns[i];
+    snprintf(used[count - 1].head[1], TP_COLUMN_HEAD, "%s", tp_sites_row_words[w->by]);
+    tp_table_columns(&numbers, used, count);
+    fill_rows(w, &numbers, SITE_MIN, page);
     int room = page->width - tp_table_width(&numbers) + SITE_MIN;
-    tp_table_columns(&table, used, COUNT);
-    fill_rows(w, &table, room > SITE_MIN ? room : SITE_MIN, page->exact);
+    tp_table_columns(&table, used, count);
+    fill_rows(w, &table, room > SITE_MIN ? room : SITE_MIN, page);
     tp_page_line(page);
     tp_page_put(page, 0, "Partly free pages by %s of their live blocks%s: %s",
                 tp_sites_row_words[w->by], w->estimated ? ", estimated" : "",
@@ -351,7 +361,14 @@ void tp_pages_remedies_print(const struct tp_why_pages *w, struct tp_page *page)
     tp_table_print(&table, page, 0, TP_TABLE_WIDE);
     tp_table_drop(&table);
     print_left_out(r, replayed - shown, r->count - replayed, page);
-    tp_page_put(page, 2, "At this event, with the memory of the library before the first event.");
+    tp_page_more(page, 2,
+                 "  At this event, with the memory of the library before the first event.");
+    for (size_t i = 0; i < shown; i++)
+        if (r->rows[i].kind == TP_REMEDY_APART) {
+            tp_page_more(page, 2, " Own region: the blocks of that site in a size-class arena.");
+            break;
+        }
+    tp_page_line(page);
 }
 
 /* ---- over time ---- */

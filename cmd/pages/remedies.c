@@ -183,7 +183,7 @@ static int add_site(struct remedy_search *s, const struct tp_remedy_site *site, 
 {
     struct tp_str what = {0};
     size_t number = s->out->count;
-    tp_str_add(&what, "%s in a region of its own", site->name);
+    tp_str_add(&what, "own region: %s", site->name);
     int status = tp_str_status(&what, err);
     if (!status)
         status = add_row(s, TP_REMEDY_APART, what.s, s->cfg->strategy, err);

@@ -21,7 +21,7 @@ enum tp_remedy_kind { TP_REMEDY_PURGE, TP_REMEDY_SETTING, TP_REMEDY_LIBRARY, TP_
 struct tp_remedy {
     enum tp_remedy_kind kind;
     /* Owned, for people: "malloc_trim(0)", "MALLOC_ARENA_MAX=1", "LD_PRELOAD=libjemalloc.so.2",
-     * "parse.c:40 node in a region of its own"; of the base its label */
+     * "own region: parse.c:40 node"; of the base its label */
     char *what;
     char *strategy;               /* owned; that was replayed, of a region the rest's */
     char library[TP_RUN_LIBRARY]; /* that served it; "": none did */

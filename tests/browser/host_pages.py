@@ -29,8 +29,8 @@ def share(size, all_):
 def sum_rows(d):
     m = d["moment"]
     names = [plural(m["live_blocks"], "live block"), *NAMES[1:], "resident, " + plural(part(m, "resident") // m["page_bytes"], "page")]
-    notes = ["requested, written and not freed", "",
-             "free, on %s with live blocks" % plural(d["partly_free_by"]["pages"], "page") if part(m, "partly_free") else "",
+    notes = ["requested and written", "",
+             "free, on %s" % plural(d["partly_free_by"]["pages"], "page") if part(m, "partly_free") else "",
              "kept by the allocator" if part(m, "free_pages") else "", "the allocator's own data" if part(m, "own") else "", ""]
     rows = zip(" ++++=", [part(m, p) for p in (*PARTS, "resident")], names, notes)
     return [[sign, text.size(size), name, share(size, part(m, "resident")), note] for sign, size, name, note in rows

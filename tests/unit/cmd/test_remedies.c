@@ -117,7 +117,7 @@ TEST_WITH(a_site_that_keeps_every_fourth_page_has_a_region_of_its_own, begin, en
 {
     make_survivors();
     find(BUDGET_NS);
-    const struct tp_remedy *apart = row("node.c:7 keep in a region of its own");
+    const struct tp_remedy *apart = row("own region: node.c:7 keep");
     const struct tp_remedy *purge = row("malloc_trim(0)");
     uint64_t partly = found.base.parts.partly_free;
     assert_true(partly > 2 * MIB);

@@ -33,11 +33,11 @@ static const struct worth {
 } worth[] = {
     {"glibc", true, "arena_max=1"},
     {"glibc", true, "arena_max=2"},
-    {"glibc", false, "mmap_threshold=65536"},
+    {"glibc", false, "mmap_threshold=65536"}, /* it fixes the threshold for trims too */
+    {"glibc", false, "mmap_threshold=4096"},
     {"glibc", false, "trim_threshold=65536"},
     {"glibc", false, "tcache_count=0"},
     {"glibc", false, "mxfast=0"},
-    {"glibc", false, "mmap_threshold=65536,trim_threshold=65536"},
     {"glibc", true, "arena_max=1,tcache_count=0"},
     {"jemalloc", false, "dirty_decay_ms=0"},
     {"jemalloc", true, "narenas=1"},
@@ -245,14 +245,16 @@ static const char *without_preload(const char *paste)
     return blank ? blank + 1 : paste;
 }
 
-/* Lists the settings of the base's library. */
-static int list_settings(const struct remedy_search *s, const char *own,
+/* Lists settings of a library until the list has `most`. NULL: it has none. */
+static int list_settings(const struct remedy_search *s, const char *own, size_t most,
                          struct tp_malloc_settings *list, struct tp_err *err)
 {
     bool threads = tp_program_facts(s->cfg->job->program)->threads > 1;
     char grid[256];
     int status = TP_OK;
     for (size_t i = 0; !status && own && i < sizeof worth / sizeof *worth; i++) {
+        if (list->count >= most)
+            break;
         if (strncmp(own, worth[i].library, strlen(worth[i].library)) ||
             (worth[i].threads && !threads))
             continue;
@@ -300,17 +302,44 @@ static int add_libraries(struct remedy_search *s, const char *own, struct tp_err
     return status;
 }
 
+/* The setting of each other library that most often saves memory. */
+static int add_eager_libraries(struct remedy_search *s, const char *own, struct tp_err *err)
+{
+    const struct tp_library *here[TP_LIBRARIES_MAX];
+    struct tp_malloc_settings list = {0};
+    size_t count = tp_libraries_here(here);
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < count; i++)
+        if (!own || strcmp(here[i]->name, own))
+            status = list_settings(s, here[i]->name, list.count + 1, &list, err);
+    for (size_t i = 0; !status && i < list.count; i++) {
+        const struct tp_malloc_setting *m = &list.items[i];
+        struct tp_str what = {0};
+        if (is_same(m->strategy, s->cfg->strategy))
+            continue;
+        tp_str_add(&what, "%s with %s", m->library, without_preload(m->paste));
+        status = tp_str_status(&what, err);
+        if (!status)
+            status = add_row(s, TP_REMEDY_LIBRARY, what.s, m->strategy, err);
+        tp_str_drop(&what);
+    }
+    tp_malloc_settings_release(&list);
+    return status;
+}
+
 static int list_rows(struct remedy_search *s, struct tp_err *err)
 {
     const char *own = own_library(s->cfg->strategy);
     struct tp_malloc_settings settings = {0};
-    int status = list_settings(s, own, &settings, err);
+    int status = list_settings(s, own, SETTINGS, &settings, err);
     if (!status)
         status = add_sites(s, 0, 1, err);
     if (!status)
         status = add_settings(s, &settings, 0, SOON, err);
     if (!status)
         status = add_libraries(s, own, err);
+    if (!status)
+        status = add_eager_libraries(s, own, err);
     if (!status)
         status = add_settings(s, &settings, SOON, SETTINGS, err);
     if (!status)

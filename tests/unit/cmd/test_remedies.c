@@ -1,5 +1,7 @@
 /* What would help, where the answer is known: traces are made so that one remedy does. */
 #include "cmd/pages/remedies.h"
+
+#include "cmd/jobs/libraries.h"
 #include "tests/unit/resident_rig.h"
 
 #include <unistd.h>
@@ -145,6 +147,19 @@ TEST_WITH(eight_threads_that_free_what_they_took_want_one_arena, begin, end)
     const struct tp_remedy *one = row("MALLOC_ARENA_MAX=1"), *two = row("MALLOC_ARENA_MAX=2");
     assert_true(one->saved > (int64_t)(found.base.resident / 2));
     assert_true(one->clear && one->resident < two->resident);
+}
+
+/* Free pages that a library keeps for a while are no reason against it. */
+TEST_WITH(another_library_is_tried_with_pages_given_back_at_once, begin, end)
+{
+    char path[TP_LIBRARY_PATH];
+    make_survivors();
+    find(BUDGET_NS);
+    if (tp_library_find("jemalloc", path, NULL))
+        skip();
+    const struct tp_remedy *eager = row("jemalloc with MALLOC_CONF=dirty_decay_ms:0");
+    assert_true(eager->kind == TP_REMEDY_LIBRARY);
+    assert_true(eager->parts.free_pages < found.base.parts.free_pages / 4);
 }
 
 TEST_WITH(without_time_only_the_purge_is_tried, begin, end)

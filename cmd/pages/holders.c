@@ -1,6 +1,7 @@
 /* See holders.h. */
 #include "cmd/pages/holders.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { CLASSES = 65 };
@@ -190,13 +191,14 @@ static void count_pages(struct sharing *s)
         }
 }
 
-/* Of a sample of the pages: each stands for so many. */
-static void scale_holder(struct tp_holder *h, uint64_t every)
+/* Of a sample of the pages: each stands for so many, and of `most` in all. A page is counted again
+ * for every size class that its blocks stand for. */
+static void scale_holder(struct tp_holder *h, uint64_t every, uint64_t most)
 {
     h->partly_free *= (double)every;
     h->live *= (double)every;
     h->blocks *= (double)every;
-    h->pages *= (double)every;
+    h->pages = fmin(h->pages * (double)every, (double)most);
 }
 
 static void share(struct sharing *s)
@@ -212,7 +214,7 @@ static void share(struct sharing *s)
     s->out->partly_free *= s->list->head.every;
     for (uint32_t g = 0; g <= s->groups; g++) {
         s->of_group[g].group = g < s->groups ? g : TP_HOLDER_UNKNOWN;
-        scale_holder(&s->of_group[g], s->list->head.every);
+        scale_holder(&s->of_group[g], s->list->head.every, s->out->pages);
         if (s->of_group[g].partly_free > 0)
             s->out->rows[s->out->count++] = s->of_group[g];
     }

@@ -128,6 +128,21 @@ TEST(blocks_with_a_stack_stand_for_those_of_their_size_class)
     tp_holders_release(&h);
 }
 
+TEST(a_site_is_on_no_more_pages_than_there_are)
+{
+    struct made_list *m = new_list();
+    for (uint64_t i = 0; i < 2; i++) {
+        add_page(m, 16 + i, PAGE);
+        add_block(m, 16 + i, 0, 96, 1);
+        add_block(m, 16 + i, 1024, 96, 0); /* it may be of the same site */
+        m->slots[2 * i].sampled = m->slots[2 * i + 1].sampled = true;
+    }
+    struct tp_holders h = hold(m, 1);
+    assert_int_equal(h.count, 1);
+    assert_true(h.estimated && h.rows[0].blocks == 4 && h.rows[0].pages == 2);
+    tp_holders_release(&h);
+}
+
 /* ---- lists of a file ---- */
 
 static int file_of(const struct made_list *m)

@@ -149,6 +149,11 @@ static void print_partly_free(const struct tp_why_pages *w, struct tp_page *page
     tp_str_drop(&name);
 }
 
+static struct tp_text share_of(const struct tp_page_parts *p, uint64_t bytes)
+{
+    return tp_percent(p->resident ? (double)bytes / (double)p->resident : (double)NAN);
+}
+
 /* A part is left out where it is less than a tenth of what is free. */
 void tp_pages_answer_print(const struct tp_why_pages *w, struct tp_page *page)
 {
@@ -156,8 +161,15 @@ void tp_pages_answer_print(const struct tp_why_pages *w, struct tp_page *page)
     uint64_t unused = tp_page_parts_free(p);
     bool first = p->free_pages > p->partly_free;
     tp_page_styled(page, 0, TP_BOLD, "Summary");
-    tp_page_at(page, NAME, "%s of resident memory (%s) is free", size_of(page, unused).s,
-               tp_percent(p->resident ? (double)unused / (double)p->resident : (double)NAN).s);
+    if (p->live > unused)
+        tp_page_at(page, NAME,
+                   "%s of resident memory (%s) is live, which no allocator can give back; %s (%s) "
+                   "is free",
+                   size_of(page, p->live).s, share_of(p, p->live).s, size_of(page, unused).s,
+                   share_of(p, unused).s);
+    else
+        tp_page_at(page, NAME, "%s of resident memory (%s) is free", size_of(page, unused).s,
+                   share_of(p, unused).s);
     if (p->free_pages && first) {
         tp_page_more(page, NAME, ": ");
         print_free_pages(w, page);

@@ -63,6 +63,13 @@ near() { is "$out" "abs($1 - $2) <= $3 * $2" True; }
     matches "$out" 'Resident pages over time'
 }
 
+@test "where most is live, the summary says so before what is free" {
+    ok "$TAPOOL" why "$TAPOOL_ROOT/traces/samples/sqlite.json" --malloc glibc --at peak --try-time 0
+    matches "$out" '^Summary .* is live, which no allocator can give back'
+    ok "$TAPOOL" why "$TAPOOL_ROOT/traces/samples/sqlite.json" --malloc glibc --at end --try-time 0
+    matches "$out" '^Summary .* of resident memory .* is free'
+}
+
 @test "the picture of the map has what the JSON says, and stands by itself" {
     ok "$TAPOOL" why "$TAPOOL_ROOT/traces/samples/sqlite.json" --malloc glibc --try-time 0 --export-svg map.svg --export-json why.json
     python3 "$CLI/svg_pages_check.py" map.svg why.json

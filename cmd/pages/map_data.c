@@ -47,7 +47,8 @@ int tp_page_map_of(const struct tp_map_ask *ask, struct tp_page_map *out, struct
 {
     int status = tp_page_map_open(ask->lists->lists, ask->lists->count, out, err);
     for (size_t i = 0; !status && i < ask->lists->count; i++)
-        status = fill_moment(ask, i, out, err);
+        if (!ask->only || ask->only == &ask->lists->lists[i])
+            status = fill_moment(ask, i, out, err);
     return status;
 }
 

@@ -27,6 +27,7 @@ struct tp_map_ask {
     const struct tp_sites_cfg *sites; /* what groups are, as tp_page_groups_find takes it */
     enum tp_sites_by by;              /* what those are that have names */
     struct tp_map_names names;
+    const struct tp_page_list *only; /* the moment that is filled; NULL: all are */
     int (*stop)(struct tp_err *err);
 };
 

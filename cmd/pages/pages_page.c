@@ -244,7 +244,9 @@ static struct tp_map_names names_of(const struct tp_why_pages *w)
     return out;
 }
 
-static int open_page(struct pages_page *p, const struct tp_why_pages *w, struct tp_err *err)
+/* `only`: the moment that is shown; NULL: all are. */
+static int open_page(struct pages_page *p, const struct tp_why_pages *w,
+                     const struct tp_page_list *only, struct tp_err *err)
 {
     *p = (struct pages_page){.w = w, .names = names_of(w)};
     const struct tp_map_ask ask = {.trace = w->trace,
@@ -252,6 +254,7 @@ static int open_page(struct pages_page *p, const struct tp_why_pages *w, struct 
                                    .sites = &w->cfg->sites,
                                    .by = w->by,
                                    .names = p->names,
+                                   .only = only,
                                    .stop = w->cfg->stop};
     return tp_page_map_of(&ask, &p->map, err);
 }
@@ -267,7 +270,7 @@ int tp_why_pages_page(const struct tp_why_pages *w, FILE *out, struct tp_err *er
                                             .of = &p,
                                             .exact = w->cfg->exact};
     const struct tp_html_page page = {.article = &article, .data = write_data, .of = &p};
-    int status = open_page(&p, w, err);
+    int status = open_page(&p, w, NULL, err);
     if (!status)
         status = tp_html_write(&page, out, err);
     tp_page_map_close(&p.map);
@@ -278,7 +281,7 @@ int tp_why_pages_svg(const struct tp_why_pages *w, FILE *out, struct tp_err *err
 {
     struct tp_str title = {0}, about = {0};
     struct pages_page p;
-    int status = open_page(&p, w, err);
+    int status = open_page(&p, w, w->list, err);
     if (!status) {
         const struct tp_map_picture picture = picture_of(&p, &title, &about);
         uint32_t height = tp_map_picture_height(&picture);

@@ -81,7 +81,7 @@
         };
         return {
             lines, lasts: true, stacked: spec.stacked, rows: moments.map(({ event, at }) => [event, ...lines.map((line, i) => at[i] < 0 ? null : line.values[at[i]])]),
-            x: { label: "event", ticks: page.ticks.events, least: 1 }, y: spec.y, say,
+            x: { label: "event", ticks: page.ticks.events, least: 1, width: 90 }, y: spec.y, say,
             underlay: spec.underlay && spec.underlay(device, lines), empty: spec.empty || "No strategy was followed here.",
         };
     };

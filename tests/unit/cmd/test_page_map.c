@@ -1,6 +1,7 @@
 /* The map of pages: its cells, what lies in them, and who holds their partly free bytes. */
 #include "cmd/pages/page_map.h"
 
+#include "cmd/pages/map_data.h"
 #include "tests/unit/test.h"
 
 enum { PAGE = 4096, MOST = 40, MANY = 10000 };
@@ -172,5 +173,70 @@ TEST(a_moment_without_pages_has_no_cells)
     assert_int_equal(tp_page_map_open(&list, 1, &map, &err), TP_OK);
     assert_int_equal(tp_page_map_fill(&map, 0, &list, NULL, 0, ranks, &err), TP_OK);
     assert_int_equal(map.count, 0);
+    tp_page_map_close(&map);
+}
+
+/* ---- in the data of a page ---- */
+
+static const char *text_of(const cJSON *in, const char *name)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(in, name));
+}
+
+/* Numbers in base 64: cells of no moment and cells that follow, twice; of the first moment no cell
+ * that is as before, and a cell; of the second one two. */
+TEST(a_moment_says_what_differs_from_the_one_before)
+{
+    struct made_list m = {.list.head.pages = 0};
+    static const uint8_t ranks[] = {0, 1};
+    const struct tp_held_slot slots[] = {{.group = 2}};
+    const struct tp_map_names names = {.names = {"a", "b"}, .count = 2};
+    struct tp_page_map map;
+    struct tp_json j = {false};
+    struct tp_err err;
+    add_page(&m, 10, 3000);
+    add_page(&m, 20, 0);
+    add_block(&m, 10 * PAGE + 96, 1000, 1024, 0);
+    const struct tp_page_list lists[] = {m.list, m.list};
+    assert_int_equal(tp_page_map_open(lists, 2, &map, &err), TP_OK);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(tp_page_map_fill(&map, i, &lists[i], slots, 2, ranks, &err), TP_OK);
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    tp_map_data(&j, root, &map, &names);
+    assert_false(j.failed);
+    const cJSON *o = cJSON_GetObjectItemCaseSensitive(root, "map");
+    const cJSON *moments = cJSON_GetObjectItemCaseSensitive(o, "moments");
+    assert_string_equal(text_of(o, "ranges"), "CgEJAQ==");
+    assert_string_equal(text_of(cJSON_GetArrayItem(moments, 0), "cells"),
+                        "AIAg6AcYuA8AAQCAIAAAAAAI");
+    assert_string_equal(text_of(cJSON_GetArrayItem(moments, 1), "cells"), "Ag==");
+    cJSON_Delete(root);
+    tp_page_map_close(&map);
+}
+
+/* A cell of 2^14 pages: a number is 16 KiB, of which two free pages are half. */
+TEST(what_is_less_than_a_number_of_a_cell_is_not_lost)
+{
+    static tp_listed_page pages[2 * TP_MAP_CELLS];
+    static const uint8_t ranks[1];
+    const struct tp_map_names names = {.count = 0};
+    struct tp_page_list list = {.head = {.page = PAGE, .every = 1}, .pages = pages};
+    struct tp_page_map map;
+    struct tp_json j = {false};
+    struct tp_err err;
+    for (uint64_t i = 0; i < 2 * TP_MAP_CELLS; i++)
+        pages[i] = (i << 13) << TP_LISTED_PAGE_SHIFT | PAGE / TP_LISTED_PAGE_STEP;
+    list.head.pages = 2 * TP_MAP_CELLS;
+    assert_int_equal(tp_page_map_open(&list, 1, &map, &err), TP_OK);
+    assert_int_equal(tp_page_map_fill(&map, 0, &list, NULL, 0, ranks, &err), TP_OK);
+    assert_fields(map, shift, 14, count, TP_MAP_CELLS);
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    tp_map_data(&j, root, &map, &names);
+    const cJSON *o = cJSON_GetObjectItemCaseSensitive(root, "map");
+    const cJSON *moments = cJSON_GetObjectItemCaseSensitive(o, "moments");
+    assert_string_equal(cJSON_GetObjectItemCaseSensitive(o, "unit")->valuestring, "16384");
+    const char *cells = text_of(cJSON_GetArrayItem(moments, 0), "cells");
+    assert_memory_equal(cells, "AAEAAAABCAAB", 12);
+    cJSON_Delete(root);
     tp_page_map_close(&map);
 }

@@ -45,6 +45,7 @@ class Holders:
         self.all, rows = by["bytes"], by["rows"]
         self.medians = {r["name"]: self.age(r, "median") for r in d["lifetimes"]["rows"]}
         shown = len(rows) if len(rows) <= SHOWN + 1 else SHOWN
+        self.shares = []
         self.rows = [self.row(r, r["name"] or "not known") for r in rows[:shown]]
         if rows[shown:]:
             total = {n: sum(r[n] for r in rows[shown:]) for n in ("partly_free_bytes", "live_bytes", "live_blocks")}
@@ -61,7 +62,8 @@ class Holders:
     def row(self, r, name):
         def near(value):
             return math.floor(value + 0.5)
-        return ["", text.size(near(r["partly_free_bytes"])), share(r["partly_free_bytes"], self.all),
+        self.shares.append(r["partly_free_bytes"] / self.all if self.all else None)
+        return ["", text.size(near(r["partly_free_bytes"])), "",
                 "-" if r["pages"] is None else text.count(near(r["pages"])), text.size(near(r["live_bytes"])),
                 text.count(near(r["live_blocks"])), self.age(r, "oldest"), self.medians.get(r["name"], "-"), name]
 
@@ -71,7 +73,9 @@ class Holders:
 
     def expected(self, table, row, column):
         right, said = self.rows[row][column], table["rows"][row][column]
-        return bool(said) and right.endswith(said) if column == 8 else {right}
+        if column == 8:
+            return bool(said) and right.endswith(said)
+        return text.texts(text.percent, self.shares[row]) if column == 2 else {right}
 
 
 def remedy_rows(d):

@@ -34,7 +34,8 @@ RENAMED = {"index": "device", "tool_version": "tapool_version", "tool_build": "t
 # what has no column: long, or the same for everybody on this machine, or said in another column
 LEFT_OUT = re.compile(r"schema|.*curve|.*phases|.*_buckets|runs_ns_per_op|replays_per_run|machine_.*|clock_stamp_ns|"
                       r"devices|.*empty_ns|first_failure_.*|measured_.*|recorded_.*|peak_place|trace_.*|source_device|"
-                      r"at_trace_peak_(cached|span|dead|internal|page_rest)_bytes|driver_calls|failed_by|wrappers")
+                      r"at_trace_peak_(cached|span|dead|internal|page_rest)_bytes|driver_calls|failed_by|wrappers|"
+                      r"resident_.*_error_bytes")
 
 
 def text(value):

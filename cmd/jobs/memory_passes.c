@@ -77,6 +77,8 @@ static void join(const struct tp_resident r[PASSES], struct tp_resident *out)
     out->end = ends;
     out->parts_at_peak = r[at_peak].parts_at_peak;
     out->parts_end = r[end].parts_end;
+    out->errors_at_peak = r[at_peak].errors_at_peak;
+    out->errors_end = r[end].errors_end;
 }
 
 /* ---- replaying ---- */

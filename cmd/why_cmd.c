@@ -304,7 +304,7 @@ static int answer_host(const struct why_opts *o, const struct tp_trace *trace, F
         .malloc = o->malloc,
         .when = given ? TP_PAGES_AT : words[when],
         .at = o->at,
-        .sites = {.by = o->by, .depth = (unsigned)o->depth},
+        .sites = {.by = o->by, .depth = o->depth > 1 ? (unsigned)o->depth : 0},
         .frames = shown ? (uint32_t)o->frames : FRAMES,
         .over_time = shown,
         .try_ns = o->try_time,

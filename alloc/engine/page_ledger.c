@@ -64,34 +64,20 @@ static bool next_page(const struct tp_page_ledger *l, struct new_page *at)
     return false;
 }
 
-static uint64_t overlap(uint64_t from, uint64_t to, uint64_t low, uint64_t high)
-{
-    from = from > low ? from : low;
-    to = to < high ? to : high;
-    return to > from ? to - from : 0;
-}
-
 /* Adds the page at [low, high); *next is the first block that ends behind its begin. */
 static void add_page(const struct tp_page_ledger *l, uint64_t low, uint64_t high,
                      const struct tp_page_block *blocks, size_t count, size_t *next,
                      struct tp_page_parts *sum)
 {
-    uint64_t live = 0, rounding = 0;
+    uint64_t live = 0, taken = 0, covered = tp_cover_bytes(&l->cover, low, high - low);
     while (*next < count && blocks[*next].addr + blocks[*next].allocated <= low)
         ++*next;
     for (size_t i = *next; i < count && blocks[i].addr < high; i++) {
-        uint64_t asked = blocks[i].addr + blocks[i].requested;
-        live += overlap(blocks[i].addr, asked, low, high);
-        rounding += overlap(asked, blocks[i].addr + blocks[i].allocated, low, high);
+        const struct tp_page_block *b = &blocks[i];
+        live += tp_overlap(b->addr, b->addr + b->requested, low, high);
+        taken += tp_overlap(b->addr, b->addr + b->allocated, low, high);
     }
-    uint64_t taken = live + rounding, covered = tp_cover_bytes(&l->cover, low, high - low);
-    covered = covered > taken ? covered : taken;
-    sum->resident += high - low;
-    sum->live += live;
-    sum->rounding += rounding;
-    sum->partly_free += taken ? covered - taken : 0;
-    sum->free_pages += taken ? 0 : covered;
-    sum->own += high - low - covered;
+    tp_page_parts_add(sum, high - low, live, taken, covered > taken ? covered : taken);
 }
 
 struct tp_page_parts tp_page_ledger_sum(const struct tp_page_ledger *l,
@@ -203,7 +189,7 @@ static uint64_t shared_live(const struct tp_page_ledger *l)
         while (next < l->now.shared_count && l->now.shared[next].to <= from)
             next++;
         if (next < l->now.shared_count)
-            bytes += overlap(from, to, l->now.shared[next].from, l->now.shared[next].to);
+            bytes += tp_overlap(from, to, l->now.shared[next].from, l->now.shared[next].to);
     }
     return bytes;
 }

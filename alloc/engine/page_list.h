@@ -46,6 +46,26 @@ static inline uint64_t tp_listed_covered(tp_listed_page page)
     return (page & ((1U << TP_LISTED_PAGE_SHIFT) - 1)) * TP_LISTED_PAGE_STEP;
 }
 
+/* Bytes of [from, to) that lie in [low, high). */
+static inline uint64_t tp_overlap(uint64_t from, uint64_t to, uint64_t low, uint64_t high)
+{
+    from = from > low ? from : low;
+    to = to < high ? to : high;
+    return to > from ? to - from : 0;
+}
+
+/* Adds a page with so many bytes of live blocks, `taken` with their rounding, of those covered. */
+static inline void tp_page_parts_add(struct tp_page_parts *sum, uint64_t page, uint64_t live,
+                                     uint64_t taken, uint64_t covered)
+{
+    sum->resident += page;
+    sum->live += live;
+    sum->rounding += taken - live;
+    sum->partly_free += taken ? covered - taken : 0;
+    sum->free_pages += taken ? 0 : covered;
+    sum->own += page - covered;
+}
+
 struct tp_page_list_head {
     uint64_t magic;
     uint64_t event, clock; /* the last event before; recorded ns since the trace began */

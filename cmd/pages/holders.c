@@ -1,17 +1,12 @@
 /* See holders.h. */
 #include "cmd/pages/holders.h"
 
+#include "traces/places/site_groups.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-enum { CLASSES = 65 };
-
-uint64_t tp_overlap(uint64_t from, uint64_t to, uint64_t low, uint64_t high)
-{
-    from = from > low ? from : low;
-    to = to < high ? to : high;
-    return to > from ? to - from : 0;
-}
+enum { CLASSES = TP_SITE_SIZE_CLASSES };
 
 bool tp_page_walk_next(const struct tp_page_list *list, struct tp_page_walk *w)
 {
@@ -53,18 +48,13 @@ struct sharing {
     bool *sampled_here;
 };
 
-static unsigned class_of(const struct tp_page_block *b)
-{
-    return b->requested ? 64 - (unsigned)__builtin_clzll(b->requested) : 0;
-}
-
 /* The number by which a block shares a page: its group, or else its size class. */
 static uint32_t sharer_of(const struct sharing *s, const struct tp_page_block *b)
 {
     const struct tp_held_slot *slot = &s->slots[b->slot];
     if (slot->group)
         return slot->group - 1;
-    return s->groups + (slot->sampled ? class_of(b) : CLASSES);
+    return s->groups + (slot->sampled ? tp_site_size_class(b->requested) : CLASSES);
 }
 
 static void add_sharer(struct sharing *s, const struct tp_page_block *b)
@@ -73,7 +63,7 @@ static void add_sharer(struct sharing *s, const struct tp_page_block *b)
     if (s->seen[number] == s->page)
         return;
     s->seen[number] = s->page;
-    s->class_here[s->count] = class_of(b);
+    s->class_here[s->count] = tp_site_size_class(b->requested);
     s->sampled_here[s->count] = s->slots[b->slot].sampled;
     s->here[s->count++] = number;
 }
@@ -137,13 +127,14 @@ static void count_block(struct sharing *s, const struct tp_page_block *b)
 {
     const struct tp_held_slot *slot = &s->slots[b->slot];
     if (slot->sampled)
-        (slot->group ? s->known_bytes : s->unknown_bytes)[class_of(b)] += (double)b->requested;
+        (slot->group ? s->known_bytes : s->unknown_bytes)[tp_site_size_class(b->requested)] +=
+            (double)b->requested;
 }
 
 static void add_block(struct sharing *s, const struct tp_page_block *b)
 {
     const struct tp_held_slot *slot = &s->slots[b->slot];
-    unsigned size_class = class_of(b);
+    unsigned size_class = tp_site_size_class(b->requested);
     if (!slot->group && slot->sampled && s->known_bytes[size_class] > 0)
         return;
     struct tp_holder *h = holder_of(s, sharer_of(s, b));

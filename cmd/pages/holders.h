@@ -55,7 +55,4 @@ struct tp_page_walk {
 /* Goes to the next page; false: there is none. */
 bool tp_page_walk_next(const struct tp_page_list *list, struct tp_page_walk *w);
 
-/* Bytes of [from, to) that lie in [low, high). */
-uint64_t tp_overlap(uint64_t from, uint64_t to, uint64_t low, uint64_t high);
-
 #endif

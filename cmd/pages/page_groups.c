@@ -8,7 +8,6 @@ static int find_sites(struct tp_page_groups *g, const struct tp_trace *trace,
                       int (*stop)(struct tp_err *err), struct tp_err *err)
 {
     int status = TP_OK;
-    cfg->depth = cfg->depth > 1 ? cfg->depth : 0;
     if (cfg->by != TP_BY_PLACE || trace->places.find)
         status = tp_sites_of(live, cfg, stop, &g->sites, err);
     g->fell_back = !status && !g->sites && live->count && cfg->by == TP_BY_PLACE;
@@ -26,12 +25,12 @@ static void fill_slots(struct tp_page_groups *g, const struct tp_held_list *live
 {
     for (size_t i = 0; i < live->count; i++) {
         const struct tp_held_block *b = &live->blocks[i];
-        g->slots[b->slot] = (struct tp_held_slot){.group = of_block[i],
-                                                  .from_start = b->from_start,
-                                                  .sampled = g->by == TP_BY_PLACE && g->sites &&
-                                                             g->sites->sampling.every > 1 &&
-                                                             b->size < g->sites->sampling.size,
-                                                  .age = b->age};
+        g->slots[b->slot] =
+            (struct tp_held_slot){.group = of_block[i],
+                                  .from_start = b->from_start,
+                                  .sampled = g->by == TP_BY_PLACE && g->sites &&
+                                             tp_place_sampled(&g->sites->sampling, b->size),
+                                  .age = b->age};
     }
 }
 

@@ -136,18 +136,6 @@ static void share_page(struct map_filler *f, const struct tp_page_walk *w)
             (double)(w->covered - w->taken) / (double)f->sharers;
 }
 
-static void add_page(struct tp_map_cell *c, const struct tp_page_walk *w)
-{
-    struct tp_page_parts *p = &c->parts;
-    uint64_t unused = w->covered - w->taken;
-    p->resident += w->high - w->low;
-    p->live += w->live;
-    p->rounding += w->taken - w->live;
-    p->partly_free += w->taken ? unused : 0;
-    p->free_pages += w->taken ? 0 : unused;
-    p->own += w->high - w->low - w->covered;
-}
-
 /* The rank that holds most, TP_MAP_NONE where no page is partly free; empties the sums. */
 static uint32_t take_holder(struct map_filler *f)
 {
@@ -169,7 +157,7 @@ static void fill_cells(struct map_filler *f, const struct tp_page_map *m, struct
             cells[at].holder = take_holder(f);
         while (m->numbers[at] != number)
             at++;
-        add_page(&cells[at], &w);
+        tp_page_parts_add(&cells[at].parts, w.high - w.low, w.live, w.taken, w.covered);
         if (w.taken && w.covered > w.taken)
             share_page(f, &w);
     }

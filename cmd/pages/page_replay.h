@@ -33,4 +33,10 @@ int tp_page_replay(const struct tp_page_job *job, const char *text,
                    struct tp_err *err);
 void tp_page_replay_release(struct tp_page_replay *r); /* a zeroed one is fine */
 
+/* What served it, for people. */
+static inline const char *tp_page_replay_name(const struct tp_page_replay *r)
+{
+    return *r->library ? r->library : r->label;
+}
+
 #endif

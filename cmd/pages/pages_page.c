@@ -102,8 +102,7 @@ static struct tp_map_picture picture_of(const struct pages_page *p, struct tp_st
 {
     const struct tp_page_list_head *h = &p->w->list->head;
     const struct tp_page_replay *r = &p->w->replay;
-    tp_str_add(title, "Map of pages: %s with %s", p->w->trace->meta.name,
-               *r->library ? r->library : r->label);
+    tp_str_add(title, "Map of pages: %s with %s", p->w->trace->meta.name, tp_page_replay_name(r));
     tp_str_add(about, "%s resident after event %s; a cell is %s",
                tp_bytes(h->parts.resident, false).s, tp_count(h->event).s,
                tp_plural(UINT64_C(1) << p->map.shift, "page").s);
@@ -206,9 +205,8 @@ static const struct tp_html_section sections[] = {
 
 static void print_head(const void *of, struct tp_page *page)
 {
-    const struct tp_page_replay *r = &answer_of(of)->replay;
     tp_page_put(page, 0, "Host trace: resident memory with %s, page by page.",
-                *r->library ? r->library : r->label);
+                tp_page_replay_name(&answer_of(of)->replay));
 }
 
 static void add_figures(const void *of, bool exact, struct tp_table *t)

@@ -18,11 +18,6 @@ static struct tp_text size_of(const struct tp_page *page, uint64_t bytes)
     return tp_bytes(bytes, page->exact);
 }
 
-static const char *name_of(const struct tp_page_replay *r)
-{
-    return *r->library ? r->library : r->label;
-}
-
 /* ---- what and when ---- */
 
 static const char *const when_words[] = {
@@ -49,7 +44,7 @@ static void print_malloc(const struct tp_why_pages *w, struct tp_page *page)
 {
     uint64_t threads = w->replay.resident.threads;
     tp_page_side(page, "Replayed", NAME);
-    tp_page_at(page, NAME, "with %s by %s%s", name_of(&w->replay),
+    tp_page_at(page, NAME, "with %s by %s%s", tp_page_replay_name(&w->replay),
                tp_plural(threads ? threads : 1, "thread").s,
                w->recorded ? ", the malloc of the recording" : "");
     if (w->replay.start != TP_NONE && w->replay.start)
@@ -126,7 +121,7 @@ static uint64_t whole(double value)
 static void print_free_pages(const struct tp_why_pages *w, struct tp_page *page)
 {
     tp_page_more(page, NAME, "%s is on free pages, which %s can give back",
-                 size_of(page, w->list->head.parts.free_pages).s, name_of(&w->replay));
+                 size_of(page, w->list->head.parts.free_pages).s, tp_page_replay_name(&w->replay));
 }
 
 static void print_partly_free(const struct tp_why_pages *w, struct tp_page *page)
@@ -316,7 +311,7 @@ static void add_remedy(struct tp_table *t, const struct tp_why_pages *w, const s
                        const struct tp_page *page)
 {
     const struct tp_remedies *all = &w->remedies;
-    const char *base = w->recorded ? "as recorded" : name_of(&w->replay);
+    const char *base = w->recorded ? "as recorded" : tp_page_replay_name(&w->replay);
     struct tp_str what = {0};
     tp_str_add(&what, "  %s", r == &all->base ? base : r->what);
     tp_table_cut(t, tp_str_text(&what), page->width - REMEDY_BESIDE);
@@ -420,6 +415,6 @@ void tp_why_pages_text(const struct tp_why_pages *w, struct tp_page *page)
     tp_pages_growing_print(w, page);
     tp_pages_ground_print(w, page);
     tp_pages_remedies_print(w, page);
-    if (w->over_time)
+    if (w->cfg->over_time)
         tp_pages_moments_print(w, page);
 }

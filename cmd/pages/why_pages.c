@@ -1,6 +1,7 @@
 /* See why_pages.h. */
 #include "cmd/pages/why_pages.h"
 
+#include "alloc/base/ascending.h"
 #include "cmd/pages/page_groups.h"
 #include "cmd/tune/malloc_settings.h"
 #include "cmd/ui/environment.h"
@@ -34,12 +35,6 @@ static int find_malloc(struct tp_why_pages *w, const char *given, struct tp_err 
 
 /* ---- moments ---- */
 
-static int by_event(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 static uint64_t event_of(const struct tp_why_pages_cfg *cfg)
 {
     const struct tp_program *p = cfg->trace->program;
@@ -53,16 +48,12 @@ static uint64_t event_of(const struct tp_why_pages_cfg *cfg)
 static void ask_moments(const struct tp_why_pages_cfg *cfg, struct tp_page_asked *asked)
 {
     uint64_t events = tp_program_facts(cfg->trace->program)->events;
-    uint64_t all[TP_PAGE_MOMENTS] = {tp_program_demand(cfg->trace->program, 0)->event, events,
-                                     event_of(cfg)};
-    uint32_t count = 3;
-    for (uint32_t i = 1; i < cfg->frames && count < TP_PAGE_MOMENTS; i++)
-        all[count++] = (uint64_t)((double)events * i / cfg->frames);
-    qsort(all, count, sizeof *all, by_event);
-    *asked = (struct tp_page_asked){.count = 0};
-    for (uint32_t i = 0; i < count; i++)
-        if (!i || all[i] != all[i - 1])
-            asked->events[asked->count++] = all[i];
+    *asked = (struct tp_page_asked){
+        .count = 3,
+        .events = {tp_program_demand(cfg->trace->program, 0)->event, events, event_of(cfg)}};
+    for (uint32_t i = 1; i < cfg->frames && asked->count < TP_PAGE_MOMENTS; i++)
+        asked->events[asked->count++] = (uint64_t)((double)events * i / cfg->frames);
+    asked->count = (uint32_t)tp_ascending(asked->events, asked->count);
 }
 
 /* The list of the moment. The last one that is not behind the event: a moment has the number of the
@@ -154,7 +145,6 @@ static int find_ages(struct tp_why_pages *w, const struct tp_why_pages_cfg *cfg,
     struct tp_sites_cfg sites = cfg->sites;
     sites.by = w->by;
     sites.at = w->list->head.event;
-    sites.depth = sites.depth > 1 ? sites.depth : 0;
     int status = tp_site_ages_find(w->trace, 0, &sites, moved, count, cfg->stop, &w->ages, err);
     for (size_t i = 0; !status && w->ages && i < w->count; i++)
         w->rows[i].age = tp_site_age_of(w->ages, w->rows[i].name);
@@ -199,7 +189,7 @@ int tp_why_pages(const struct tp_why_pages_cfg *cfg, struct tp_why_pages *out, s
     struct tp_touched touched;
     struct tp_page_asked asked;
     uint64_t events = tp_program_facts(cfg->trace->program)->events;
-    *out = (struct tp_why_pages){.trace = cfg->trace, .cfg = cfg, .over_time = cfg->over_time};
+    *out = (struct tp_why_pages){.trace = cfg->trace, .cfg = cfg};
     if (cfg->when == TP_PAGES_AT && cfg->at > events)
         return tp_fail(err, TP_EUSAGE, "there is no event %llu: the trace has %llu",
                        (unsigned long long)cfg->at, (unsigned long long)events);

@@ -71,7 +71,6 @@ struct tp_why_pages {
     bool estimated;
     struct tp_site_ages *ages;   /* NULL: there are none */
     struct tp_remedies remedies; /* no base: nothing was tried */
-    bool over_time;              /* the screen shows all moments */
 };
 
 /* It borrows `cfg`; `out` must be released in every case. TP_EUSAGE: there is no such event, or the

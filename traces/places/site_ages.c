@@ -2,6 +2,7 @@
  * is. Live bytes at the evenly spaced moments are sums of what has changed since the one before. */
 #include "traces/places/site_ages.h"
 
+#include "alloc/base/ascending.h"
 #include "alloc/base/str.h"
 #include "alloc/numbers/histogram.h"
 #include "traces/places/place_table.h"
@@ -301,19 +302,13 @@ static int count_live(struct aging *a, uint32_t slots, struct tp_err *err)
 
 /* ---- rows ---- */
 
-static int ascending(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 static uint64_t median_of(struct age_group *g)
 {
     if (g->many)
         return tp_hist_quantile(g->many, 0.5);
     if (!g->few_count)
         return TP_AGE_NONE;
-    qsort(g->few, g->few_count, sizeof *g->few, ascending);
+    qsort(g->few, g->few_count, sizeof *g->few, tp_by_number);
     return g->few[(g->few_count - 1) / 2];
 }
 

@@ -46,6 +46,14 @@ static bool are_pages(const struct tp_page_list *l)
     return true;
 }
 
+/* Whether the parts are known and add up, as they do of every list that is written. */
+static bool are_parts(const struct tp_page_parts *p)
+{
+    uint64_t rounding = p->rounding == TP_NONE ? 0 : p->rounding;
+    return p->resident != TP_NONE &&
+           p->resident == p->live + rounding + p->partly_free + p->free_pages + p->own;
+}
+
 /* Reads the list at *at, and goes behind it. false: there is none. */
 static bool read_list(const struct tp_page_lists *l, size_t *at, uint64_t slots,
                       struct tp_page_list *out)
@@ -62,7 +70,7 @@ static bool read_list(const struct tp_page_lists *l, size_t *at, uint64_t slots,
     out->blocks = (const void *)(from + sizeof out->head);
     out->pages = (const void *)(out->blocks + out->head.blocks);
     *at += sizeof out->head + (size_t)body;
-    return are_blocks(out, slots) && are_pages(out);
+    return are_blocks(out, slots) && are_pages(out) && are_parts(&out->head.parts);
 }
 
 int tp_page_lists_open(int fd, uint64_t slots, struct tp_page_lists *out, struct tp_err *err)

@@ -91,8 +91,8 @@ struct tp_page_lists {
 };
 
 /* Maps the lists of a file that a replay has written. Nothing of it is believed: a list whose
- * blocks or pages are not in order, or that is cut off, ends the lists. `slots`: of the program.
- * `out` must be released in every case. TP_EIO, TP_ENOMEM. */
+ * blocks or pages are not in order, whose parts do not add up, or that is cut off, ends the lists.
+ * `slots`: of the program. `out` must be released in every case. TP_EIO, TP_ENOMEM. */
 int tp_page_lists_open(int fd, uint64_t slots, struct tp_page_lists *out, struct tp_err *err);
 void tp_page_lists_close(struct tp_page_lists *l); /* a zeroed one is fine */
 

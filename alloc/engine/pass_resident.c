@@ -30,14 +30,18 @@ static void begun(void *ctx)
     r->pages = r->pages && tp_page_ledger_begin(&r->ledger);
 }
 
-/* A list that cannot be written whole is the last one. */
-static void list_pages(struct resident_reader *r, const struct tp_replayer *p,
+/* Nothing is listed where the parts are not known. A list that cannot be written whole is the last
+ * one. */
+static bool list_pages(struct resident_reader *r, const struct tp_replayer *p,
                        const struct tp_watch_moment *m, bool purged)
 {
     struct tp_page_errors errors;
     struct tp_page_list_head head = {.event = m->event, .clock = m->clock, .purged = purged};
     head.parts = tp_page_ledger_take(&r->ledger, p, &errors);
+    if (head.parts.resident == TP_NONE)
+        return false;
     r->pages = tp_page_ledger_list(&r->ledger, &head, r->asked->fd);
+    return r->pages;
 }
 
 static bool purge(const struct tp_replayer *p)
@@ -54,11 +58,9 @@ static void moment(void *ctx, const struct tp_replayer *p, const struct tp_watch
         r->out->parts_end = tp_page_ledger_take(&r->ledger, p, &r->out->errors_end);
     else if (m->when == TP_WATCH_PEAK)
         r->out->parts_at_peak = tp_page_ledger_take(&r->ledger, p, &r->out->errors_at_peak);
-    else
-        list_pages(r, p, m, false);
-    r->out->pages_every = UINT64_C(1) << r->ledger.now.shift;
-    if (m->when == TP_WATCH_ASKED && m->last && r->asked->purge && purge(p))
+    else if (list_pages(r, p, m, false) && m->last && r->asked->purge && purge(p))
         list_pages(r, p, m, true);
+    r->out->pages_every = UINT64_C(1) << r->ledger.now.shift;
 }
 
 static struct tp_spread once(uint64_t value)

@@ -97,11 +97,7 @@ static int replay_at(const struct tp_remedies_cfg *cfg, struct tp_program *progr
     struct tp_page_job job = *cfg->job;
     const struct tp_page_asked asked = {.purge = purge, .count = 1, .events = {cfg->event}};
     job.program = program;
-    int status = tp_page_replay(&job, strategy, &asked, out, err);
-    if (!status && out->lists.lists[0].head.parts.resident == TP_NONE)
-        status =
-            tp_fail(err, TP_EUNSUP, "the pages of '%s' are not known at the moment", out->label);
-    return status;
+    return tp_page_replay(&job, strategy, &asked, out, err);
 }
 
 /* Counts what a replay has left. */

@@ -213,6 +213,12 @@ TEST(a_list_that_contradicts_itself_is_none)
     m->list.head.every = UINT64_MAX / PAGE; /* of two pages: more bytes than there can be */
     assert_int_equal(lists_in(file_of(m), 2), 0);
     m = two_of_each();
+    m->list.head.parts.resident = 1; /* and 0 of each part */
+    assert_int_equal(lists_in(file_of(m), 2), 0);
+    m = two_of_each();
+    memset(&m->list.head.parts, 0xff, sizeof m->list.head.parts); /* not known */
+    assert_int_equal(lists_in(file_of(m), 2), 0);
+    m = two_of_each();
     m->list.head.magic = 1;
     assert_int_equal(lists_in(file_of(m), 2), 0);
 }

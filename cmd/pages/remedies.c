@@ -11,11 +11,8 @@
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SAME 0.02 /* differences up to this share are none, as a replay is one of many possible */
 
 enum {
     ROWS = 64,    /* at most */
@@ -447,32 +444,22 @@ static int replay_again(struct remedy_search *s, struct tp_err *err)
     return status;
 }
 
-/* Whether two differ by more than their replays do, and by more than SAME. */
-static bool is_clear(const struct tp_remedy *row, const struct tp_remedy *base)
+/* A purge may write more than it gives back. */
+static uint64_t less_given_back(const struct remedy_search *s, uint64_t bytes)
 {
-    double by = fabs((double)row->saved);
-    uint64_t spread = base->high - base->low;
-    if (row->kind == TP_REMEDY_PURGE) /* both are of one replay */
-        spread = 0;
-    else
-        spread += row->high - row->low;
-    return by > (double)spread && by > SAME * (double)base->resident;
+    return (int64_t)bytes > s->given_back ? bytes - (uint64_t)s->given_back : 0;
 }
 
-/* Compares all rows with the base. */
-static void judge(struct remedy_search *s)
+/* A purge leaves what all replays of the base leave, less what it gave back in one of them. */
+static void count_purge(struct remedy_search *s)
 {
     const struct tp_remedy *base = &s->out->base;
-    for (size_t i = 0; i < s->out->count; i++) {
-        struct tp_remedy *row = &s->out->rows[i];
-        if (row->kind == TP_REMEDY_PURGE) {
-            row->low = base->low - (uint64_t)s->given_back;
-            row->high = base->high - (uint64_t)s->given_back;
-            row->resident = base->resident - (uint64_t)s->given_back;
-        }
-        row->saved = (int64_t)(base->resident - row->resident);
-        row->clear = is_clear(row, base);
-    }
+    struct tp_remedy *purge = &s->out->rows[0];
+    if (!s->out->count || purge->kind != TP_REMEDY_PURGE)
+        return;
+    purge->low = less_given_back(s, base->low);
+    purge->high = less_given_back(s, base->high);
+    purge->resident = less_given_back(s, base->resident);
 }
 
 static int by_resident(const void *a, const void *b)
@@ -500,7 +487,7 @@ int tp_remedies_find(const struct tp_remedies_cfg *cfg, struct tp_remedies *out,
     tp_progress_clear(&s.line);
     if (status)
         return status;
-    judge(&s);
+    count_purge(&s);
     qsort(out->rows, out->count, sizeof *out->rows, by_resident);
     return TP_OK;
 }

@@ -32,8 +32,6 @@ struct tp_remedy {
     /* Resident bytes at the moment, with `start`: of all replays, and in the middle of them. Of a
      * purge what it gave back is taken from the base's. */
     uint64_t low, high, resident;
-    int64_t saved; /* of the base's `resident`; may be negative */
-    bool clear;    /* that is more than replays of the same differ by, and more than 2% */
     struct tp_err err;
 };
 

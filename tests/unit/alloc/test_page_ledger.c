@@ -319,17 +319,19 @@ static void assert_parts(const struct tp_page_parts *p, uint64_t live, uint64_t 
                   free_pages, own, own, resident, live + rounding + partly_free + free_pages + own);
 }
 
-/* Page 10 was there before; 11 has a live block and a freed one, 12 and 13 a block over both whose
- * end lies on 14, which is not resident; 15 has a freed block, 16 nothing. */
+/* Page 10 was there before, and two more that are gone; 11 has a live block and a freed one, 12 and
+ * 13 a block over both whose end lies on 14, which is not resident; 15 has a freed block, 16
+ * nothing; 18 has rounding of a block on 17. */
 TEST(each_byte_of_a_page_is_in_one_part)
 {
-    uint64_t base[] = {10}, now[] = {10, 11, 12, 13, 15, 16};
-    struct tp_page_ledger l = {.base = {.page = PAGE_BYTES, .number = base, .count = 1},
+    uint64_t base[] = {7, 8, 10}, now[] = {10, 11, 12, 13, 15, 16, 17, 18};
+    struct tp_page_ledger l = {.base = {.page = PAGE_BYTES, .number = base, .count = COUNT(base)},
                                .now = {.page = PAGE_BYTES, .number = now, .count = COUNT(now)}};
     const struct tp_page_block blocks[] = {
         {10 * PAGE_BYTES, 100, 128, 0},
         {11 * PAGE_BYTES, 1000, 1024, 1},
-        {12 * PAGE_BYTES + 2048, 2 * PAGE_BYTES, 2 * PAGE_BYTES, 2}};
+        {12 * PAGE_BYTES + 2048, 2 * PAGE_BYTES, 2 * PAGE_BYTES, 2},
+        {17 * PAGE_BYTES + 2048, 2000, 2048 + 1024, 3}};
     assert_true(tp_cover_open(&l.cover));
     for (size_t i = 0; i < COUNT(blocks); i++)
         tp_cover_add(&l.cover, blocks[i].addr, blocks[i].allocated);
@@ -337,7 +339,8 @@ TEST(each_byte_of_a_page_is_in_one_part)
     tp_cover_add(&l.cover, 15 * PAGE_BYTES, 1024);
     struct tp_page_errors errors;
     struct tp_page_parts parts = tp_page_ledger_sum(&l, blocks, COUNT(blocks), &errors);
-    assert_parts(&parts, 1000 + 2048 + 4096, 24, 512, 1024, 2560 + 2048 + 3072 + 4096);
+    assert_parts(&parts, 1000 + 2048 + 4096 + 2000, 24 + 48 + 1024, 512, 1024,
+                 2560 + 2048 + 3072 + 4096 + 2048 + 3072);
     assert_fields(errors, resident, 0, live, 0, own, 0);
     tp_cover_close(&l.cover);
 }

@@ -311,3 +311,16 @@ TEST(sites_that_grow)
     assert_int_equal(tp_site_age_of(a, "list")->live, 50);
     tp_site_ages_free(a);
 }
+
+/* One event for each of the moments: it is in what is live at its own. */
+TEST(an_event_counts_at_its_moment)
+{
+    struct tp_str text = {0};
+    for (int i = 1; i <= TP_AGE_MOMENTS; i++)
+        tp_str_add(&text, "{\"op\":\"alloc\",\"id\":%d,\"size\":8,\"place\":\"%s\"}\n", i,
+                   i >= 8 && i <= 10 ? "other" : "leak");
+    struct tp_site_ages *a = find(tp_str_text(&text), &at_end);
+    tp_str_drop(&text);
+    assert_true(tp_site_age_of(a, "leak")->grows); /* in six steps of the last eight, no more */
+    tp_site_ages_free(a);
+}

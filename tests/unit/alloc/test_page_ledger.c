@@ -390,3 +390,42 @@ TEST_WITH(a_replay_says_what_its_pages_hold, setup, teardown)
     assert_int_equal(end->resident, run->resident.end.median);
     assert_parts(end, end->live, end->rounding, end->partly_free, end->free_pages, end->own);
 }
+
+/* Event 2 is a pause and the allocation behind it, event 4 what no instruction is of. */
+static struct tp_program *pausing_program(void)
+{
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0),
+                                    {.op = TP_IDLE, .gap_ns = 7},
+                                    ALLOC_INSN(1, 200, 0),
+                                    FREE_INSN(1, 200, 0)};
+    const uint64_t events[] = {1, 2, 2, 3};
+    struct tp_builder *b = NULL;
+    struct tp_program *p = NULL;
+    assert_int_equal(tp_builder_new(&(struct tp_builder_cfg){.kind = TP_KIND_HOST}, &b, NULL), 0);
+    for (size_t i = 0; i < COUNT(insns); i++)
+        assert_int_equal(tp_builder_add(b, &insns[i], events[i], NULL), 0);
+    assert_int_equal(tp_builder_finish(b, &(struct tp_builder_end){.events = 4}, &p, NULL), 0);
+    return p;
+}
+
+TEST_WITH(a_list_is_of_the_moment_after_all_of_its_event, setup, teardown)
+{
+    struct tp_page_asked asked = {
+        .fd = memfd_create("lists", MFD_CLOEXEC), .count = 4, .events = {0, 1, 2, 4}};
+    struct tp_program *p = pausing_program();
+    struct tp_replay_cfg cfg = run_on(&tp_source_host, &tp_strategy_direct, p, TP_PASS_RESIDENT);
+    struct tp_page_lists lists;
+    cfg.page_lists = &asked;
+    replay(&cfg);
+    assert_int_equal(tp_page_lists_open(asked.fd, 2, &lists, NULL), TP_OK);
+    assert_int_equal(lists.count, TP_SANITIZED ? 0 : 4);
+    for (size_t i = 0; i < lists.count; i++) {
+        const struct tp_page_list_head *h = &lists.lists[i].head;
+        assert_int_equal(h->event, i);
+        assert_int_equal(h->blocks, ((const uint64_t[]){0, 1, 2, 1})[i]);
+        assert_int_equal(h->parts.live, ((const uint64_t[]){0, 100, 300, 100})[i]);
+    }
+    tp_page_lists_close(&lists);
+    close(asked.fd);
+    tp_program_release(p);
+}

@@ -24,11 +24,12 @@ enum { PARTS = 5, NAME_LONGEST = 100 };
 /* From below, in the order of the page. */
 static const struct {
     const char *name, *dash, *opacity;
-} looks[PARTS] = {{"live", NULL, "1"},
-                  {"rounding", NULL, ".55"},
-                  {"never part of a block", "1 2", "1"},
-                  {"partly free pages", "1 1", "1"},
-                  {"free pages", "2 1", ".6"}};
+    bool kept; /* by live blocks: it has the color of their group */
+} looks[PARTS] = {{"live", NULL, "1", true},
+                  {"rounding", NULL, ".55", true},
+                  {"never part of a block", "1 2", "1", false},
+                  {"partly free pages", "1 1", "1", true},
+                  {"free pages", "2 1", ".6", false}};
 
 static uint64_t part_of(const struct tp_page_parts *p, int part)
 {
@@ -39,10 +40,10 @@ static uint64_t part_of(const struct tp_page_parts *p, int part)
 static const char *const colors[TP_MAP_NONE + 1] = {
     "c0", "c1", "c2", "c3", "c4", "c5", [TP_MAP_OTHER] = "c6", "c7", [TP_MAP_NONE] = "muted"};
 
-/* The class of a part of a cell: only what live blocks keep has the colour of a group. */
+/* The class of a part of a cell. */
 static uint32_t color_of(int part, uint32_t holder)
 {
-    return part == 2 || part == 4 ? (uint32_t)TP_MAP_NONE : holder;
+    return looks[part].kept ? holder : (uint32_t)TP_MAP_NONE;
 }
 
 /* ---- where cells lie ---- */

@@ -66,10 +66,15 @@ static inline void tp_page_parts_add(struct tp_page_parts *sum, uint64_t page, u
     sum->own += page - covered;
 }
 
+enum tp_page_list_flags {
+    TP_PAGE_LIST_LAST = 1, /* no asked moment is behind this one */
+    TP_PAGE_LIST_PURGED = 2
+};
+
 struct tp_page_list_head {
     uint64_t magic;
     uint64_t event, clock; /* the last event before; recorded ns since the trace began */
-    uint64_t purged;       /* 1: after a purge */
+    uint64_t flags;        /* enum tp_page_list_flags, or-ed */
     uint64_t page;         /* bytes of one */
     uint64_t every;        /* 1: all pages are listed; n: those of every n-th run (own_pages.h) */
     struct tp_page_parts parts;

@@ -36,7 +36,8 @@ static bool list_pages(struct resident_reader *r, const struct tp_replayer *p,
                        const struct tp_watch_moment *m, bool purged)
 {
     struct tp_page_errors errors;
-    struct tp_page_list_head head = {.event = m->event, .clock = m->clock, .purged = purged};
+    struct tp_page_list_head head = {.event = m->event, .clock = m->clock};
+    head.flags = (m->last ? TP_PAGE_LIST_LAST : 0U) | (purged ? TP_PAGE_LIST_PURGED : 0U);
     head.parts = tp_page_ledger_take(&r->ledger, p, &errors);
     if (head.parts.resident == TP_NONE)
         return false;

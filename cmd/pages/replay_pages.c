@@ -61,10 +61,11 @@ static int replay(struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec
     status = tp_replay_apart(cfg, spec, run, err);
     if (!status)
         status = tp_page_lists_open(lists.fd, facts->slots, &out->lists, err);
-    if (!status && !out->lists.count)
-        status = tp_fail(err, TP_EUNSUP,
-                         "the pages of '%s' are not known: the kernel does not list them, or it "
-                         "maps memory twice",
+    size_t count = out->lists.count;
+    if (!status && (!count || !(out->lists.lists[count - 1].head.flags & TP_PAGE_LIST_LAST)))
+        status = tp_fail(err, count ? TP_EIO : TP_EUNSUP,
+                         "the pages of '%s' are not known at each moment: the kernel does not list "
+                         "them, memory is mapped twice, or the folder of TMPDIR is full",
                          spec->label);
     out->resident = run->resident;
     snprintf(out->library, sizeof out->library, "%s", run->library);

@@ -90,3 +90,9 @@ near() { is "$out" "abs($1 - $2) <= $3 * $2" True; }
     refused 2 'takes a snapshot' "$TAPOOL" why "$trace" --format folded
     refused 2 'malloc takes a host trace' "$TAPOOL" why "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" --malloc glibc
 }
+
+@test "pages that cannot be kept are no answer: a file system that is full" {
+    recorded_survivors
+    small_files() { (ulimit -f 20000; "$@"); } # the program has half of it
+    refused 4 'not known at each moment' small_files "$TAPOOL" why a.tpt --malloc glibc --at end --try-time 0
+}

@@ -118,10 +118,32 @@ static uint64_t whole(double value)
     return (uint64_t)(value + 0.5);
 }
 
+/* Bytes on free pages that the malloc gave back when asked; TP_NONE: not known. */
+static uint64_t given_back(const struct tp_why_pages *w)
+{
+    const struct tp_remedies *r = &w->remedies;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->rows[i].kind == TP_REMEDY_PURGE) {
+            uint64_t before = r->base.parts.free_pages, after = r->rows[i].parts.free_pages;
+            return before > after ? before - after : 0;
+        }
+    return TP_NONE;
+}
+
+/* What a malloc keeps for its threads it may not give back, and some give back nothing. */
 static void print_free_pages(const struct tp_why_pages *w, struct tp_page *page)
 {
-    tp_page_more(page, NAME, "%s is on free pages, which %s can give back",
-                 size_of(page, w->list->head.parts.free_pages).s, tp_page_replay_name(&w->replay));
+    uint64_t all = w->list->head.parts.free_pages, back = given_back(w);
+    tp_page_more(page, NAME, "%s is on free pages", size_of(page, all).s);
+    if (back == TP_NONE)
+        return;
+    struct tp_text share = size_of(page, back);
+    if ((double)back > 0.995 * (double)all)
+        share = tp_text_of("all");
+    if (!back)
+        share = tp_text_of("none");
+    tp_page_more(page, NAME, ", %s of which %s can give back", share.s,
+                 tp_page_replay_name(&w->replay));
 }
 
 static void print_partly_free(const struct tp_why_pages *w, struct tp_page *page)
@@ -265,24 +287,32 @@ void tp_pages_holders_print(const struct tp_why_pages *w, struct tp_page *page)
     tp_table_drop(&table);
 }
 
-/* Sites that may be leaks, whether they hold pages or not. */
-void tp_pages_growing_print(const struct tp_why_pages *w, struct tp_page *page)
+/* Sites that grow up to the moment, of which the trace frees most later, or does not. */
+static void print_growing(const struct tp_why_pages *w, bool freed, const char *name,
+                          const char *what, struct tp_page *page)
 {
     struct tp_str names = {0};
     size_t count = 0;
     for (size_t i = 0; w->ages && i < w->ages->count; i++) {
         const struct tp_site_age *a = &w->ages->rows[i];
-        if (!a->grows || !a->name || count++ >= GROWING)
+        bool is_freed = a->freed > a->live_bytes / 2;
+        if (!a->grows || !a->name || is_freed != freed || count++ >= GROWING)
             continue;
-        tp_str_item(&names, ", ", "%s from ", size_of(page, a->live_bytes).s);
+        tp_str_item(&names, ", ", "%s from ", size_of(page, freed ? a->freed : a->live_bytes).s);
         tp_place_short(a->name, &names);
     }
     if (count > GROWING)
         tp_str_add(&names, ", and %s", tp_plural(count - GROWING, "more site").s);
     if (count)
-        tp_page_row(page, 0, "Only grows", NAME, "%s: a leak, or data that the program collects",
-                    tp_str_text(&names));
+        tp_page_row(page, 0, name, NAME, "%s: %s", tp_str_text(&names), what);
     tp_str_drop(&names);
+}
+
+/* Sites that may be leaks, whether they hold pages or not. */
+void tp_pages_growing_print(const struct tp_why_pages *w, struct tp_page *page)
+{
+    print_growing(w, false, "Only grows", "a leak, or data that the program collects", page);
+    print_growing(w, true, "Freed later", "data that the program collects up to this event", page);
 }
 
 void tp_pages_ground_print(const struct tp_why_pages *w, struct tp_page *page)

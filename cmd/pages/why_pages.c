@@ -57,7 +57,7 @@ static void ask_moments(const struct tp_why_pages_cfg *cfg, struct tp_page_asked
 }
 
 /* The list of the moment. The last one that is not behind the event: a moment has the number of the
- * last event before it. */
+ * last event before it. Of several with as much free memory, as where none is free, the last. */
 static const struct tp_page_list *find_list(const struct tp_why_pages_cfg *cfg,
                                             const struct tp_page_lists *lists)
 {
@@ -65,7 +65,7 @@ static const struct tp_page_list *find_list(const struct tp_why_pages_cfg *cfg,
     uint64_t event = event_of(cfg);
     for (size_t i = 0; i < lists->count; i++) {
         const struct tp_page_list *l = &lists->lists[i];
-        bool better = cfg->when == TP_PAGES_AUTO ? tp_page_parts_free(&l->head.parts) >
+        bool better = cfg->when == TP_PAGES_AUTO ? tp_page_parts_free(&l->head.parts) >=
                                                        tp_page_parts_free(&best->head.parts)
                                                  : l->head.event <= event;
         best = better ? l : best;

@@ -34,6 +34,7 @@ void tp_json_site_age(struct tp_json *j, cJSON *row, const struct tp_site_age *a
     tp_json_uint(j, row, "median_events", timed ? TP_NONE : a->median);
     tp_json_uint(j, row, "live_blocks", a->live);
     tp_json_uint(j, row, "live_bytes", a->live_bytes);
+    tp_json_uint(j, row, "freed_later_bytes", a->freed);
     tp_json_uint(j, row, "oldest_ns", timed ? a->oldest : TP_NONE);
     tp_json_uint(j, row, "oldest_events", timed ? TP_NONE : a->oldest);
     tp_json_bool(j, row, "only_grows", a->grows);

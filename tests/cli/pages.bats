@@ -70,6 +70,28 @@ near() { is "$out" "abs($1 - $2) <= $3 * $2" True; }
     matches "$out" '^Summary .* of resident memory .* is free'
 }
 
+@test "growth that the trace frees later is no leak, and free pages are given back only as measured" {
+    recorded_survivors --stacks 4 --stack-every 1
+    named
+    ok "$TAPOOL" why a.tpt --malloc bump --at peak --try-time 1ms --export-json why.json
+    matches "$out" '^Freed later +[0-9.]+ MiB from .* site_[0-9]+, '
+    not grep -q '^Only grows' "$out"
+    is why.json 'all(r["freed_later_bytes"] >= 0.7 * r["live_bytes"] for r in d["lifetimes"]["rows"] if "site_" in r["name"])' True
+    ok "$TAPOOL" why a.tpt --malloc bump --at end --try-time 1ms
+    tr -s '\n ' ' ' <"$out" | grep -q 'is on free pages, none of which bump can give back'
+    ok "$TAPOOL" why a.tpt --malloc glibc --at end --try-time 1ms
+    tr -s '\n ' ' ' <"$out" | grep -Eq 'is on free pages, ([0-9.]+ MiB|all) of which glibc [0-9.]+ can give back'
+    ok "$TAPOOL" why a.tpt --malloc glibc --at end --try-time 0
+    not grep -q 'give back' "$out"
+}
+
+@test "where no memory is free at any moment the last one is shown" {
+    for ((i = 1; i <= 100; i++)); do echo "{\"op\":\"alloc\",\"id\":$i,\"size\":4000}"; done >events
+    { echo '{"format":"tapool-trace","version":1}' && cat events; } >a.jsonl
+    ok "$TAPOOL" why a.jsonl --malloc glibc --try-time 0
+    matches "$out" '^At the end +event 100 of 100'
+}
+
 @test "the picture of the map has what the JSON says, and stands by itself" {
     ok "$TAPOOL" why "$TAPOOL_ROOT/traces/samples/sqlite.json" --malloc glibc --try-time 0 --export-svg map.svg --export-json why.json
     python3 "$CLI/svg_pages_check.py" map.svg why.json

@@ -28,6 +28,7 @@ struct aged_block {
 struct age_group {
     uint64_t objects, bytes;
     uint64_t live, oldest;
+    uint64_t followed, freed; /* bytes of live blocks: all, and those freed behind the moment */
     double live_bytes;
     bool aged;                       /* `oldest` is known */
     uint64_t change[TP_AGE_MOMENTS]; /* of live bytes since the moment before, modulo 2^64 */
@@ -52,7 +53,10 @@ struct aging {
     uint64_t before;              /* added to an event it is the one of the table */
     uint32_t *of_text, *of_stack; /* groups by number in the table; 0: not known yet */
     uint32_t of_size[CLASSES];
-    uint64_t events;                  /* up to the moment */
+    uint64_t events; /* up to the moment */
+    struct tp_moment at;
+    uint64_t insn;                    /* instructions so far, without those of the initial heap */
+    bool behind;                      /* the moment is over: only its live blocks are followed */
     uint64_t moments[TP_AGE_MOMENTS]; /* evenly spaced events, the last one at the moment */
     uint64_t event, now;              /* of the last instruction; `now` in the unit of lifetimes */
     unsigned moment;                  /* the next one, at or behind this event */
@@ -190,8 +194,12 @@ static int end_block(struct aging *a, struct aged_block *b, struct tp_err *err)
 {
     struct age_group *g = &a->groups[b->group];
     uint64_t bytes = bytes_of(a, b);
-    g->change[a->moment] -= bytes;
     b->size = 0;
+    if (a->behind) {
+        g->freed += bytes;
+        return TP_OK;
+    }
+    g->change[a->moment] -= bytes;
     return bytes && !b->from_start ? add_lifetime(g, a->now - b->begin, err) : TP_OK;
 }
 
@@ -237,27 +245,6 @@ static int begin_block(struct aging *a, const struct tp_insn *in, struct tp_err 
     return rc;
 }
 
-static int take_step(void *ctx, const struct tp_moment_step *step, struct tp_err *err)
-{
-    struct aging *a = ctx;
-    const struct tp_insn *in = step->insn;
-    bool begins = tp_op_is(in->op, TP_ASKS);
-    int rc = TP_OK;
-    a->event = step->event;
-    a->now = a->out->timed ? step->time : step->event;
-    while (a->moment < TP_AGE_MOMENTS - 1 && a->event > a->moments[a->moment])
-        a->moment++;
-    if (in->op == TP_MARK)
-        a->mark = in->slot;
-    if (in->device != a->device && in->device != TP_ALL_DEVICES)
-        return TP_OK;
-    if (in->op == TP_RESET)
-        return end_all(a, err);
-    if (in->op == TP_FREE || (begins && tp_op_is(in->op, TP_IS_LIVE)))
-        rc = end_block(a, &a->blocks[in->slot], err);
-    return rc == TP_OK && begins ? begin_block(a, in, err) : rc;
-}
-
 /* Bytes of live sampled blocks by size class: all, and those with a place, which stand for them as
  * in site_groups.h. */
 struct live_classes {
@@ -289,6 +276,7 @@ static int count_live(struct aging *a, uint32_t slots, struct tp_err *err)
         if (!b->size || (b->sampled && !b->group))
             continue;
         g->live++;
+        g->followed += bytes_of(a, b);
         g->live_bytes +=
             (double)b->size * (b->sampled ? c.all[size_class] / c.placed[size_class] : 1);
         if (b->from_start)
@@ -298,6 +286,49 @@ static int count_live(struct aging *a, uint32_t slots, struct tp_err *err)
         rc = add_lifetime(g, age, err);
     }
     return rc;
+}
+
+/* From here on blocks end, and none begins. One that is reallocated has not been freed. */
+static int pass_moment(struct aging *a, struct tp_err *err)
+{
+    a->behind = true;
+    return count_live(a, tp_program_facts(a->trace->program)->slots, err);
+}
+
+static int follow_insn(struct aging *a, const struct tp_insn *in, struct tp_err *err)
+{
+    if (in->op == TP_RESET)
+        return end_all(a, err);
+    return in->op == TP_FREE ? end_block(a, &a->blocks[in->slot], err) : TP_OK;
+}
+
+static int take_insn(struct aging *a, const struct tp_insn *in, struct tp_err *err)
+{
+    bool begins = tp_op_is(in->op, TP_ASKS);
+    int rc = TP_OK;
+    if (in->op == TP_RESET)
+        return end_all(a, err);
+    if (in->op == TP_FREE || (begins && tp_op_is(in->op, TP_IS_LIVE)))
+        rc = end_block(a, &a->blocks[in->slot], err);
+    return rc == TP_OK && begins ? begin_block(a, in, err) : rc;
+}
+
+static int take_step(void *ctx, const struct tp_moment_step *step, struct tp_err *err)
+{
+    struct aging *a = ctx;
+    const struct tp_insn *in = step->insn;
+    bool after = step->event && (a->insn > a->at.insn || step->event > a->at.event);
+    int rc = after && !a->behind ? pass_moment(a, err) : TP_OK;
+    a->insn += step->event != 0;
+    a->event = step->event;
+    a->now = a->out->timed ? step->time : step->event;
+    while (a->moment < TP_AGE_MOMENTS - 1 && a->event > a->moments[a->moment])
+        a->moment++;
+    if (in->op == TP_MARK)
+        a->mark = in->slot;
+    if (rc != TP_OK || (in->device != a->device && in->device != TP_ALL_DEVICES))
+        return rc;
+    return a->behind ? follow_insn(a, in, err) : take_insn(a, in, err);
 }
 
 /* ---- rows ---- */
@@ -318,6 +349,12 @@ static bool only_grows(const struct age_group *g)
     for (int i = 0; i < TP_AGE_MOMENTS; i++)
         live[i] = sum += g->change[i];
     return tp_only_grows(live);
+}
+
+/* In the measure of live_bytes. */
+static uint64_t freed_of(const struct age_group *g)
+{
+    return g->freed ? (uint64_t)(g->live_bytes * (double)g->freed / (double)g->followed + 0.5) : 0;
 }
 
 static int by_live(const void *a, const void *b)
@@ -348,6 +385,7 @@ static int make_rows(struct aging *a, struct tp_err *err)
                                  .live = g->live,
                                  .live_bytes = (uint64_t)(g->live_bytes + 0.5),
                                  .oldest = g->aged ? g->oldest : TP_AGE_NONE,
+                                 .freed = freed_of(g),
                                  .grows = only_grows(g)};
     }
     qsort(out->rows, out->count, sizeof *out->rows, by_live);
@@ -433,6 +471,7 @@ int tp_site_ages_find(const struct tp_trace *t, uint16_t device, const struct tp
                       .cfg = cfg,
                       .device = device,
                       .listed = NONE,
+                      .at = moment,
                       .events = moment.event < f->events ? moment.event : f->events,
                       .mark = UINT32_MAX,
                       .wanted = wanted,
@@ -455,9 +494,10 @@ int tp_site_ages_find(const struct tp_trace *t, uint16_t device, const struct tp
         rc = open_places(&a, stop, err);
     }
     if (rc == TP_OK)
-        rc = tp_moment_walk(t->program, moment, take_step, &a, stop, err);
-    if (rc == TP_OK)
-        rc = count_live(&a, f->slots, err);
+        rc = tp_moment_walk(t->program, (struct tp_moment){UINT64_MAX, UINT64_MAX}, take_step, &a,
+                            stop, err);
+    if (rc == TP_OK && !a.behind)
+        rc = pass_moment(&a, err);
     if (rc == TP_OK)
         rc = make_rows(&a, err);
     if (rc == TP_OK && a.group_count > 1)

@@ -29,6 +29,7 @@ struct tp_site_age {
      * has none */
     uint64_t median;
     uint64_t live, live_bytes; /* blocks, and bytes requested */
+    uint64_t freed;            /* bytes of these that the trace frees behind the moment */
     uint64_t oldest; /* age of a live block; TP_AGE_NONE: none is live whose age is known */
     bool grows;      /* tp_only_grows */
 };
@@ -49,7 +50,7 @@ struct tp_site_ages {
  * a leak: they never fall by more than 1/16 below an earlier value, rise in 6 of the last 8 steps,
  * and rise by 1/8 of the last value in these. Startup data does not, nor a cache that is full
  * before the last quarter, nor what is freed from time to time. Known weakness: memory that a
- * program builds up to the moment does. */
+ * program builds up to the moment does; `freed` tells it from a leak. */
 bool tp_only_grows(const uint64_t live[TP_AGE_MOMENTS]);
 
 /* The allocations of a name, up to the moment and without those of the initial heap. */

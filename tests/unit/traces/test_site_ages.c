@@ -108,6 +108,31 @@ TEST(up_to_a_moment)
     assert_null(find(few, &(struct tp_sites_cfg){.at = 0}));
 }
 
+/* Behind the moment: what is reallocated is not freed, a free of a block that began later is none
+ * of one that was live, and the row has nothing else of what came then. */
+TEST(what_is_freed_behind_the_moment)
+{
+    static const char events[] =
+        BEFORE(1, 8) ALLOC(1, 2, 100, "a") ALLOC(2, 3, 10, "a") ALLOC(3, 4, 7, "b") FREE(4, 3)
+            ALLOC(5, 5, 1000, "a") FREE(6, 5) REALLOC(7, 4, 70, "b") FREE(8, 2) FREE(9, 1);
+    struct tp_site_ages *a = find(events, &(struct tp_sites_cfg){.at = 3});
+    expect(a, "a", "2 of 110, 1: 2 of 110, 2");
+    assert_fields(*tp_site_age_of(a, "a"), freed, 110);
+    assert_fields(*tp_site_age_of(a, "b"), freed, 0, objects, 1, live_bytes, 7);
+    assert_fields(*tp_site_age_of(a, NULL), freed, 8);
+    tp_site_ages_free(a);
+    a = find(events, &(struct tp_sites_cfg){.at = 6});
+    assert_fields(*tp_site_age_of(a, "a"), freed, 100);
+    tp_site_ages_free(a);
+    a = find(ALLOC(1, 2, 100, "a") ALLOC(2, 3, 10, "b") RESET(3), &(struct tp_sites_cfg){.at = 1});
+    assert_fields(*tp_site_age_of(a, "a"), freed, 100);
+    assert_null(tp_site_age_of(a, "b"));
+    tp_site_ages_free(a);
+    a = find(events, &at_end);
+    assert_fields(*tp_site_age_of(a, "b"), freed, 0, live_bytes, 70);
+    tp_site_ages_free(a);
+}
+
 TEST(in_events_where_times_are_not_known)
 {
     static const char events[] = "{\"op\":\"alloc\",\"id\":1,\"size\":10,\"place\":\"a\"}\n"

@@ -403,7 +403,7 @@ static int compare_ranks(const struct tp_args *args, FILE *out, struct tp_err *e
                                      .exports = &o->exports};
     const char *other = tp_config_typed_other(args, rows, fitting);
     if (other)
-        return tp_fail(err, TP_EUSAGE, "--%s takes one snapshot", other);
+        return tp_fail(err, TP_EUSAGE, "--%s takes one snapshot or trace", other);
     return tp_ranks_run(&ask, out, err);
 }
 

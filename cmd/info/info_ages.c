@@ -27,7 +27,8 @@ static void add_site(struct tp_table *t, const struct tp_site_ages *a,
                      const struct tp_site_age *row, int room)
 {
     struct tp_str name = {0};
-    const char *said = row->grows ? "; only grows" : "";
+    const char *grows = row->freed > row->live_bytes / 2 ? "; grows, freed later" : "; only grows";
+    const char *said = row->grows ? grows : "";
     if (!row->name)
         tp_str_add(&name, "%s", tp_site_rest_words[a->by]);
     else if (a->by == TP_BY_PLACE)

@@ -8,6 +8,7 @@
 #include "cmd/ui/table.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { NAME = 16, SHOWN = 10, SITE_MIN = 20, GROWING = 3, WIDE = 96 };
 enum { REMEDIES = 8, OTHERS = 2, REMEDY_BESIDE = 46 };
@@ -118,6 +119,25 @@ static uint64_t whole(double value)
     return (uint64_t)(value + 0.5);
 }
 
+/* Short, unless another site is called the same then, as two instances of a template are. */
+static void add_site_name(const struct tp_why_pages *w, const char *name, struct tp_str *out)
+{
+    struct tp_str own = {0};
+    bool same = false;
+    tp_place_short(name, &own);
+    for (size_t i = 0; i < w->count && !same; i++) {
+        const char *of_other = w->rows[i].name;
+        struct tp_str other = {0};
+        if (of_other && strcmp(of_other, name)) {
+            tp_place_short(of_other, &other);
+            same = !strcmp(tp_str_text(&other), tp_str_text(&own));
+        }
+        tp_str_drop(&other);
+    }
+    tp_str_add(out, "%s", same ? name : tp_str_text(&own));
+    tp_str_drop(&own);
+}
+
 /* Bytes on free pages that the malloc gave back when asked; TP_NONE: not known. */
 static uint64_t given_back(const struct tp_why_pages *w)
 {
@@ -153,7 +173,7 @@ static void print_partly_free(const struct tp_why_pages *w, struct tp_page *page
     struct tp_str name = {0};
     tp_page_more(page, NAME, "%s is on partly free pages", size_of(page, all).s);
     if (most) {
-        tp_place_short(most->name, &name);
+        add_site_name(w, most->name, &name);
         bool almost_all = most->held.partly_free > 0.995 * (double)all;
         tp_page_more(page, NAME, ", %s%s of it held by %s of live blocks %s %s",
                      w->estimated && !almost_all ? "about " : "",
@@ -219,7 +239,7 @@ static void add_row(const struct tp_why_pages *w, struct tp_table *t, const stru
     tp_table_add(t, "%s", age_text(w, s->held.oldest).s);
     tp_table_add(t, "%s", age_text(w, s->age ? s->age->median : 0).s);
     if (s->name)
-        tp_place_short(s->name, &name);
+        add_site_name(w, s->name, &name);
     else
         tp_str_add(&name, "not known");
     tp_table_cut(t, tp_str_text(&name), room);
@@ -299,7 +319,7 @@ static void print_growing(const struct tp_why_pages *w, bool freed, const char *
         if (!a->grows || !a->name || is_freed != freed || count++ >= GROWING)
             continue;
         tp_str_item(&names, ", ", "%s from ", size_of(page, freed ? a->freed : a->live_bytes).s);
-        tp_place_short(a->name, &names);
+        add_site_name(w, a->name, &names);
     }
     if (count > GROWING)
         tp_str_add(&names, ", and %s", tp_plural(count - GROWING, "more site").s);
@@ -337,14 +357,28 @@ static double change_of(const struct tp_remedies *all, const struct tp_remedy *r
     return (double)r->resident / (double)all->base.resident - 1;
 }
 
+/* The folder of a library is what can be left out. */
+static void add_what(const struct tp_remedy *r, int room, struct tp_str *out)
+{
+    const char *path = strchr(r->what, '/'), *file = strrchr(r->what, '/');
+    if (r->kind == TP_REMEDY_LIBRARY && file && tp_text_width(r->what) > room)
+        tp_str_add(out, "%.*s...%s", (int)(path - r->what), r->what, file);
+    else
+        tp_str_add(out, "%s", r->what);
+}
+
 static void add_remedy(struct tp_table *t, const struct tp_why_pages *w, const struct tp_remedy *r,
                        const struct tp_page *page)
 {
     const struct tp_remedies *all = &w->remedies;
-    const char *base = w->recorded ? "as recorded" : tp_page_replay_name(&w->replay);
+    int room = page->width - REMEDY_BESIDE;
     struct tp_str what = {0};
-    tp_str_add(&what, "  %s", r == &all->base ? base : r->what);
-    tp_table_cut(t, tp_str_text(&what), page->width - REMEDY_BESIDE);
+    tp_str_add(&what, "  ");
+    if (r == &all->base)
+        tp_str_add(&what, "%s", w->recorded ? "as recorded" : tp_page_replay_name(&w->replay));
+    else
+        add_what(r, room - 2, &what);
+    tp_table_cut(t, tp_str_text(&what), room);
     tp_table_bytes(t, r->resident, page->exact);
     tp_table_add(t, "%s", tp_change(change_of(all, r)).s);
     tp_table_bytes(t, r->parts.partly_free + r->region.partly_free, page->exact);

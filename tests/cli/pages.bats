@@ -85,6 +85,19 @@ near() { is "$out" "abs($1 - $2) <= $3 * $2" True; }
     not grep -q 'give back' "$out"
 }
 
+@test "two instances of a template are told apart" {
+    {
+        echo '{"format":"tapool-trace","version":1}'
+        for ((i = 0; i < 4000; i++)); do
+            echo "{\"op\":\"alloc\",\"id\":$i,\"size\":100,\"place\":\"pool.h:7 Pool<Node, $((i % 2))>::add\"}"
+        done
+        for ((i = 0; i < 4000; i++)); do ((i % 40 < 2)) || echo "{\"op\":\"free\",\"id\":$i}"; done
+    } >a.jsonl
+    ok "$TAPOOL" why a.jsonl --malloc glibc --at end
+    matches "$out" ' pool\.h:7 Pool<Node, 0>:'
+    matches "$out" ' pool\.h:7 Pool<Node, 1>:'
+}
+
 @test "where no memory is free at any moment the last one is shown" {
     for ((i = 1; i <= 100; i++)); do echo "{\"op\":\"alloc\",\"id\":$i,\"size\":4000}"; done >events
     { echo '{"format":"tapool-trace","version":1}' && cat events; } >a.jsonl

@@ -154,7 +154,7 @@ sys.stdout.buffer.write(pickle.dumps(d, protocol=4))' >two.pickle
     ranks 3
     for option in '--at 3' '--by size' '--depth 2' '--export-folded x' '--export-html x'; do
         # shellcheck disable=SC2086 # two words
-        refused 2 "^tapool: ${option%% *} takes one snapshot$" "$TAPOOL" why rank0.pickle rank1.pickle $option
+        refused 2 "^tapool: ${option%% *} takes one snapshot or trace$" "$TAPOOL" why rank0.pickle rank1.pickle $option
     done
     refused 2 '^tapool: the format folded takes one snapshot$' "$TAPOOL" why rank?.pickle --format folded
     refused 2 '^tapool: --limit takes one trace, or two that are compared$' "$TAPOOL" info rank?.pickle --limit 3

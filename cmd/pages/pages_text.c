@@ -3,6 +3,7 @@
 #include "cmd/pages/pages_answer.h"
 #include "cmd/pages/why_pages.h"
 
+#include "cmd/report/report_head.h"
 #include "cmd/report/report_pages.h"
 #include "cmd/report/report_sites.h"
 #include "cmd/ui/table.h"
@@ -469,6 +470,7 @@ void tp_pages_moments_print(const struct tp_why_pages *w, struct tp_page *page)
 void tp_why_pages_text(const struct tp_why_pages *w, struct tp_page *page)
 {
     tp_pages_head_print(w, page);
+    tp_notes_print(&w->trace->meta, 0, NAME, page);
     tp_page_line(page);
     tp_pages_sum_print(w, page);
     tp_page_notes_print(&w->replay.resident, &w->list->head.parts, NULL, NAME, page);

@@ -145,6 +145,15 @@ static void print_written(const struct tp_meta *m, int name, int column, struct 
                     tp_percent(share).s);
 }
 
+void tp_notes_print(const struct tp_meta *m, int name, int column, struct tp_page *page)
+{
+    for (const char *at = m->remarks ? m->remarks : ""; *at;) {
+        int length = (int)strcspn(at, "\n");
+        tp_page_row(page, name, "note", column, "%.*s", length, at);
+        at += length + (at[length] == '\n');
+    }
+}
+
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page)
 {
     const struct tp_meta *m = &t->meta;
@@ -161,11 +170,7 @@ void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_
     if (m->not_recorded)
         tp_page_row(page, name, "note", column, "%s %s not recorded: made inside another call",
                     tp_plural(m->not_recorded, "call").s, m->not_recorded == 1 ? "was" : "were");
-    for (const char *at = m->remarks ? m->remarks : ""; *at;) {
-        int length = (int)strcspn(at, "\n");
-        tp_page_row(page, name, "note", column, "%.*s", length, at);
-        at += length + (at[length] == '\n');
-    }
+    tp_notes_print(m, name, column, page);
 }
 
 /* Prints how much of the peak was live before the first event. */

@@ -26,6 +26,9 @@ void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, ui
 /* What the resident pass writes, as words: "every block written". */
 const char *tp_written_words(const struct tp_trace *t);
 
+/* Prints what the file says of the capture, such as that its end is missing. */
+void tp_notes_print(const struct tp_meta *m, int name, int column, struct tp_page *page);
+
 /* Prints the malloc of a recording, the memory space, what is left out, and the remarks on a
  * capture, in two columns. */
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page);

@@ -85,6 +85,13 @@ near() { is "$out" "abs($1 - $2) <= $3 * $2" True; }
     not grep -q 'give back' "$out"
 }
 
+@test "a recording whose end is missing says so beside the answer" {
+    recorded_survivors
+    head -c $(($(stat -c %s a.tpt) / 2)) a.tpt >cut.tpt
+    ok "$TAPOOL" why cut.tpt --malloc bump --try-time 0
+    matches "$out" '^note +cut at byte .* events are missing'
+}
+
 @test "two instances of a template are told apart" {
     {
         echo '{"format":"tapool-trace","version":1}'

@@ -118,6 +118,7 @@ cJSON *tp_why_pages_tree(struct tp_json *j, const struct tp_why_pages *w)
     write_event(j, moment, w, &w->list->head);
     tp_json_uint(j, moment, "page_bytes", w->list->head.page);
     tp_json_uint(j, moment, "live_blocks", w->list->head.blocks);
+    tp_json_uint(j, moment, "requested_bytes", tp_why_pages_requested(w));
     write_parts(j, moment, &w->list->head.parts);
     tp_json_uint(j, moment, "huge_page_bytes", w->list->head.parts.huge_page);
     tp_json_uint(j, moment, "locked_bytes", w->list->head.parts.locked);

@@ -49,6 +49,8 @@ static void print_malloc(const struct tp_why_pages *w, struct tp_page *page)
     tp_page_at(page, NAME, "with %s by %s%s", tp_page_replay_name(&w->replay),
                tp_plural(threads ? threads : 1, "thread").s,
                w->recorded ? ", the malloc of the recording" : "");
+    if (!w->recorded && strchr(w->strategy, ':'))
+        tp_page_more(page, NAME, " (%s)", w->strategy);
     if (w->replay.start != TP_NONE && w->replay.start)
         tp_page_more(page, NAME, "; %s more before the first event",
                      size_of(page, w->replay.start).s);
@@ -63,13 +65,19 @@ void tp_pages_head_print(const struct tp_why_pages *w, struct tp_page *page)
 
 /* ---- the sum ---- */
 
+#define MOST 0.95 /* of requested bytes: the others need no word */
+
 int tp_pages_parts(const struct tp_why_pages *w, struct tp_sum_part out[TP_PAGES_PARTS])
 {
     const struct tp_page_parts *p = &w->list->head.parts;
     const struct tp_text none = tp_text_of("%s", "");
+    uint64_t requested = tp_why_pages_requested(w);
+    bool all = (double)p->live >= MOST * (double)requested;
     int n = 0;
-    out[n++] = (struct tp_sum_part){" ", p->live, tp_plural(w->list->head.blocks, "live block"),
-                                    tp_text_of("requested and written")};
+    out[n++] =
+        (struct tp_sum_part){" ", p->live, tp_plural(w->list->head.blocks, "live block"),
+                             all ? tp_text_of("requested and written")
+                                 : tp_text_of("of %s requested", tp_bytes(requested, false).s)};
     if (p->rounding != TP_NONE)
         out[n++] = (struct tp_sum_part){"+", p->rounding, tp_text_of("rounding"), none};
     out[n++] = (struct tp_sum_part){
@@ -342,11 +350,12 @@ void tp_pages_ground_print(const struct tp_why_pages *w, struct tp_page *page)
         tp_page_put(page, NAME,
                     "The trace has no call stacks. 'tapool record --stacks 8' records them.");
     if (w->estimated)
-        tp_page_row(page, 0, "estimated", NAME,
-                    "below %s one block in %s has a call stack and stands for the others of its "
-                    "size class (powers of two); --stack-every 1 records all",
-                    tp_bytes(w->sites->sampling.size, false).s,
-                    tp_count(w->sites->sampling.every).s);
+        tp_page_row(
+            page, 0, "estimated", NAME,
+            "below %s one block in %s has a call stack and stands for the others of its "
+            "size class (powers of two). With --stack-every 1 all have one, and a site is also "
+            "tried in a region of its own.",
+            tp_bytes(w->sites->sampling.size, false).s, tp_count(w->sites->sampling.every).s);
 }
 
 /* ---- alternatives ---- */
@@ -435,6 +444,8 @@ void tp_pages_remedies_print(const struct tp_why_pages *w, struct tp_page *page)
     print_left_out(r, replayed - shown, r->count - replayed, page);
     tp_page_more(page, 2,
                  "  At this event, with the memory of the library before the first event.");
+    if (w->replay.resident.threads > 1)
+        tp_page_more(page, 2, " Threads take other turns in each run: other runs differ.");
     for (size_t i = 0; i < shown; i++)
         if (r->rows[i].kind == TP_REMEDY_APART) {
             tp_page_more(page, 2, " Own region: the blocks of that site in a size-class arena.");

@@ -214,6 +214,14 @@ int tp_why_pages(const struct tp_why_pages_cfg *cfg, struct tp_why_pages *out, s
     return status ? status : find_help(out, cfg, &job, err);
 }
 
+uint64_t tp_why_pages_requested(const struct tp_why_pages *w)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < w->list->head.blocks; i++)
+        sum += w->list->blocks[i].requested;
+    return sum;
+}
+
 void tp_why_pages_release(struct tp_why_pages *w)
 {
     tp_page_replay_release(&w->replay);

@@ -78,6 +78,10 @@ struct tp_why_pages {
 int tp_why_pages(const struct tp_why_pages_cfg *cfg, struct tp_why_pages *out, struct tp_err *err);
 void tp_why_pages_release(struct tp_why_pages *w); /* a zeroed one is fine */
 
+/* Requested bytes of the live blocks of the moment: more than the part, where blocks were not
+ * written, or lie on pages that the process had before the first event. */
+uint64_t tp_why_pages_requested(const struct tp_why_pages *w);
+
 /* Free bytes of resident pages. */
 static inline uint64_t tp_page_parts_free(const struct tp_page_parts *p)
 {

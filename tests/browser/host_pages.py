@@ -29,7 +29,8 @@ def share(size, all_):
 def sum_rows(d):
     m = d["moment"]
     names = [plural(m["live_blocks"], "live block"), *NAMES[1:], "resident, " + plural(part(m, "resident") // m["page_bytes"], "page")]
-    notes = ["requested and written", "",
+    written = part(m, "live") >= 0.95 * part(m, "requested")
+    notes = ["requested and written" if written else "of %s requested" % text.size(part(m, "requested")), "",
              "free, on %s" % plural(d["partly_free_by"]["pages"], "page") if part(m, "partly_free") else "",
              "kept by the allocator" if part(m, "free_pages") else "", "the allocator's own data" if part(m, "own") else "", ""]
     rows = zip(" ++++=", [part(m, p) for p in (*PARTS, "resident")], names, notes)

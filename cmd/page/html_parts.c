@@ -33,6 +33,20 @@ void tp_html_key(const char *css_class, const char *name, FILE *out)
     tp_put(out, TP_TO_XML, "<li><i class=\"key %s\"></i> %s</li>\n", css_class, name);
 }
 
+void tp_html_sum(const struct tp_sum_part *parts, int count, uint64_t whole, bool exact, FILE *out)
+{
+    tp_put(out, TP_TO_XML,
+           "<ul class=\"bars\" aria-hidden=\"true\"><li><span>%s</span> <span class=\"bar\">",
+           tp_bytes(whole, exact).s);
+    for (int i = 0; i < count; i++)
+        tp_html_piece(parts[i].look, parts[i].bytes, whole, out);
+    fputs("</span></li></ul>\n<ul class=\"keys\">", out);
+    for (int i = 0; i < count; i++)
+        if (parts[i].bytes)
+            tp_html_key(parts[i].look, parts[i].label.s, out);
+    fputs("</ul>\n", out);
+}
+
 void tp_html_machine(struct tp_page *page)
 {
     struct tp_machine m;

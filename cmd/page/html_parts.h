@@ -3,6 +3,7 @@
 #define TP_HTML_PARTS_H
 
 #include "alloc/base/err.h"
+#include "cmd/report/memory_sum.h"
 #include "cmd/ui/table.h"
 
 #include <stdint.h>
@@ -24,6 +25,9 @@ void tp_html_piece(const char *css_class, uint64_t part, uint64_t whole, FILE *o
 
 /* Writes what pieces of a class are, as an item of the list of class `keys`. */
 void tp_html_key(const char *css_class, const char *name, FILE *out);
+
+/* Writes the parts of a sum as pieces of `whole`, and what they are. */
+void tp_html_sum(const struct tp_sum_part *parts, int count, uint64_t whole, bool exact, FILE *out);
 
 /* Prints what this machine is. */
 void tp_html_machine(struct tp_page *page);

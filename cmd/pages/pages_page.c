@@ -56,19 +56,6 @@ static int write_terms(const void *of, FILE *out, struct tp_err *err)
 
 /* ---- the sum ---- */
 
-/* By the labels of the parts; that of live blocks has their number. */
-static const char *class_of(const struct tp_sum_part *part)
-{
-    static const char *const classes[][2] = {{"rounding", "rounding"},
-                                             {"partly free pages", "partly"},
-                                             {"free pages", "unused"},
-                                             {"never part of a block", "cached"}};
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-        if (!strcmp(part->label.s, classes[i][0]))
-            return classes[i][1];
-    return "live";
-}
-
 static void print_sum(const void *of, struct tp_page *page)
 {
     tp_pages_sum_print(answer_of(of), page);
@@ -79,18 +66,8 @@ static int write_sum(const void *of, FILE *out, struct tp_err *err)
 {
     struct tp_sum_part parts[TP_PAGES_PARTS];
     int count = tp_pages_parts(answer_of(of), parts) - 1;
-    uint64_t all = parts[count].bytes;
     (void)err;
-    tp_put(out, TP_TO_XML,
-           "<ul class=\"bars\" aria-hidden=\"true\"><li><span>%s</span> <span class=\"bar\">",
-           tp_bytes(all, answer_of(of)->cfg->exact).s);
-    for (int i = 0; i < count; i++)
-        tp_html_piece(class_of(&parts[i]), parts[i].bytes, all, out);
-    fputs("</span></li></ul>\n<ul class=\"keys\">", out);
-    for (int i = 0; i < count; i++)
-        if (parts[i].bytes)
-            tp_html_key(class_of(&parts[i]), parts[i].label.s, out);
-    fputs("</ul>\n", out);
+    tp_html_sum(parts, count, parts[count].bytes, answer_of(of)->cfg->exact, out);
     return TP_OK;
 }
 

@@ -77,19 +77,23 @@ int tp_pages_parts(const struct tp_why_pages *w, struct tp_sum_part out[TP_PAGES
     out[n++] =
         (struct tp_sum_part){" ", p->live, tp_plural(w->list->head.blocks, "live block"),
                              all ? tp_text_of("requested and written")
-                                 : tp_text_of("of %s requested", tp_bytes(requested, false).s)};
+                                 : tp_text_of("of %s requested", tp_bytes(requested, false).s),
+                             "live"};
     if (p->rounding != TP_NONE)
-        out[n++] = (struct tp_sum_part){"+", p->rounding, tp_text_of("rounding"), none};
+        out[n++] = (struct tp_sum_part){"+", p->rounding, tp_text_of("rounding"), none, "rounding"};
     out[n++] = (struct tp_sum_part){
         "+", p->partly_free, tp_text_of("partly free pages"),
-        p->partly_free ? tp_text_of("free, on %s", tp_plural(w->pages, "page").s) : none};
-    out[n++] = (struct tp_sum_part){"+", p->free_pages, tp_text_of("free pages"),
-                                    p->free_pages ? tp_text_of("kept by the allocator") : none};
-    out[n++] = (struct tp_sum_part){"+", p->own, tp_text_of("never part of a block"),
-                                    p->own ? tp_text_of("the allocator's own data") : none};
+        p->partly_free ? tp_text_of("free, on %s", tp_plural(w->pages, "page").s) : none, "partly"};
+    out[n++] =
+        (struct tp_sum_part){"+", p->free_pages, tp_text_of("free pages"),
+                             p->free_pages ? tp_text_of("kept by the allocator") : none, "unused"};
+    out[n++] =
+        (struct tp_sum_part){"+", p->own, tp_text_of("never part of a block"),
+                             p->own ? tp_text_of("the allocator's own data") : none, "cached"};
     out[n++] = (struct tp_sum_part){
         "=", p->resident,
-        tp_text_of("resident, %s", tp_plural(p->resident / w->list->head.page, "page").s), none};
+        tp_text_of("resident, %s", tp_plural(p->resident / w->list->head.page, "page").s), none,
+        NULL};
     return n;
 }
 

@@ -13,6 +13,7 @@ struct tp_sum_part {
     const char *sign; /* " ", "+", and "=" for the whole */
     uint64_t bytes;
     struct tp_text label, note;
+    const char *look; /* its class in HTML, as in the maps; NULL: of the whole */
 };
 
 enum { TP_SUM_LABEL = 3 }; /* columns from the end of the bytes to the label */

@@ -262,9 +262,6 @@ static int write_answer(const void *of, FILE *out, struct tp_err *err)
 
 /* ---- the sum ---- */
 
-/* The classes of the parts, in their order: those of the map of the heap. */
-static const char *const part_classes[TP_WHY_PARTS - 1] = {"live", "rounding", "free", "free"};
-
 static bool free_known(const struct tp_why *w)
 {
     return w->moment.failed && w->moment.what.has_free;
@@ -281,23 +278,14 @@ static int write_sum(const void *of, FILE *out, struct tp_err *err)
     const struct device_part *d = of;
     const struct tp_why *w = d->w;
     struct tp_sum_part parts[TP_WHY_PARTS];
-    uint64_t left = free_known(w) ? w->moment.what.device_free : 0;
-    uint64_t all = free_known(w) ? w->room.capacity : w->sum.reserved;
+    bool known = free_known(w);
     (void)err;
     tp_why_parts(&w->sum, d->page->exact, parts);
-    tp_put(out, TP_TO_XML,
-           "<ul class=\"bars\" aria-hidden=\"true\"><li><span>%s</span> <span class=\"bar\">",
-           size_of(d, all).s);
-    for (int i = 0; i < TP_WHY_PARTS - 1; i++)
-        tp_html_piece(part_classes[i], parts[i].bytes, all, out);
-    tp_html_piece("free", left, all, out);
-    fputs("</span></li></ul>\n<ul class=\"keys\">", out);
-    for (int i = 0; i < TP_WHY_PARTS - 1; i++)
-        if (parts[i].bytes)
-            tp_html_key(part_classes[i], parts[i].label.s, out);
-    if (free_known(w))
-        tp_html_key("free", "free on the GPU", out);
-    fputs("</ul>\n", out);
+    parts[TP_WHY_PARTS - 1] = (struct tp_sum_part){.bytes = known ? w->moment.what.device_free : 0,
+                                                   .label = tp_text_of("free on the GPU"),
+                                                   .look = "free"};
+    tp_html_sum(parts, TP_WHY_PARTS, known ? w->room.capacity : w->sum.reserved, d->page->exact,
+                out);
     return TP_OK;
 }
 

@@ -74,18 +74,20 @@ void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_sum_part out
 {
     const struct tp_text none = tp_text_of("%s", "");
     out[0] = (struct tp_sum_part){" ", s->requested, tp_plural(s->live, "live block"),
-                                  tp_text_of("requested and not freed")};
-    out[1] = (struct tp_sum_part){"+", s->rounding, tp_text_of("rounding"), none};
+                                  tp_text_of("requested and not freed"), "live"};
+    out[1] = (struct tp_sum_part){"+", s->rounding, tp_text_of("rounding"), none, "rounding"};
     out[2] =
         (struct tp_sum_part){"+", s->hole_bytes, tp_text_of("free blocks in used segments"),
                              s->holes ? tp_text_of("%s, largest %s", tp_plural(s->holes, "block").s,
                                                    tp_bytes(s->largest, exact).s)
-                                      : none};
-    out[3] =
-        (struct tp_sum_part){"+", s->free_bytes, unused_of(s),
-                             s->free_bytes ? tp_text_of("empty_cache() would return it") : none};
-    out[4] = (struct tp_sum_part){
-        "=", s->reserved, tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s), none};
+                                      : none,
+                             "free"};
+    out[3] = (struct tp_sum_part){
+        "+", s->free_bytes, unused_of(s),
+        s->free_bytes ? tp_text_of("empty_cache() would return it") : none, "free"};
+    out[4] = (struct tp_sum_part){"=", s->reserved,
+                                  tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s),
+                                  none, NULL};
 }
 
 static void print_parts(const struct tp_why *w, struct tp_page *page)

@@ -136,4 +136,9 @@ TEST(a_block_without_order_is_overwritten)
 
 #else
 #include "tests/unit/no_toolkit.h"
+
+TEST(built_without_the_cuda_toolkit)
+{
+    skip_without_toolkit();
+}
 #endif

@@ -268,4 +268,9 @@ TEST_IN_RIG(closing_tells)
 
 #else
 #include "tests/unit/no_toolkit.h"
+
+TEST(built_without_the_cuda_toolkit)
+{
+    skip_without_toolkit();
+}
 #endif

@@ -293,4 +293,9 @@ TEST_ON_BENCH(draining_notices_a_lost_device, cuda_rig(state, "async=1:719"), NU
 
 #else
 #include "tests/unit/no_toolkit.h"
+
+TEST(built_without_the_cuda_toolkit)
+{
+    skip_without_toolkit();
+}
 #endif

@@ -100,4 +100,9 @@ TEST_IN_RIG(an_old_driver_compiles_the_kernel)
 
 #else
 #include "tests/unit/no_toolkit.h"
+
+TEST(built_without_the_cuda_toolkit)
+{
+    skip_without_toolkit();
+}
 #endif

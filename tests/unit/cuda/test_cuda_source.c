@@ -609,4 +609,9 @@ TEST_IN_RIG(calls_are_counted)
 
 #else
 #include "tests/unit/no_toolkit.h"
+
+TEST(built_without_the_cuda_toolkit)
+{
+    skip_without_toolkit();
+}
 #endif

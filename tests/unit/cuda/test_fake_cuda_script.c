@@ -445,5 +445,10 @@ GROUP(open_driver, NULL)
 
 #else
 #include "tests/unit/no_toolkit.h"
+
+TEST(built_without_the_cuda_toolkit)
+{
+    skip_without_toolkit();
+}
 #include "tests/unit/test.h"
 #endif

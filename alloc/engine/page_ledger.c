@@ -2,11 +2,9 @@
  * finds what lies on each page. */
 #include "alloc/engine/page_ledger.h"
 
+#include "alloc/base/spool.h"
 #include "alloc/base/units.h"
 #include "alloc/engine/page_sample.h"
-
-#include <errno.h>
-#include <unistd.h>
 
 const struct tp_page_parts tp_page_parts_unknown = {TP_NONE, TP_NONE, TP_NONE, TP_NONE, TP_NONE,
                                                     TP_NONE, TP_NONE, TP_NONE, TP_NONE};
@@ -64,22 +62,6 @@ static bool next_page(const struct tp_page_ledger *l, struct new_page *at)
     return false;
 }
 
-/* Adds the page at [low, high); *next is the first block that ends behind its begin. */
-static void add_page(const struct tp_page_ledger *l, uint64_t low, uint64_t high,
-                     const struct tp_page_block *blocks, size_t count, size_t *next,
-                     struct tp_page_parts *sum)
-{
-    uint64_t live = 0, taken = 0, covered = tp_cover_bytes(&l->cover, low, high - low);
-    while (*next < count && blocks[*next].addr + blocks[*next].allocated <= low)
-        ++*next;
-    for (size_t i = *next; i < count && blocks[i].addr < high; i++) {
-        const struct tp_page_block *b = &blocks[i];
-        live += tp_overlap(b->addr, b->addr + b->requested, low, high);
-        taken += tp_overlap(b->addr, b->addr + b->allocated, low, high);
-    }
-    tp_page_parts_add(sum, high - low, live, taken, covered > taken ? covered : taken);
-}
-
 struct tp_page_parts tp_page_ledger_sum(const struct tp_page_ledger *l,
                                         const struct tp_page_block *blocks, size_t count,
                                         struct tp_page_errors *errors)
@@ -87,11 +69,14 @@ struct tp_page_parts tp_page_ledger_sum(const struct tp_page_ledger *l,
     struct tp_page_sample sample = {0};
     struct tp_page_parts sum = {0};
     struct new_page at = {0};
-    size_t next = 0;
+    struct tp_page_use use = {0};
     while (next_page(l, &at)) {
+        uint64_t page = l->now.page, low = at.number * page;
+        uint64_t covered = tp_cover_bytes(&l->cover, low, page);
         tp_page_sample_at(&sample, at.number, &sum);
-        add_page(l, at.number * l->now.page, (at.number + 1) * l->now.page, blocks, count, &next,
-                 &sum);
+        tp_page_use_at(&use, blocks, count, low, low + page);
+        tp_page_parts_add(&sum, page, use.live, use.taken,
+                          covered > use.taken ? covered : use.taken);
     }
     *errors = tp_page_sample_end(&sample, l->now.shift, &sum);
     if (!l->cover.full)
@@ -220,21 +205,15 @@ struct tp_page_parts tp_page_ledger_take(struct tp_page_ledger *l, const struct 
 
 /* ---- the list ---- */
 
-static bool write_all(int fd, const void *bytes, size_t size)
+/* Writes behind what is listed already. */
+static bool append(struct tp_page_ledger *l, int fd, const void *bytes, size_t size)
 {
-    const char *at = bytes;
-    while (size) {
-        ssize_t written = write(fd, at, size);
-        if (written <= 0 && errno != EINTR)
-            return false;
-        at += written > 0 ? written : 0;
-        size -= written > 0 ? (size_t)written : 0;
-    }
-    return true;
+    bool all = !tp_spool_write(fd, bytes, size, l->listed, NULL);
+    l->listed += size;
+    return all;
 }
 
-bool tp_page_ledger_list(const struct tp_page_ledger *l, const struct tp_page_list_head *head,
-                         int fd)
+bool tp_page_ledger_list(struct tp_page_ledger *l, const struct tp_page_list_head *head, int fd)
 {
     struct tp_page_list_head whole = *head;
     tp_listed_page some[512];
@@ -246,15 +225,15 @@ bool tp_page_ledger_list(const struct tp_page_ledger *l, const struct tp_page_li
     whole.blocks = l->count;
     while (next_page(l, &at))
         whole.pages++;
-    bool all = write_all(fd, &whole, sizeof whole) &&
-               write_all(fd, l->blocks, l->count * sizeof *l->blocks);
+    bool all = append(l, fd, &whole, sizeof whole) &&
+               append(l, fd, l->blocks, l->count * sizeof *l->blocks);
     for (at = (struct new_page){0}; all && next_page(l, &at);) {
         uint64_t covered = tp_cover_bytes(&l->cover, at.number * l->now.page, l->now.page);
         some[filled++] = at.number << TP_LISTED_PAGE_SHIFT | covered / TP_LISTED_PAGE_STEP;
         if (filled == sizeof some / sizeof *some) {
-            all = write_all(fd, some, sizeof some);
+            all = append(l, fd, some, sizeof some);
             filled = 0;
         }
     }
-    return all && write_all(fd, some, filled * sizeof *some);
+    return all && append(l, fd, some, filled * sizeof *some);
 }

@@ -23,8 +23,9 @@ struct tp_page_ledger {
     struct tp_own_pages base, now;
     struct tp_cover cover;
     struct tp_page_block *blocks, *spare;
-    size_t room;  /* of both */
-    size_t count; /* blocks of the last parts that were taken */
+    size_t room;     /* of both */
+    size_t count;    /* blocks of the last parts that were taken */
+    uint64_t listed; /* bytes of the lists that are written */
 };
 
 /* all members TP_NONE */
@@ -44,8 +45,7 @@ struct tp_page_parts tp_page_ledger_take(struct tp_page_ledger *l, const struct 
                                          struct tp_page_errors *errors);
 
 /* Writes what was taken last as a list; page_list.h. false: it could not be written whole. */
-bool tp_page_ledger_list(const struct tp_page_ledger *l, const struct tp_page_list_head *head,
-                         int fd);
+bool tp_page_ledger_list(struct tp_page_ledger *l, const struct tp_page_list_head *head, int fd);
 
 /* The same of given pages and of blocks in the order of their addresses, which do not overlap. */
 struct tp_page_parts tp_page_ledger_sum(const struct tp_page_ledger *l,

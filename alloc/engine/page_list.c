@@ -1,4 +1,4 @@
-/* See page_list.h: reading. */
+/* See page_list.h: reading, and what lies on a page. */
 #include "alloc/engine/page_list.h"
 
 #include "alloc/base/units.h"
@@ -90,6 +90,19 @@ int tp_page_lists_open(int fd, uint64_t slots, struct tp_page_lists *out, struct
     while (out->count <= TP_PAGE_MOMENTS && read_list(out, &at, slots, &out->lists[out->count]))
         out->count++;
     return TP_OK;
+}
+
+void tp_page_use_at(struct tp_page_use *u, const struct tp_page_block *blocks, size_t count,
+                    uint64_t low, uint64_t high)
+{
+    u->live = u->taken = 0;
+    while (u->first < count && blocks[u->first].addr + blocks[u->first].allocated <= low)
+        u->first++;
+    for (u->end = u->first; u->end < count && blocks[u->end].addr < high; u->end++) {
+        const struct tp_page_block *b = &blocks[u->end];
+        u->live += tp_overlap(b->addr, b->addr + b->requested, low, high);
+        u->taken += tp_overlap(b->addr, b->addr + b->allocated, low, high);
+    }
 }
 
 void tp_page_lists_close(struct tp_page_lists *l)

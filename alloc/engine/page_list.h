@@ -46,6 +46,17 @@ static inline uint64_t tp_listed_covered(tp_listed_page page)
     return (page & ((1U << TP_LISTED_PAGE_SHIFT) - 1)) * TP_LISTED_PAGE_STEP;
 }
 
+/* The blocks on a page, and how many of its bytes are theirs. Begin with a zeroed one. */
+struct tp_page_use {
+    size_t first, end;    /* of those that may lie on it */
+    uint64_t live, taken; /* bytes: requested, and allocated */
+};
+
+/* Goes on to the page at [low, high), behind the last one. `blocks`: by address, none of which
+ * overlap. */
+void tp_page_use_at(struct tp_page_use *u, const struct tp_page_block *blocks, size_t count,
+                    uint64_t low, uint64_t high);
+
 /* Bytes of [from, to) that lie in [low, high). */
 static inline uint64_t tp_overlap(uint64_t from, uint64_t to, uint64_t low, uint64_t high)
 {

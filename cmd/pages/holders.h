@@ -12,6 +12,7 @@
 #define TP_HOLDERS_H
 
 #include "alloc/engine/page_list.h"
+#include "traces/places/site_groups.h"
 
 /* What is known of each slot's block. */
 struct tp_held_slot {
@@ -45,14 +46,56 @@ void tp_holders_release(struct tp_holders *h); /* a zeroed one is fine */
 
 /* The blocks of a list page by page. Begin with a zeroed one. */
 struct tp_page_walk {
-    size_t page, block;   /* the next ones */
-    uint64_t low, high;   /* the page */
-    size_t first, end;    /* blocks that may be on it */
-    uint64_t live, taken; /* bytes of it: requested, and allocated */
-    uint64_t covered;     /* at least `taken` */
+    size_t page; /* the next one */
+    uint64_t low, high;
+    struct tp_page_use use;
+    uint64_t covered; /* at least what is taken */
 };
 
 /* Goes to the next page; false: there is none. */
 bool tp_page_walk_next(const struct tp_page_list *list, struct tp_page_walk *w);
+
+static inline bool tp_page_is_partly_free(const struct tp_page_walk *w)
+{
+    return w->use.taken && w->covered > w->use.taken;
+}
+
+/* What shares a page: a group, all blocks without one, or, of blocks whose group would be
+ * known by chance, their size class. */
+struct tp_page_sharer {
+    uint32_t number;
+    const struct tp_page_block *block; /* its first one on the page */
+};
+
+struct tp_page_sharers {
+    const struct tp_page_list *list;
+    const struct tp_held_slot *slots;
+    uint32_t groups;
+    uint64_t *seen; /* owned: the last page of each number, from 1 */
+    uint64_t page;
+    struct tp_page_sharer *here; /* owned: of this page */
+    size_t count;
+};
+
+/* Numbers are those of groups, then of size classes, then of what is not known. */
+static inline bool tp_sharer_is_group(const struct tp_page_sharers *s, uint32_t number)
+{
+    return number < s->groups;
+}
+static inline bool tp_sharer_is_class(const struct tp_page_sharers *s, uint32_t number)
+{
+    return number >= s->groups && number < s->groups + TP_SITE_SIZE_CLASSES;
+}
+
+/* The number by which a block shares a page. */
+uint32_t tp_sharer_of(const struct tp_page_sharers *s, const struct tp_page_block *b);
+
+/* TP_ENOMEM: nothing is to be closed. */
+int tp_page_sharers_open(struct tp_page_sharers *s, const struct tp_page_list *list,
+                         const struct tp_held_slot *slots, uint32_t groups, struct tp_err *err);
+void tp_page_sharers_close(struct tp_page_sharers *s);
+
+/* Finds those of the page. */
+void tp_page_sharers_at(struct tp_page_sharers *s, const struct tp_page_walk *w);
 
 #endif

@@ -103,37 +103,27 @@ void tp_page_map_close(struct tp_page_map *m)
 
 /* Who holds what of the cell that is filled. */
 struct map_filler {
-    const struct tp_page_list *list;
-    const struct tp_held_slot *slots;
+    struct tp_page_sharers sharers;
     const uint8_t *ranks;
-    uint32_t groups;
-    uint64_t *seen; /* the last page of each group, from 1; then of blocks without one */
-    uint64_t page;
-    uint32_t *here; /* the groups that share the page */
-    size_t sharers;
     double held[TP_MAP_NONE]; /* by rank */
 };
 
-static void add_holder(struct map_filler *f, const struct tp_held_slot *slot)
-{
-    uint32_t group = slot->group ? slot->group - 1 : f->groups;
-    if (f->seen[group] == f->page || (!slot->group && slot->sampled))
-        return;
-    f->seen[group] = f->page;
-    f->here[f->sharers++] = group;
-}
-
+/* Blocks of a size class, whose group would be known by chance, hold nothing beside others. */
 static void share_page(struct map_filler *f, const struct tp_page_walk *w)
 {
-    f->page++;
-    f->sharers = 0;
-    for (size_t i = w->first; i < w->end; i++)
-        add_holder(f, &f->slots[f->list->blocks[i].slot]);
-    if (!f->sharers)
-        f->here[f->sharers++] = f->groups;
-    for (size_t i = 0; i < f->sharers; i++)
-        f->held[f->here[i] < f->groups ? f->ranks[f->here[i]] : TP_MAP_UNKNOWN] +=
-            (double)(w->covered - w->taken) / (double)f->sharers;
+    struct tp_page_sharers *on = &f->sharers;
+    size_t holders = 0;
+    tp_page_sharers_at(on, w);
+    for (size_t i = 0; i < on->count; i++)
+        if (!tp_sharer_is_class(on, on->here[i].number))
+            on->here[holders++] = on->here[i];
+    double each = (double)(w->covered - w->use.taken) / (double)(holders ? holders : 1);
+    if (!holders)
+        f->held[TP_MAP_UNKNOWN] += each;
+    for (size_t i = 0; i < holders; i++) {
+        uint32_t number = on->here[i].number;
+        f->held[tp_sharer_is_group(on, number) ? f->ranks[number] : TP_MAP_UNKNOWN] += each;
+    }
 }
 
 /* The rank that holds most, TP_MAP_NONE where no page is partly free; empties the sums. */
@@ -149,19 +139,20 @@ static uint32_t take_holder(struct map_filler *f)
 
 static void fill_cells(struct map_filler *f, const struct tp_page_map *m, struct tp_map_cell *cells)
 {
+    const struct tp_page_list *list = f->sharers.list;
     struct tp_page_walk w = {0};
     size_t at = 0;
-    while (tp_page_walk_next(f->list, &w)) {
-        uint64_t number = w.low / f->list->head.page >> m->shift;
+    while (tp_page_walk_next(list, &w)) {
+        uint64_t number = w.low / list->head.page >> m->shift;
         if (m->numbers[at] != number)
             cells[at].holder = take_holder(f);
         while (m->numbers[at] != number)
             at++;
-        tp_page_parts_add(&cells[at].parts, w.high - w.low, w.live, w.taken, w.covered);
-        if (w.taken && w.covered > w.taken)
+        tp_page_parts_add(&cells[at].parts, w.high - w.low, w.use.live, w.use.taken, w.covered);
+        if (tp_page_is_partly_free(&w))
             share_page(f, &w);
     }
-    if (f->list->head.pages)
+    if (list->head.pages)
         cells[at].holder = take_holder(f);
 }
 
@@ -169,14 +160,12 @@ int tp_page_map_fill(struct tp_page_map *m, size_t moment, const struct tp_page_
                      const struct tp_held_slot *slots, uint32_t groups, const uint8_t *ranks,
                      struct tp_err *err)
 {
+    struct map_filler f = {.ranks = ranks};
     m->every[moment] = list->head.every;
-    struct map_filler f = {.list = list, .slots = slots, .ranks = ranks, .groups = groups};
-    f.seen = calloc(groups + 1u, sizeof *f.seen);
-    f.here = malloc((groups + 1u) * sizeof *f.here);
-    bool room = f.seen && f.here;
-    if (room)
-        fill_cells(&f, m, &m->cells[moment * m->count]);
-    free(f.seen);
-    free(f.here);
-    return room ? TP_OK : no_room(err);
+    int status = tp_page_sharers_open(&f.sharers, list, slots, groups, err);
+    if (status)
+        return status;
+    fill_cells(&f, m, &m->cells[moment * m->count]);
+    tp_page_sharers_close(&f.sharers);
+    return TP_OK;
 }

@@ -22,16 +22,8 @@ static void write_event(struct tp_json *j, cJSON *o, const struct tp_why_pages *
     tp_json_uint(j, o, "time_ns", f->time_known ? h->clock : TP_NONE);
 }
 
-static void write_trace(struct tp_json *j, cJSON *root, const struct tp_why_pages *w)
+static void write_malloc(struct tp_json *j, cJSON *root, const struct tp_why_pages *w)
 {
-    const struct tp_program_facts *f = tp_program_facts(w->trace->program);
-    cJSON *trace = tp_json_object(j, root, "trace");
-    tp_json_text(j, trace, "path", w->trace->path);
-    tp_json_text(j, trace, "file", w->trace->file);
-    tp_json_uint(j, trace, "events", f->events);
-    tp_json_uint(j, trace, "threads", f->threads);
-    tp_json_uint(j, trace, "peak_requested_bytes", tp_program_demand(w->trace->program, 0)->bytes);
-    tp_json_text(j, trace, "recorded_malloc", w->trace->meta.allocator);
     cJSON *malloc_ = tp_json_object(j, root, "malloc");
     tp_json_text(j, malloc_, "strategy", w->strategy);
     tp_json_text(j, malloc_, "library", *w->replay.library ? w->replay.library : NULL);
@@ -111,7 +103,8 @@ cJSON *tp_why_pages_tree(struct tp_json *j, const struct tp_why_pages *w)
     cJSON *root = tp_json_object(j, NULL, NULL);
     tp_json_text(j, root, "schema", "tapool.why-pages/1");
     tp_json_tool(j, root);
-    write_trace(j, root, w);
+    tp_json_host_trace(j, root, w->trace);
+    write_malloc(j, root, w);
     cJSON *moment = tp_json_object(j, root, "moment");
     tp_json_text(j, moment, "when", when[w->when]);
     tp_json_bool(j, moment, "most_free", w->chosen);

@@ -162,6 +162,18 @@ void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace
     }
 }
 
+void tp_json_host_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace)
+{
+    const struct tp_program_facts *f = tp_program_facts(trace->program);
+    cJSON *o = tp_json_object(j, in, "trace");
+    tp_json_text(j, o, "path", trace->path);
+    tp_json_text(j, o, "file", trace->file);
+    tp_json_uint(j, o, "events", f->events);
+    tp_json_uint(j, o, "threads", f->threads);
+    tp_json_uint(j, o, "peak_requested_bytes", tp_program_demand(trace->program, 0)->bytes);
+    tp_json_text(j, o, "recorded_malloc", trace->meta.allocator);
+}
+
 void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
                    const struct tp_captured *captured)
 {

@@ -15,6 +15,9 @@ void tp_json_clock(struct tp_json *j, cJSON *in, const struct tp_clock *clock);
 void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
                    const struct tp_captured *captured);
 
+/* Writes the member "trace" of a document about a host trace, shorter than that of a result. */
+void tp_json_host_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace);
+
 /* Writes the members "recorded", "peak_place" and "peak_sites" or "sites", each only if it is
  * known. */
 void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace,

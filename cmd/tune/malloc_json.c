@@ -1,4 +1,5 @@
 /* Writes tapool.tune-malloc/2 (malloc.schema.json). */
+#include "cmd/results/report_json.h"
 #include "cmd/tune/malloc_replay.h"
 #include "cmd/ui/json_out.h"
 
@@ -29,19 +30,12 @@ static void write_row(struct tp_json *j, cJSON *o, const struct tp_malloc_row *r
 
 cJSON *tp_malloc_tree(struct tp_json *j, const struct tp_malloc_tune *t)
 {
-    const struct tp_program_facts *f = tp_program_facts(t->trace->program);
     char sentence[4 * TP_PICK_WORDS];
     const char *warm = t->wall ? "wall" : "steady";
     cJSON *root = tp_json_object(j, NULL, NULL);
     tp_json_text(j, root, "schema", "tapool.tune-malloc/2");
     tp_json_tool(j, root);
-    cJSON *trace = tp_json_object(j, root, "trace");
-    tp_json_text(j, trace, "path", t->trace->path);
-    tp_json_text(j, trace, "file", t->trace->file);
-    tp_json_uint(j, trace, "events", f->events);
-    tp_json_uint(j, trace, "threads", t->threads);
-    tp_json_uint(j, trace, "peak_requested_bytes", tp_program_demand(t->trace->program, 0)->bytes);
-    tp_json_text(j, trace, "recorded_malloc", t->trace->meta.allocator);
+    tp_json_host_trace(j, root, t->trace);
     tp_json_text(j, root, "time", t->cold ? "cold" : warm);
     cJSON *settings = tp_json_array(j, root, "settings");
     for (size_t i = 0; i < t->settings.count; i++)

@@ -37,7 +37,7 @@ static void check_pages(const struct tp_page_list *l)
     uint64_t before = 0;
     while (tp_page_walk_next(l, &w)) {
         must(w.low >= before && w.high - w.low == l->head.page);
-        must(w.live <= w.taken && w.taken <= w.covered && w.covered <= l->head.page);
+        must(w.use.live <= w.use.taken && w.use.taken <= w.covered && w.covered <= l->head.page);
         before = w.high;
     }
 }

@@ -11,7 +11,7 @@
 #
 # Known weakness: versions are not looked at in a DIR.
 
-set(TAPOOL_DEPENDENCIES_PREFIX "" CACHE PATH "where to look first for cJSON, nettle, libinih, zlib, zstd, cmocka")
+set(TAPOOL_DEPENDENCIES_PREFIX "" CACHE PATH "where to look first for cJSON, nettle, libinih, zlib, zstd, SQLite, cmocka")
 option(TAPOOL_STATIC_DEPENDENCIES "link archives (.a) where there are any" OFF)
 find_package(PkgConfig QUIET)
 

@@ -37,6 +37,7 @@ BUILD_NEEDS=(
     "pc:inih|libinih-dev|libinih (the configuration file)"
     "pc:zlib|zlib1g-dev|zlib (traces in .gz)"
     "pc:libzstd|libzstd-dev|zstd (traces in .zst)"
+    "pc:sqlite3|libsqlite3-dev|SQLite (the store of a sweep)"
     "pc:libdw|libdw-dev|libdw of elfutils (functions of recorded call stacks; it builds without)"
     "file:/usr/share/javascript/dygraphs/dygraph.min.js|libjs-dygraphs|dygraphs (charts of --export-html; it builds without)"
 )

@@ -2,7 +2,7 @@
 # usage: scripts/quickstart.sh [--no-install]
 #
 # Build tapool in build/release and replay a sample trace. On Debian and Ubuntu, install missing
-# packages first (gcc, cmake, ninja, pkg-config, cJSON, nettle, libinih). Safe to run again.
+# packages first (gcc, cmake, ninja, pkg-config, cJSON, nettle, libinih, SQLite). Safe to run again.
 #
 #   --no-install   list missing packages and exit with 2
 #   --help         print this text

@@ -26,7 +26,7 @@ SUITE=bullseye
 OLD=$ROOT/build/$SUITE
 # Without dygraphs, which that Debian lacks: the scripts of this machine are used.
 OLD_PACKAGES="g++ libc6-dev binutils cmake ninja-build pkg-config libcjson-dev nettle-dev libinih-dev \
-zlib1g-dev libzstd-dev libdw-dev"
+zlib1g-dev libzstd-dev libsqlite3-dev libdw-dev"
 DYGRAPHS=/usr/share/javascript/dygraphs
 
 make_package() { # FOLDER

@@ -26,6 +26,7 @@ function library(name)
     if (name ~ /^zstd(_errors)?\.h$/) return "zstd"
     if (name ~ /^nettle\//) return "nettle"
     if (name ~ /^ini\.h$/) return "inih"
+    if (name ~ /^sqlite3\.h$/) return "sqlite"
     if (name ~ /^(cuda[A-Za-z0-9_]*|nvml|cupti[a-z0-9_]*)\.h$/) return "cuda"
     if (name ~ /^zlib\.h$/) return "zlib"
     if (name ~ /^elfutils\//) return "libdw"

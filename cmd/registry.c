@@ -83,6 +83,7 @@
     ROW(type, of, why)                     \
     ROW(type, of, verify)                  \
     ROW(type, of, tune)                    \
+    ROW(type, of, sweep)                   \
     ROW(type, of, predict)                 \
     ROW(type, of, plan)                    \
     ROW(type, of, convert)                 \

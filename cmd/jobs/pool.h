@@ -40,7 +40,8 @@ struct tp_pool_done {
 
 /* In the worker: does a task and writes its answer, which may be as large as `room` bytes, and its
  * size. */
-typedef int tp_pool_work(void *ctx, uint64_t number, void *answer, size_t *size, struct tp_err *err);
+typedef int tp_pool_work(void *ctx, uint64_t number, void *answer, size_t *size,
+                         struct tp_err *err);
 
 struct tp_pool_cfg {
     unsigned workers; /* at most; 1 or more */
@@ -53,7 +54,7 @@ struct tp_pool_cfg {
     int (*done)(void *ctx, const struct tp_pool_done *d, struct tp_err *err);
     /* Called ten times a second while tasks run, for a progress line; may be NULL. */
     void (*tick)(void *ctx);
-    void *ctx; /* of all of them */
+    void *ctx;                                /* of all of them */
     const volatile sig_atomic_t *interrupted; /* not 0: all workers are ended; may be NULL */
 };
 

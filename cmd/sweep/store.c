@@ -1,0 +1,386 @@
+/* Opens, fills and joins stores; see store.h. */
+#include "cmd/sweep/store.h"
+
+#include "alloc/base/str.h"
+#include "cmd/results/metrics.h"
+#include "cmd/sweep/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PENDING "-pending"
+
+struct tp_store {
+    struct tp_sql sql;
+    char *path, *pending_path;
+    FILE *pending; /* lines that are not committed; NULL: opened for reading */
+    struct tp_line_store lines;
+    sqlite3_stmt *has, *identity;
+    bool begun; /* a transaction is open */
+};
+
+const struct tp_sql *tp_store_sql(const struct tp_store *store)
+{
+    return &store->sql;
+}
+
+/* ---- transactions ---- */
+
+static int begin(struct tp_store *store, struct tp_err *err)
+{
+    if (store->begun)
+        return TP_OK;
+    int status = tp_sql_run(&store->sql, "BEGIN IMMEDIATE", err);
+    store->begun = !status;
+    return status;
+}
+
+/* Lines stay pending until the commit is on the disk. */
+int tp_store_commit(struct tp_store *store, struct tp_err *err)
+{
+    if (!store->begun)
+        return TP_OK;
+    int status = tp_sql_run(&store->sql, "COMMIT", err);
+    if (status)
+        return status;
+    store->begun = false;
+    if (store->pending && ftruncate(fileno(store->pending), 0))
+        return tp_fail_write(err, store->pending_path);
+    return TP_OK;
+}
+
+/* ---- what is pending ---- */
+
+/* Two sweeps must not write to one store. A file system without locks locks nothing. */
+static int lock_pending(const struct tp_store *store, struct tp_err *err)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (!fcntl(fileno(store->pending), F_OFD_SETLK, &whole) ||
+        (errno != EAGAIN && errno != EACCES))
+        return TP_OK;
+    return tp_hint(err,
+                   tp_fail(err, TP_EIO, "%s: another sweep writes to this store", store->path),
+                   "wait until it has ended, or give --store FILE");
+}
+
+static int open_pending(struct tp_store *store, struct tp_err *err)
+{
+    int fd = open(store->pending_path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    store->pending = fd < 0 ? NULL : fdopen(fd, "a+");
+    if (!store->pending && fd >= 0)
+        close(fd);
+    if (!store->pending)
+        return tp_fail(err, TP_EIO, "%s: %s", store->pending_path, strerror(errno));
+    return lock_pending(store, err);
+}
+
+/* Stores the lines of a file. The last one may be cut off, where a sweep was killed while it wrote:
+ * its cell is computed again. */
+static int store_lines(struct tp_store *store, FILE *file, const char *path, struct tp_err *err)
+{
+    char *line = malloc(TP_STORE_LINE), place[4200];
+    int status = line ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t number = 1; !status && fgets(line, TP_STORE_LINE, file); number++) {
+        size_t length = strlen(line);
+        if (!length || line[length - 1] != '\n')
+            break;
+        snprintf(place, sizeof place, "%s:%zu", path, number);
+        status = begin(store, err);
+        if (!status)
+            status = tp_line_store(&store->lines, line, length, place, err);
+    }
+    if (!status && ferror(file))
+        status = tp_fail(err, TP_EIO, "%s: %s", path, strerror(errno));
+    free(line);
+    return status;
+}
+
+int tp_store_take(struct tp_store *store, const char *line, size_t length, struct tp_err *err)
+{
+    int status = begin(store, err);
+    if (!status && (fwrite(line, 1, length, store->pending) != length || fflush(store->pending)))
+        status = tp_hint(err, tp_fail_write(err, store->pending_path),
+                         "free disk space and run the same command again: nothing that was stored "
+                         "is lost");
+    return status ? status : tp_line_store(&store->lines, line, length, "a worker's answer", err);
+}
+
+/* ---- opening ---- */
+
+static int alloc_store(const char *path, struct tp_store **out, struct tp_err *err)
+{
+    struct tp_store *store = calloc(1, sizeof *store);
+    *out = store;
+    if (store)
+        store->path = strdup(path);
+    if (!store || !store->path || asprintf(&store->pending_path, "%s" PENDING, path) < 0)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    return TP_OK;
+}
+
+int tp_store_open(const char *path, struct tp_store **out, struct tp_err *err)
+{
+    int status = alloc_store(path, out, err);
+    if (!status && access(path, R_OK))
+        status = tp_fail(err, TP_EINPUT, "%s: %s", path, strerror(errno));
+    if (!status)
+        status = tp_sql_open(&(*out)->sql, (*out)->path, SQLITE_OPEN_READONLY, err);
+    if (!status)
+        status = tp_store_check(&(*out)->sql, err);
+    if (!status)
+        return TP_OK;
+    tp_store_drop(*out);
+    *out = NULL;
+    return status;
+}
+
+/* The journal is a file beside the store, not shared memory: a store may lie on a shared file
+ * system. */
+static int open_for_writing(struct tp_store *store, struct tp_err *err)
+{
+    int status = open_pending(store, err);
+    if (!status)
+        status = tp_sql_open(&store->sql, store->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                             err);
+    if (!status)
+        status = tp_sql_run(&store->sql, "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL",
+                            err);
+    if (!status)
+        status = begin(store, err);
+    if (!status)
+        status = tp_store_create(&store->sql, err);
+    if (!status)
+        status = tp_line_store_open(&store->lines, &store->sql, err);
+    if (!status)
+        status = tp_sql_prepare(&store->sql, "SELECT 1 FROM cells WHERE name = ?", &store->has, err);
+    if (!status)
+        status = tp_sql_prepare(&store->sql,
+                                "SELECT t.identity FROM files f JOIN traces t ON t.id = f.trace"
+                                " WHERE path = ? AND reading = ? AND bytes = ? AND modified_ns = ?",
+                                &store->identity, err);
+    if (!status)
+        status = store_lines(store, store->pending, store->pending_path, err);
+    return status ? status : tp_store_commit(store, err);
+}
+
+int tp_store_write(const char *path, struct tp_store **out, struct tp_err *err)
+{
+    int status = alloc_store(path, out, err);
+    if (!status)
+        status = open_for_writing(*out, err);
+    if (!status)
+        return TP_OK;
+    tp_store_drop(*out);
+    *out = NULL;
+    return status;
+}
+
+/* An empty file of pending lines is removed while it is still locked. */
+void tp_store_drop(struct tp_store *store)
+{
+    struct stat file;
+    if (!store)
+        return;
+    bool held = store->has; /* this process has the lock */
+    tp_line_store_close(&store->lines);
+    sqlite3_finalize(store->has);
+    sqlite3_finalize(store->identity);
+    tp_sql_close(&store->sql);
+    if (store->pending && held && !fstat(fileno(store->pending), &file) && !file.st_size)
+        unlink(store->pending_path);
+    if (store->pending)
+        fclose(store->pending);
+    free(store->pending_path);
+    free(store->path);
+    free(store);
+}
+
+int tp_store_close(struct tp_store *store, struct tp_err *err)
+{
+    int status = store ? tp_store_commit(store, err) : TP_OK;
+    tp_store_drop(store);
+    return status;
+}
+
+/* ---- rows ---- */
+
+int tp_store_has(struct tp_store *store, const char *name, bool *has, struct tp_err *err)
+{
+    tp_sql_bind(store->has, "b", name);
+    int status = tp_sql_step(&store->sql, store->has, has, err);
+    sqlite3_reset(store->has);
+    return status;
+}
+
+int tp_store_identity(struct tp_store *store, const struct tp_store_file *file,
+                      char identity[TP_STORE_NAME + 1], struct tp_err *err)
+{
+    bool row;
+    tp_sql_bind(store->identity, "ttuu", file->path, file->reading, file->bytes, file->modified_ns);
+    int status = tp_sql_step(&store->sql, store->identity, &row, err);
+    snprintf(identity, TP_STORE_NAME + 1, "%s", !status && row ? tp_sql_text(store->identity, 0) : "");
+    sqlite3_reset(store->identity);
+    return status;
+}
+
+/* Runs a statement once. */
+static int run_once(struct tp_store *store, const char *sql, const char *const *texts,
+                    struct tp_err *err)
+{
+    sqlite3_stmt *statement;
+    int status = begin(store, err);
+    if (status)
+        return status;
+    status = tp_sql_prepare(&store->sql, sql, &statement, err);
+    for (int i = 0; !status && texts[i]; i++)
+        sqlite3_bind_text(statement, i + 1, texts[i], -1, SQLITE_STATIC);
+    if (!status)
+        status = tp_sql_finish(&store->sql, statement, err);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+int tp_store_setting(struct tp_store *store, const struct tp_store_setting *s, struct tp_err *err)
+{
+    int status = run_once(store,
+                          "INSERT INTO settings (setting, strategy) VALUES (?, ?)"
+                          " ON CONFLICT (setting) DO NOTHING",
+                          (const char *const[]){s->text, s->strategy, NULL}, err);
+    for (size_t i = 0; !status && s->options[i]; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(s->options[i], "="), s->options[i]);
+        const char *value = strchr(s->options[i], '=');
+        status = run_once(store,
+                          "INSERT INTO options (setting, name, value) SELECT id, ?2, ?3 FROM"
+                          " settings WHERE setting = ?1 ON CONFLICT (setting, name) DO NOTHING",
+                          (const char *const[]){s->text, name, value ? value + 1 : "", NULL}, err);
+    }
+    return status;
+}
+
+int tp_store_note(struct tp_store *store, const char *name, const char *value, bool replace,
+                  struct tp_err *err)
+{
+    return run_once(store,
+                    replace ? "INSERT OR REPLACE INTO sweep (name, value) VALUES (?, ?)"
+                            : "INSERT OR IGNORE INTO sweep (name, value) VALUES (?, ?)",
+                    (const char *const[]){name, value, NULL}, err);
+}
+
+int tp_store_forget(struct tp_store *store, const char *path, struct tp_err *err)
+{
+    return run_once(store, "DELETE FROM failures WHERE path = ?",
+                    (const char *const[]){path, NULL}, err);
+}
+
+/* ---- joining ---- */
+
+#define TRACE_COLUMNS                                                                              \
+    "identity, path, kind, events, operations, devices, threads, trace_peak, lower_bound, "        \
+    "best_packing"
+
+static const char copies[] =
+    "INSERT OR IGNORE INTO sweep SELECT name, value FROM other.sweep;"
+    "INSERT INTO traces (" TRACE_COLUMNS ") SELECT " TRACE_COLUMNS " FROM other.traces WHERE true"
+    " ON CONFLICT (identity) DO UPDATE SET path = min(path, excluded.path),"
+    " lower_bound = coalesce(lower_bound, excluded.lower_bound),"
+    " best_packing = coalesce(best_packing, excluded.best_packing);"
+    "INSERT OR IGNORE INTO settings (setting, strategy) SELECT setting, strategy FROM"
+    " other.settings;"
+    "INSERT OR IGNORE INTO options SELECT s.id, o.name, o.value FROM other.options o"
+    " JOIN other.settings x ON x.id = o.setting JOIN settings s ON s.setting = x.setting;"
+    "INSERT OR REPLACE INTO files SELECT f.path, f.reading, f.bytes, f.modified_ns, t.id FROM"
+    " other.files f JOIN other.traces x ON x.id = f.trace JOIN traces t ON t.identity = x.identity;"
+    "INSERT OR REPLACE INTO failures SELECT path, setting, passes, status, error FROM"
+    " other.failures;";
+
+/* A failure of one store may be a cell of another. */
+static const char solved[] =
+    "DELETE FROM failures WHERE EXISTS (SELECT 1 FROM files f JOIN cells c ON c.trace = f.trace"
+    " JOIN settings s ON s.id = c.setting WHERE f.path = failures.path AND"
+    " s.setting = failures.setting AND c.passes = failures.passes);";
+
+static bool other_has(const struct tp_store *store, const char *column)
+{
+    return sqlite3_table_column_metadata(store->sql.db, "other", "cells", column, NULL, NULL, NULL,
+                                         NULL, NULL) == SQLITE_OK;
+}
+
+/* An older store lacks the columns of newer metrics. */
+static int copy_cells(struct tp_store *store, struct tp_err *err)
+{
+    struct tp_str into = {0}, from = {0};
+    char column[TP_STORE_COLUMN];
+    for (size_t i = 0; i < tp_metric_count; i++)
+        if (other_has(store, tp_store_column(&tp_metrics[i], column))) {
+            tp_str_add(&into, ", %s", column);
+            tp_str_add(&from, ", c.%s", column);
+        }
+    struct tp_str sql = {0};
+    tp_str_add(&sql,
+               "INSERT OR IGNORE INTO cells (name, trace, setting, passes, tool, machine, seconds"
+               "%s) SELECT c.name, t.id, s.id, c.passes, c.tool, c.machine, c.seconds%s FROM"
+               " other.cells c JOIN other.traces x ON x.id = c.trace"
+               " JOIN traces t ON t.identity = x.identity JOIN other.settings y ON"
+               " y.id = c.setting JOIN settings s ON s.setting = y.setting;%s",
+               tp_str_text(&into), tp_str_text(&from), solved);
+    int status = tp_str_status(&sql, err);
+    if (!status)
+        status = tp_sql_run(&store->sql, tp_str_text(&sql), err);
+    tp_str_drop(&sql);
+    tp_str_drop(&into);
+    tp_str_drop(&from);
+    return status;
+}
+
+/* What the other store has pending is taken as well, so that a shard which was killed loses
+ * nothing. */
+static int take_pending(struct tp_store *store, const char *from, struct tp_err *err)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%s" PENDING, from);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return errno == ENOENT ? TP_OK : tp_fail(err, TP_EIO, "%s: %s", path, strerror(errno));
+    int status = store_lines(store, file, path, err);
+    fclose(file);
+    return status;
+}
+
+int tp_store_merge(struct tp_store *store, const char *from, struct tp_err *err)
+{
+    struct tp_store *other;
+    sqlite3_stmt *attach = NULL;
+    int status = tp_store_commit(store, err);
+    if (!status)
+        status = tp_store_open(from, &other, err); /* for its checks */
+    if (status)
+        return status;
+    tp_store_drop(other);
+    status = tp_sql_prepare(&store->sql, "ATTACH ? AS other", &attach, err);
+    if (!status) {
+        tp_sql_bind(attach, "t", from);
+        status = tp_sql_finish(&store->sql, attach, err);
+    }
+    sqlite3_finalize(attach);
+    if (status)
+        return status;
+    status = begin(store, err);
+    if (!status)
+        status = tp_sql_run(&store->sql, copies, err);
+    if (!status)
+        status = copy_cells(store, err);
+    if (!status)
+        status = take_pending(store, from, err);
+    if (!status)
+        status = tp_store_commit(store, err);
+    struct tp_err ignored;
+    if (status && store->begun)
+        store->begun = tp_sql_run(&store->sql, "ROLLBACK", &ignored) != TP_OK;
+    int detached = tp_sql_run(&store->sql, "DETACH other", status ? &ignored : err);
+    return status ? status : detached;
+}

@@ -1,0 +1,115 @@
+/* tapool sweep: traces times settings, computed once each, and the answers from all of them. */
+#include "cmd/cli/commands.h"
+#include "cmd/jobs/bound.h"
+#include "cmd/stats/measure.h"
+#include "cmd/sweep/sweep.h"
+#include "cmd/ui/exports.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TP_EXPORT_INDEXES(tp_sweep, TP_SWEEP_EXPORTS) };
+static const char *const tp_sweep_words[] = {TP_EXPORT_WORDS(TP_SWEEP_EXPORTS)};
+static const char *const sweep_oom_words[] = {"continue", "stop", NULL};
+static const char *const sweep_auto_words[] = {"auto", NULL};
+/* In the order of the bits of enum tp_pass. */
+static const char *const sweep_pass_words[] = {"usage", "throughput", "latency", "verify", "fits",
+                                               "count", "resident",   "mapped",  NULL};
+
+#define ROW(member) offsetof(struct tp_sweep_opts, member)
+static const struct tp_opt rows[] = {
+    TP_LIST_AT("trace", ROW(traces), .arg = "GLOB", TP_FIRST(TRACES),
+               .help = "traces: files, globs, sample:NAME; repeatable\n"
+                       "The same as the words of the command line. In a plan a relative name "
+                       "begins at the plan's folder."),
+    TP_LIST_AT("exclude", ROW(exclude), .arg = "GLOB", TP_IN(TRACES),
+               .help = "leave out traces whose path or name matches; repeatable"),
+    TP_STRATEGY_ROW(ROW(strategies),
+                    "strategy with its grid; repeatable\n"
+                    "NAME:option=value|value,... tries every combination; default leaves an option "
+                    "out. torch:conf=tune and malloc:tune have the settings of 'tapool tune'."),
+    TP_LIST_AT("capacity", ROW(capacities), .arg = "SIZE", TP_FIRST(DEVICE),
+               .help = "memory of each device; repeatable, each is a setting of its own\n"
+                       "0: no limit. (default: as recorded)"),
+    TP_SOURCE_ROW(ROW(source), "memory source (default: as for tapool replay)"),
+    TP_SET_AT("passes", ROW(passes), .choices = sweep_pass_words, .def = "usage",
+              TP_FIRST(MEASURING),
+              .help = "passes to run, separated by commas\n"
+                      "throughput and latency run after all others, one replay at a time, pinned "
+                      "to a core."),
+    TP_TEXT_AT("store", ROW(store), .letter = 'o', .from = TP_OPT_USER, .arg = "FILE",
+               TP_FIRST(OUTPUT),
+               .help = "store of the results (default: PLAN.sqlite, or sweep.sqlite)"),
+    TP_UINT_AT("jobs", ROW(jobs), .letter = 'j', .def = "auto", .min = 1, .max = 1024,
+               .choices = sweep_auto_words, TP_FIRST(MEASURING),
+               .help = "cells to compute side by side (auto: one per core)"),
+    TP_TEXT_AT("shard", ROW(shard), .from = TP_OPT_CALL, .arg = "I/N", TP_FIRST(OTHER),
+               .help = "compute share I of N, from 1, into PLAN.shard-I-of-N.sqlite\n"
+                       "The shares depend on the traces and the plan alone."),
+    TP_TEXT_AT("costs", ROW(costs), .from = TP_OPT_USER, .arg = "STORE", TP_LAST(OTHER),
+               .help = "balance shards by the times of an earlier store"),
+    TP_FLAG_AT("merge", ROW(merge), .from = TP_OPT_CALL, TP_FIRST(OTHER), .excludes = "shard",
+               .help = "join the stores of all shards, or those that are named"),
+    TP_FLAG_AT("partial", ROW(partial), .from = TP_OPT_CALL, .needs = "merge", TP_LAST(OTHER),
+               .help = "join the shards that are there"),
+    TP_FLAG_AT("dry-run", ROW(dry_run), .from = TP_OPT_CALL, .letter = 'n', TP_FIRST(OTHER),
+               .excludes = "merge",
+               .help = "print cells, time and disk to expect, and compute nothing"),
+    TP_FLAG_AT("report", ROW(report), .from = TP_OPT_CALL, TP_FIRST(OUTPUT),
+               .excludes = "merge shard dry-run", .help = "print the answers from the store"),
+    TP_FLAG_AT("cite", ROW(cite), .from = TP_OPT_CALL, TP_IN(OUTPUT),
+               .excludes = "report merge shard dry-run",
+               .help = "print a BibTeX entry and a line for an appendix"),
+    TP_LIST_AT("metric", ROW(metrics), .arg = "NAME", TP_FIRST(OUTPUT),
+               .help = "metric of the answers; repeatable (default: peak_reserved)\n"
+                       "'tapool help metrics compared' lists all."),
+    TP_BOUND_ROW(ROW(bound_time), "auto", .choices = sweep_auto_words,
+                 .help = TP_BOUND_HELP " auto: 100ms for device traces under 1,000,000 events, "
+                                       "else 0, no search"),
+    TP_TOUCH_ROW(ROW(touch), "\nauto: first on host, none on virtual and cuda"),
+    TP_THREADS_ROW(ROW(threads)),
+    TP_TIME_AT("min-time", ROW(min_time), .def = "auto", .min = 0, .max = UINT64_C(86400000000000),
+               .choices = sweep_auto_words, TP_IN(MEASURING),
+               .help = "repeat a trace until its timed calls add up to TIME"),
+    TP_UINT_AT("repeat", ROW(repeat), .def = "1", .min = 1, .max = 1000, TP_IN(MEASURING),
+               .help = "replays of a trace that is longer than --min-time"),
+    TP_CHOICE_AT("on-oom", ROW(on_oom), .def = "continue", .choices = sweep_oom_words,
+                 .arg = "WHAT", TP_IN(DEVICE), .help = "after a failed allocation"),
+    TP_THP_ROW(ROW(thp)),
+    TP_TIMEOUT_ROW(ROW(timeout)),
+    TP_OPEN_ROWS(struct tp_sweep_opts),
+    TP_SEED_ROW(ROW(seed), "seed of the source wrapper shuffle"),
+    TP_EXPORT_ROWS(tp_sweep, TP_SWEEP_EXPORTS),
+    TP_THEME_ROW(tp_sweep),
+    TP_BYTES_ROW(ROW(exports.bytes)),
+    TP_COLOR_ROW(ROW(exports.color)),
+    {.name = NULL}};
+
+static int report(const struct tp_sweep_opts *o, const char *path, FILE *out, struct tp_err *err)
+{
+    struct tp_sweep_asking asking = {.opts = o, .rows = rows, .path = path};
+    int status = tp_store_open(path, &asking.store, err);
+    if (!status)
+        status = tp_sweep_report(&asking, out, err);
+    tp_store_drop(asking.store);
+    return status;
+}
+
+static int run_sweep(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct tp_sweep_opts *o = args->opts;
+    if (!args->count)
+        return tp_fail(err, TP_EUSAGE, "sweep needs a plan or traces");
+    return report(o, args->words[0], out, err);
+}
+
+const struct tp_command tp_command_sweep = {
+    .name = "sweep",
+    .usage = "sweep PLAN|TRACE... [OPTION]...",
+    .summary = "replay many traces under many settings, and say which are best",
+    .about = "Replay each trace under each setting of a plan and keep every result in a store. A "
+             "sweep that was interrupted goes on where it was.",
+    .opts_size = sizeof(struct tp_sweep_opts),
+    .options = rows,
+    .run = run_sweep,
+};

@@ -5,8 +5,6 @@
 #include "cmd/jobs/bound.h"
 #include "cmd/jobs/fork_replay.h"
 #include "cmd/jobs/machine.h"
-#include "cmd/jobs/memory_passes.h"
-#include "cmd/jobs/process.h"
 #include "cmd/page/frame_events.h"
 #include "cmd/pytorch/verify/verify.h"
 #include "cmd/report/report.h"
@@ -18,6 +16,7 @@
 #include "cmd/results/replay_exports.h"
 #include "cmd/results/replay_job.h"
 #include "cmd/results/site_curve.h"
+#include "cmd/stats/job_replay.h"
 #include "cmd/stats/measure.h"
 #include "cmd/ui/exit.h"
 #include "cmd/ui/exports.h"
@@ -75,8 +74,6 @@ static int write_report(const struct tp_exports *e, const struct tp_report *r, F
 }
 
 static const char *const tp_replay_words[] = {TP_EXPORT_WORDS(TP_REPLAY_EXPORTS)};
-
-enum { MIN_REPLAYS = 5, LATENCY_OPERATIONS = 10000000 };
 
 static const char *const occupy_words[] = {"none", "memset", "spin", NULL};
 static const char *const oom_words[] = {"continue", "stop", NULL};
@@ -180,38 +177,6 @@ struct replay {
 
 /* ---- replaying ---- */
 
-static enum tp_touch touch_of(const struct tp_replay_opts *o, const struct tp_job *job)
-{
-    if (!(tp_source_spec_flags(&job->source) & TP_SRC_HOST))
-        return TP_TOUCH_NONE;
-    return o->touch == TP_TOUCH_AUTO ? TP_TOUCH_FIRST : (enum tp_touch)(o->touch - 1);
-}
-
-/* The defaults are short, so that a first look takes a moment only; --min-time asks for sharper
- * times. */
-static uint64_t min_time_of(const struct tp_replay_opts *o, const struct tp_job *job)
-{
-    uint32_t flags = tp_source_spec_flags(&job->source);
-    if (o->min_time != TP_OPT_KEYWORD(0))
-        return o->min_time;
-    if (flags & TP_SRC_VIRTUAL)
-        return 100000000u;
-    return flags & TP_SRC_HOST ? 150000000u : 500000000u;
-}
-
-/* The passes to replay. The pass `fits` runs on a virtual device, which has no memory pools of a
- * driver, so strategies that need those go without it. */
-static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_program_facts *facts,
-                          const struct tp_strategy *s)
-{
-    if (o->passes)
-        return o->passes & ~(s->caps & TP_CAP_ASYNC ? TP_PASS_FITS : 0u);
-    bool few = tp_fits_by_default(facts->kind, facts->events);
-    bool fits = (o->fits || (few && !o->no_fits)) && !(s->caps & TP_CAP_ASYNC);
-    return TP_PASS_ALL | TP_MEMORY_PASSES | (fits ? TP_PASS_FITS : 0u) |
-           (o->verify ? TP_PASS_VERIFY : 0u);
-}
-
 /* Puts the path of the trace in front of an error, unless the error begins also: a damaged file
  * that is replayed in place names itself. */
 static int name_trace(const struct tp_trace *trace, int status, struct tp_err *err)
@@ -226,37 +191,7 @@ static int name_trace(const struct tp_trace *trace, int status, struct tp_err *e
 static struct tp_replay_cfg configure(const struct replay *r, const struct tp_job *job,
                                       const struct tp_strategy_spec *spec)
 {
-    const struct tp_program_facts *facts = tp_program_facts(job->trace.program);
-    const struct tp_source_spec *source = tp_source_spec_of(spec->strategy, &job->source);
-    struct tp_replay_cfg cfg = {
-        .program = job->trace.program,
-        .strategy = spec->strategy,
-        .strategy_opts = spec->opts,
-        .layer_count = source->count,
-        .clock = &r->report.clock,
-        .touch = touch_of(r->o, job),
-        .touched = &job->touched,
-        .passes = passes_of(r->o, facts, spec->strategy),
-        .min_time_ns = min_time_of(r->o, job),
-        .min_replays = MIN_REPLAYS,
-        .latency_operations = LATENCY_OPERATIONS,
-        .repeat = (uint32_t)r->o->repeat,
-        .stop_on_oom = r->o->on_oom == TP_OOM_STOP,
-        .huge_pages = r->o->thp,
-        .guard = r->o->capacity == TP_OPT_KEYWORD(0),
-        .seed = r->o->seed,
-        .threads = tp_replay_threads(r->o->threads, job),
-        .threads_if_possible = r->o->threads == TP_OPT_KEYWORD(TP_THREADS_AUTO),
-        .cores = (uint32_t)tp_machine_cores_to_use(),
-        .nth = (uint32_t)(spec - job->specs),
-        .occupy = job->use.occupy,
-        .occupy_scale = job->use.scale,
-        .timeout_ns = tp_timeout_of(r->o->timeout, facts->events, min_time_of(r->o, job)),
-        .interrupted = tp_stop_flag(),
-        .progress = tp_progress_show};
-    memcpy(cfg.layers, source->layers, sizeof cfg.layers);
-    cfg.passes = tp_memory_passes_of(&cfg);
-    return cfg;
+    return tp_job_configure(job, spec, r->o, &r->report.clock);
 }
 
 /* Frames of the heap to be taken for each device. */
@@ -273,20 +208,7 @@ static int begin(const struct replay *r, const struct tp_job *job,
     const struct tp_program_facts *facts = tp_program_facts(job->trace.program);
     struct tp_replay_cfg cfg = configure(r, job, spec);
     int status = tp_replay_frames_open(spec->strategy, facts, frames_of(r), &cfg.frames, err);
-    cfg.progress = NULL;
-    *out = (struct tp_result){.trace = &job->trace,
-                              .facts = facts,
-                              .spec = spec,
-                              .source = tp_source_spec_of(spec->strategy, &job->source),
-                              .captured = &job->captured,
-                              .use = &job->use,
-                              .bounds = job->bounds,
-                              .touch = cfg.touch,
-                              .threads = cfg.threads,
-                              .goal = r->o->goal,
-                              .min_time_ns = cfg.min_time_ns,
-                              .replayed = cfg,
-                              .run = calloc(1, tp_run_size(facts->devices))};
+    *out = tp_job_result(job, spec, r->o, &cfg, calloc(1, tp_run_size(facts->devices)));
     if (!status && !out->run)
         status = tp_fail(err, TP_ENOMEM, "out of memory");
     return status;
@@ -299,26 +221,6 @@ static void end_result(const struct replay *r, struct tp_result *result)
     free(result->run);
 }
 
-/* Whether the strategy is replayed in a process of its own: a real allocator needs a heap that is
- * fresh, and a plug-in may crash. A plug-in is not on a real device, and not where instructions are
- * counted, which are those of this process. */
-static bool is_apart(const struct tp_job *job, const struct tp_strategy_spec *spec, unsigned passes)
-{
-    bool forked = spec->plugin && !tp_job_on_device(job) && !(passes & TP_PASS_COUNT);
-    return forked || !tp_strategy_takes_source(spec->strategy);
-}
-
-/* Replays in this process. What a plug-in prints meanwhile is no part of the output. */
-static int replay_here(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
-                       struct tp_run *out, struct tp_err *err)
-{
-    int aside = spec->plugin ? tp_stdout_aside() : -1;
-    int status = tp_replay(cfg, out, err);
-    if (spec->plugin)
-        tp_stdout_back(aside);
-    return status;
-}
-
 /* Replays the passes of one strategy, except those that replay_ahead() has replayed. */
 static int replay(struct replay *r, const struct tp_job *job, const struct tp_strategy_spec *spec,
                   const struct tp_result *out, struct tp_err *err)
@@ -326,18 +228,11 @@ static int replay(struct replay *r, const struct tp_job *job, const struct tp_st
     struct tp_progress_line line;
     struct tp_replay_cfg cfg = configure(r, job, spec);
     cfg.frames = out->replayed.frames;
-    unsigned whole_process = cfg.passes & TP_MEMORY_PASSES;
-    bool apart = is_apart(job, spec, cfg.passes);
-    cfg.passes &= ~(out->run->passes | TP_MEMORY_PASSES);
-    if (!cfg.passes && !whole_process)
-        return TP_OK;
+    cfg.passes &= ~out->run->passes;
     tp_progress_start(&line, spec->label);
+    cfg.progress = tp_progress_show;
     cfg.progress_ctx = &line;
-    int status = apart && cfg.passes ? tp_replay_apart(&cfg, spec, out->run, err)
-                                     : replay_here(&cfg, spec, out->run, err);
-    cfg.passes = whole_process;
-    if (!status && whole_process)
-        status = tp_memory_passes(&cfg, spec, out->run, err);
+    int status = tp_job_replay(job, spec, &cfg, out->run, err);
     tp_progress_clear(&line);
     return status;
 }

@@ -352,15 +352,20 @@ static uint64_t bound_time_of(const struct tp_job *job, const struct tp_replay_o
     return o->passes ? 0 : tp_bound_time_by_default(job->trace.program);
 }
 
-int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp_gpu *gpu,
-                   const char *path, struct tp_err *err)
+int tp_job_open(struct tp_job *job, const struct tp_open_opts *o, const char *path,
+                struct tp_err *err)
 {
-    int status = tp_open_trace(path, &o->open, false, &job->trace, err);
+    int status = tp_open_trace(path, o, false, &job->trace, err);
     if (!status)
         status = tp_captured_scan(&job->trace, &job->captured, err);
     tp_meta_touched(&job->trace.meta, &job->touched);
-    if (!status)
-        status = parse_named(job, o, err);
+    return status;
+}
+
+int tp_job_choose(struct tp_job *job, const struct tp_replay_opts *o, struct tp_gpu *gpu,
+                  struct tp_err *err)
+{
+    int status = parse_named(job, o, err);
     if (!status)
         status = parse_source(job, o, gpu, err);
     if (!status && !job->spec_count)
@@ -373,21 +378,38 @@ int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp
     if (status)
         return status;
     tp_strategy_specs_label(job->specs, job->spec_count);
-    status = check_strategies(job, err);
-    uint64_t bound_time = bound_time_of(job, o);
+    return check_strategies(job, err);
+}
+
+int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp_gpu *gpu,
+                   const char *path, struct tp_err *err)
+{
+    int status = tp_job_open(job, &o->open, path, err);
+    if (!status)
+        status = tp_job_choose(job, o, gpu, err);
+    uint64_t bound_time = status ? 0 : bound_time_of(job, o);
     if (!status && bound_time)
         status = tp_bound(job->trace.program, bound_time, &job->bounds, err);
     return status;
 }
 
-void tp_job_release(struct tp_job *job)
+void tp_job_forget_choice(struct tp_job *job)
 {
     for (size_t i = 0; i < job->spec_count; i++)
         tp_strategy_spec_release(&job->specs[i]);
     free(job->specs);
     free(job->use.ordinals);
-    free(job->bounds);
     tp_source_spec_release(&job->source);
+    job->specs = NULL;
+    job->spec_count = 0;
+    job->use = (struct tp_device_use){0};
+    job->source = (struct tp_source_spec){0};
+}
+
+void tp_job_release(struct tp_job *job)
+{
+    tp_job_forget_choice(job);
+    free(job->bounds);
     tp_captured_release(&job->captured);
     tp_trace_close(&job->trace);
 }

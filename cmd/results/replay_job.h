@@ -49,6 +49,14 @@ int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp
                    const char *path, struct tp_err *err);
 void tp_job_release(struct tp_job *job); /* a zeroed one is fine */
 
+/* The parts of it, for a trace that several calls replay: the trace alone, the strategies and the
+ * source for it, and the way back to the trace alone. */
+int tp_job_open(struct tp_job *job, const struct tp_open_opts *o, const char *path,
+                struct tp_err *err);
+int tp_job_choose(struct tp_job *job, const struct tp_replay_opts *o, struct tp_gpu *gpu,
+                  struct tp_err *err);
+void tp_job_forget_choice(struct tp_job *job);
+
 /* Whether the smallest device that a trace fits in is looked for by default: only for device traces
  * under a million events, because each try is a replay. */
 bool tp_fits_by_default(enum tp_kind kind, uint64_t events);

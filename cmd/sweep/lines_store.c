@@ -23,7 +23,8 @@
     "INSERT OR REPLACE INTO files (path, reading, bytes, modified_ns, trace)"                      \
     " VALUES (?, ?, ?, ?, (SELECT id FROM traces WHERE identity = ?))"
 #define FAILURE_SQL                                                                                \
-    "INSERT OR REPLACE INTO failures (path, setting, passes, status, error) VALUES (?, ?, ?, ?, ?)"
+    "INSERT OR REPLACE INTO failures (path, setting, passes, status, error) VALUES (?, ?, ?, ?, "  \
+    "?)"
 /* A cell that could not be computed at first, and now was. */
 #define SOLVED_SQL                                                                                 \
     "DELETE FROM failures WHERE setting = ? AND passes = ? AND path IN (SELECT f.path FROM files"  \
@@ -96,8 +97,7 @@ static const char *name_of(const struct tp_member *in, const char *name)
 
 static uint64_t count_of(const struct tp_member *in, const char *name, bool required)
 {
-    struct tp_member m =
-        required ? tp_member_get(in, name, true) : tp_member_find(in, name);
+    struct tp_member m = required ? tp_member_get(in, name, true) : tp_member_find(in, name);
     return m.item ? tp_member_count(&m) : TP_NONE;
 }
 

@@ -32,8 +32,9 @@ int tp_sql_fail(const struct tp_sql *s, struct tp_err *err)
     int status = tp_fail(err, (enum tp_status)status_of(code), "%s: %s", s->path,
                          s->db ? sqlite3_errmsg(s->db) : "out of memory");
     if ((code & 0xff) == SQLITE_FULL)
-        return tp_hint(err, status, "free disk space and run the same command again: "
-                                    "nothing that was stored is lost");
+        return tp_hint(err, status,
+                       "free disk space and run the same command again: "
+                       "nothing that was stored is lost");
     if ((code & 0xff) == SQLITE_BUSY)
         return tp_hint(err, status, "another process writes to it");
     return status;

@@ -59,11 +59,9 @@ int tp_store_commit(struct tp_store *store, struct tp_err *err)
 static int lock_pending(const struct tp_store *store, struct tp_err *err)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (!fcntl(fileno(store->pending), F_OFD_SETLK, &whole) ||
-        (errno != EAGAIN && errno != EACCES))
+    if (!fcntl(fileno(store->pending), F_OFD_SETLK, &whole) || (errno != EAGAIN && errno != EACCES))
         return TP_OK;
-    return tp_hint(err,
-                   tp_fail(err, TP_EIO, "%s: another sweep writes to this store", store->path),
+    return tp_hint(err, tp_fail(err, TP_EIO, "%s: another sweep writes to this store", store->path),
                    "wait until it has ended, or give --store FILE");
 }
 
@@ -144,11 +142,11 @@ static int open_for_writing(struct tp_store *store, struct tp_err *err)
 {
     int status = open_pending(store, err);
     if (!status)
-        status = tp_sql_open(&store->sql, store->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                             err);
+        status =
+            tp_sql_open(&store->sql, store->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
     if (!status)
-        status = tp_sql_run(&store->sql, "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL",
-                            err);
+        status =
+            tp_sql_run(&store->sql, "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL", err);
     if (!status)
         status = begin(store, err);
     if (!status)
@@ -156,7 +154,8 @@ static int open_for_writing(struct tp_store *store, struct tp_err *err)
     if (!status)
         status = tp_line_store_open(&store->lines, &store->sql, err);
     if (!status)
-        status = tp_sql_prepare(&store->sql, "SELECT 1 FROM cells WHERE name = ?", &store->has, err);
+        status =
+            tp_sql_prepare(&store->sql, "SELECT 1 FROM cells WHERE name = ?", &store->has, err);
     if (!status)
         status = tp_sql_prepare(&store->sql,
                                 "SELECT t.identity FROM files f JOIN traces t ON t.id = f.trace"
@@ -222,7 +221,8 @@ int tp_store_identity(struct tp_store *store, const struct tp_store_file *file,
     bool row;
     tp_sql_bind(store->identity, "ttuu", file->path, file->reading, file->bytes, file->modified_ns);
     int status = tp_sql_step(&store->sql, store->identity, &row, err);
-    snprintf(identity, TP_STORE_NAME + 1, "%s", !status && row ? tp_sql_text(store->identity, 0) : "");
+    snprintf(identity, TP_STORE_NAME + 1, "%s",
+             !status && row ? tp_sql_text(store->identity, 0) : "");
     sqlite3_reset(store->identity);
     return status;
 }
@@ -273,8 +273,8 @@ int tp_store_note(struct tp_store *store, const char *name, const char *value, b
 
 int tp_store_forget(struct tp_store *store, const char *path, struct tp_err *err)
 {
-    return run_once(store, "DELETE FROM failures WHERE path = ?",
-                    (const char *const[]){path, NULL}, err);
+    return run_once(store, "DELETE FROM failures WHERE path = ?", (const char *const[]){path, NULL},
+                    err);
 }
 
 /* ---- joining ---- */

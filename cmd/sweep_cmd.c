@@ -45,7 +45,7 @@ static const struct tp_opt rows[] = {
                .help = "cells to compute side by side (auto: one per core)"),
     TP_TEXT_AT("shard", ROW(shard), .from = TP_OPT_CALL, .arg = "I/N", TP_FIRST(OTHER),
                .help = "compute share I of N, from 1, into PLAN.shard-I-of-N.sqlite\n"
-                       "The shares depend on the traces and the plan alone."),
+                       "The shares depend only on the traces and the plan."),
     TP_TEXT_AT("costs", ROW(costs), .from = TP_OPT_USER, .arg = "STORE", TP_LAST(OTHER),
                .help = "balance shards by the times of an earlier store"),
     TP_FLAG_AT("merge", ROW(merge), .from = TP_OPT_CALL, TP_FIRST(OTHER), .excludes = "shard",

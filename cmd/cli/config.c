@@ -114,6 +114,11 @@ static int read_file(const char *path, bool searched, struct tp_config *out, str
     return status;
 }
 
+int tp_config_read(const char *path, struct tp_config *out, struct tp_err *err)
+{
+    return read_file(path, false, out, err);
+}
+
 int tp_config_load(struct tp_config *out, struct tp_err *err)
 {
     char path[PATH_MAX + sizeof TP_CONFIG_NAME + 1];

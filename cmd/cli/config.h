@@ -38,6 +38,9 @@ struct tp_config {
  * read, names an unknown command or option, or belongs to a user who is not trusted. */
 int tp_config_load(struct tp_config *out, struct tp_err *err);
 
+/* Reads a file that the user names, which may set what is the user's to set. TP_EUSAGE as above. */
+int tp_config_read(const char *path, struct tp_config *out, struct tp_err *err);
+
 /* Parses the text of a file; messages call it `path`, which is copied. `named`: the user named the
  * file, so it may also set rows that are TP_OPT_USER. After an error there is nothing to release.
  */

@@ -1,6 +1,6 @@
-/* Stores lines; see lines.h. A line may come from a file of somebody else: nothing of it is
+/* Stores lines; see store_lines.h. A line may come from a file of somebody else: nothing of it is
  * believed before it was looked at. */
-#include "cmd/sweep/lines.h"
+#include "cmd/sweep/store_lines.h"
 
 #include "alloc/base/str.h"
 #include "alloc/base/units.h"

@@ -1,5 +1,5 @@
-/* Writes lines; see lines.h. */
-#include "cmd/sweep/lines.h"
+/* Writes lines; see store_lines.h. */
+#include "cmd/sweep/store_lines.h"
 
 #include "alloc/base/str.h"
 #include "cmd/results/record.h"

@@ -3,7 +3,7 @@
 
 #include "alloc/base/str.h"
 #include "cmd/results/metrics.h"
-#include "cmd/sweep/lines.h"
+#include "cmd/sweep/store_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,9 +14,10 @@
  * that of all devices together; NULL: not measured. A cell has one row for each group of passes
  * (cell.h).
  *
- * Rows are lines of JSON (lines.h). A line is appended to the file STORE-pending before anything
- * else is done with it, and lines are committed to the store in batches. So a sweep that is killed
- * loses none: the next one begins with what is pending. That file is locked while a sweep writes.
+ * Rows are lines of JSON (store_lines.h). A line is appended to the file STORE-pending before
+ * anything else is done with it, and lines are committed to the store in batches. So a sweep that
+ * is killed loses none: the next one begins with what is pending. That file is locked while a sweep
+ * writes.
  */
 #ifndef TP_STORE_H
 #define TP_STORE_H

@@ -52,8 +52,8 @@ struct slice {
     size_t length;
 };
 
-/* Cuts the part before the next separator outside brackets off *rest, which is none after the last
- * part. */
+/* Cuts the part before the next separator outside brackets and braces off *rest, which is none
+ * after the last part. */
 static struct slice cut(struct slice *rest, char separator)
 {
     struct slice part = {rest->at, 0};
@@ -61,7 +61,7 @@ static struct slice cut(struct slice *rest, char separator)
         char c = rest->at[part.length];
         if (c == separator && !depth)
             break;
-        depth += (c == '[') - (c == ']');
+        depth += (c == '[' || c == '{') - (c == ']' || c == '}');
     }
     if (part.length < rest->length)
         *rest = (struct slice){rest->at + part.length + 1, rest->length - part.length - 1};

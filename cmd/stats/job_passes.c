@@ -89,7 +89,7 @@ static bool is_apart(const struct tp_job *job, const struct tp_strategy_spec *sp
 
 /* Replays in this process. What a plug-in prints meanwhile is no part of the output. */
 static int replay_in_place(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
-                       struct tp_run *out, struct tp_err *err)
+                           struct tp_run *out, struct tp_err *err)
 {
     int aside = spec->plugin ? tp_stdout_aside() : -1;
     int status = tp_replay(cfg, out, err);
@@ -106,8 +106,8 @@ int tp_job_replay(const struct tp_job *job, const struct tp_strategy_spec *spec,
     bool apart = is_apart(job, spec, cfg->passes);
     part.passes = cfg->passes & ~(unsigned)TP_MEMORY_PASSES;
     if (part.passes)
-        status = apart ? tp_replay_apart(&part, spec, out, err)
-                       : replay_in_place(&part, spec, out, err);
+        status =
+            apart ? tp_replay_apart(&part, spec, out, err) : replay_in_place(&part, spec, out, err);
     part.passes = cfg->passes & TP_MEMORY_PASSES;
     return status || !part.passes ? status : tp_memory_passes(&part, spec, out, err);
 }

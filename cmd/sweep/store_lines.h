@@ -3,8 +3,8 @@
  *     {"trace":{"identity":...,"path":...,"events":...}}
  *     {"cell":{"name":...,"identity":...,"setting":...,"values":{"peak_reserved":...}}}
  *     {"failure":{"path":...,"setting":...,"status":...,"error":...}} */
-#ifndef TP_LINES_H
-#define TP_LINES_H
+#ifndef TP_STORE_LINES_H
+#define TP_STORE_LINES_H
 
 #include "cmd/sweep/store.h"
 

@@ -1,0 +1,256 @@
+/* See cells.h. */
+#include "cmd/sweep/cells.h"
+
+#include "alloc/base/clock.h"
+#include "alloc/base/str.h"
+#include "cmd/jobs/bound.h"
+#include "cmd/jobs/machine.h"
+#include "cmd/jobs/process.h"
+#include "cmd/results/captured.h"
+#include "cmd/results/figures.h"
+#include "cmd/results/record.h"
+#include "cmd/stats/measure.h"
+#include "cmd/sweep/file_hash.h"
+#include "cmd/sweep/store_lines.h"
+#include "cmd/ui/text.h"
+#include "traces/lower/recorded.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what all cells share ---- */
+
+/* Files that differ from the commit make another program. */
+static int find_tool(struct tp_cells *cells, struct tp_err *err)
+{
+    char path[4096], hash[TP_FILE_HASH + 1];
+    bool built_from_commit = *tp_commit && !strstr(tp_commit, "dirty");
+    int status = built_from_commit
+                     ? TP_OK
+                     : tp_file_hash(tp_child_own_executable(path, sizeof path), hash, err);
+    const char *name = *tp_commit ? tp_commit : TAPOOL_VERSION;
+    if (!status && built_from_commit)
+        snprintf(cells->tool, sizeof cells->tool, "%.120s", name);
+    else if (!status)
+        snprintf(cells->tool, sizeof cells->tool, "%.100s+%.12s", name, hash);
+    return status;
+}
+
+static void describe_machine(char *out, size_t size)
+{
+    struct tp_machine m;
+    tp_machine_read(&m);
+    snprintf(out, size, "%s, %s, %s, %s, %" PRIu64 " cores, %s %s", m.cpu, m.arch, m.os, m.libc,
+             tp_machine_cores_to_use(), TAPOOL_COMPILER, TAPOOL_BUILD);
+}
+
+static void describe_options(struct tp_cells *cells)
+{
+    const struct tp_sweep_opts *o = cells->plan->opts;
+    const struct tp_open_opts *open = &o->open;
+    struct tp_str reading = TP_STR_IN(cells->reading), options = TP_STR_IN(cells->options);
+    tp_str_add(&reading, "%s,%s,%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%d,%d,%" PRIu64,
+               open->input_format ? open->input_format : "", open->space ? open->space : "",
+               open->initial_heap, open->limit, open->device, open->strict, open->repair,
+               o->bound_time);
+    tp_str_add(&options,
+               "%.200s,%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d",
+               o->source ? o->source : "", o->touch, o->on_oom, o->seed, o->threads, o->min_time,
+               o->repeat, o->thp);
+}
+
+int tp_cells_open(struct tp_cells *cells, const struct tp_sweep_plan *plan, struct tp_err *err)
+{
+    const struct tp_sweep_opts *o = plan->opts;
+    *cells = (struct tp_cells){.plan = plan,
+                               .replay = {.open = o->open,
+                                          .source = o->source,
+                                          .touch = o->touch,
+                                          .on_oom = o->on_oom,
+                                          .occupy_scale = 1,
+                                          .min_time = o->min_time,
+                                          .repeat = o->repeat,
+                                          .seed = o->seed,
+                                          .threads = o->threads,
+                                          .timeout = o->timeout,
+                                          .thp = o->thp}};
+    int status = find_tool(cells, err);
+    describe_machine(cells->machine, sizeof cells->machine);
+    describe_options(cells);
+    return status ? status : tp_clock_calibrate(&cells->clock, err);
+}
+
+int tp_cell_name(const struct tp_cells *cells, const char *identity,
+                 const struct tp_sweep_setting *setting, const struct tp_sweep_group *group,
+                 char name[TP_STORE_NAME + 1], struct tp_err *err)
+{
+    bool of_machine = group->of_machine || setting->own_memory;
+    const char *const texts[] = {
+        identity,    setting->whole, cells->options,
+        group->name, cells->tool,    of_machine ? cells->machine : "any machine",
+        NULL};
+    return tp_texts_hash(texts, name, err);
+}
+
+struct tp_store_file tp_cell_file(const struct tp_cells *cells, const struct tp_sweep_trace *t)
+{
+    return (struct tp_store_file){t->label, cells->reading, t->bytes, t->modified_ns};
+}
+
+/* ---- the trace that is open ---- */
+
+/* Of this process, which is a worker. */
+static struct open_job {
+    struct tp_job job;
+    bool open;
+    size_t trace; /* its index in the plan */
+    char identity[TP_STORE_NAME + 1];
+} worker_job;
+
+/* All of a trace that decides on figures: its program, and what a strategy takes from the
+ * recording. */
+static int find_identity(struct open_job *o, struct tp_err *err)
+{
+    const struct tp_trace *t = &o->job.trace;
+    const struct tp_hash_text program = tp_hash_text(tp_program_facts(t->program));
+    cJSON *recorded = tp_recorded_to_json(&t->recorded);
+    char *text = recorded ? cJSON_PrintUnformatted(recorded) : NULL;
+    const char *const known[] = {t->meta.settings, t->meta.allocator_device,
+                                 t->meta.allocator_release, t->meta.written};
+    const char *texts[8] = {program.s, text};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        texts[2 + i] = known[i] ? known[i] : "";
+    int status = text ? tp_texts_hash(texts, o->identity, err)
+                      : tp_fail(err, TP_ENOMEM, "out of memory");
+    cJSON_free(text);
+    cJSON_Delete(recorded);
+    return status;
+}
+
+static int need_trace(const struct tp_cells *cells, size_t trace, struct tp_err *err)
+{
+    struct open_job *o = &worker_job;
+    if (o->open && o->trace == trace)
+        return TP_OK;
+    if (o->open)
+        tp_job_release(&o->job);
+    *o = (struct open_job){.trace = trace, .open = true};
+    int status = tp_job_open(&o->job, &cells->plan->opts->open, cells->plan->traces[trace].path,
+                             err);
+    if (!status)
+        status = find_identity(o, err);
+    if (status) {
+        tp_job_release(&o->job);
+        o->open = false;
+    }
+    return status;
+}
+
+/* ---- lines ---- */
+
+/* The least memory that each device needs, and the best packing; both TP_NONE where they would take
+ * long and were not asked for. */
+static int find_bounds(const struct tp_cells *cells, struct tp_line_trace *line, struct tp_err *err)
+{
+    struct tp_program *program = worker_job.job.trace.program;
+    const uint64_t asked = cells->plan->opts->bound_time;
+    uint64_t ns = asked == TP_OPT_KEYWORD(0) ? tp_bound_time_by_default(program) : asked;
+    struct tp_offline *bounds = NULL;
+    line->lower_bound = line->best_packing = TP_NONE;
+    int status = ns ? tp_bound(program, ns, &bounds, err) : TP_OK;
+    if (status || !bounds)
+        return status;
+    line->lower_bound = line->best_packing = 0;
+    for (uint16_t d = 0; d < tp_program_facts(program)->devices; d++) {
+        line->lower_bound += bounds[d].least;
+        line->best_packing += bounds[d].best;
+    }
+    free(bounds);
+    return TP_OK;
+}
+
+int tp_cell_open_trace(const struct tp_cells *cells, size_t trace, char *line, struct tp_err *err)
+{
+    int status = need_trace(cells, trace, err);
+    if (status)
+        return status;
+    struct tp_program *program = worker_job.job.trace.program;
+    const struct tp_program_facts *f = tp_program_facts(program);
+    struct tp_line_trace t = {.file = tp_cell_file(cells, &cells->plan->traces[trace]),
+                              .kind = f->kind == TP_KIND_DEVICE ? "device" : "host",
+                              .events = f->events,
+                              .operations = f->operations,
+                              .devices = f->devices,
+                              .threads = f->threads};
+    memcpy(t.identity, worker_job.identity, sizeof t.identity);
+    for (uint16_t d = 0; d < f->devices; d++)
+        t.trace_peak += tp_program_demand(program, d)->bytes;
+    status = find_bounds(cells, &t, err);
+    return status ? status : tp_line_trace(&t, line, TP_STORE_LINE, err);
+}
+
+/* A sweep replays on no GPU: the driver is not looked for. */
+static struct tp_gpu no_gpu(void)
+{
+    struct tp_gpu gpu = {.asked = true};
+    tp_fail(&gpu.why, TP_EDEVICE, "a sweep does not look for it");
+    return gpu;
+}
+
+static int replay_cell(const struct tp_cells *cells, const struct tp_cell_of *of,
+                       struct tp_record *out, struct tp_err *err)
+{
+    const struct tp_sweep_plan *plan = cells->plan;
+    const struct tp_sweep_setting *setting = &plan->settings.items[of->setting];
+    struct tp_job *job = &worker_job.job;
+    struct tp_replay_opts o = cells->replay;
+    struct tp_gpu gpu = no_gpu();
+    char *strategies[] = {setting->spec};
+    o.strategies = (struct tp_opt_list){strategies, 1};
+    o.capacity = setting->capacity;
+    o.passes = plan->groups[of->group].passes;
+    int status = tp_job_choose(job, &o, &gpu, err);
+    if (status)
+        return status;
+    const struct tp_strategy_spec *spec = &job->specs[0];
+    const struct tp_replay_cfg cfg = tp_job_configure(job, spec, &o, &cells->clock);
+    struct tp_run *run = calloc(1, tp_run_size(tp_program_facts(job->trace.program)->devices));
+    status = run ? tp_job_replay(job, spec, &cfg, run, err)
+                 : tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status) {
+        const struct tp_result result = tp_job_result(job, spec, &o, &cfg, run);
+        status = tp_record_of(&result, out, err);
+    }
+    free(run);
+    return status;
+}
+
+int tp_cell_compute(const struct tp_cells *cells, uint64_t cell, char *line, struct tp_err *err)
+{
+    const struct tp_cell_of of = tp_cell_of(cells->plan, cell);
+    const struct tp_sweep_setting *setting = &cells->plan->settings.items[of.setting];
+    const struct tp_sweep_group *group = &cells->plan->groups[of.group];
+    struct tp_record record = {0};
+    int status = need_trace(cells, of.trace, err);
+    if (status)
+        return status;
+    uint64_t began = tp_wall_ns();
+    status = replay_cell(cells, &of, &record, err);
+    tp_job_forget_choice(&worker_job.job);
+    struct tp_line_cell c = {.setting = setting->text,
+                             .passes = group->name,
+                             .tool = cells->tool,
+                             .machine =
+                                 group->of_machine || setting->own_memory ? cells->machine : "",
+                             .seconds = (double)(tp_wall_ns() - began) / 1e9,
+                             .record = &record};
+    memcpy(c.identity, worker_job.identity, sizeof c.identity);
+    if (!status)
+        status = tp_cell_name(cells, c.identity, setting, group, c.name, err);
+    if (!status)
+        status = tp_line_cell(&c, line, TP_STORE_LINE, err);
+    tp_record_release(&record);
+    return status;
+}

@@ -1,0 +1,53 @@
+/* The cells of a sweep: a trace under a setting, with a group of passes.
+ *
+ * A cell is named by the hash of what decides on its figures: the program of the trace and what was
+ * recorded beside it, all options of the setting, the options of the sweep, the passes and the
+ * commit of tapool; where figures are this machine's, also by the machine. So a cell is computed
+ * once, and again where any of these is another one. */
+#ifndef TP_CELLS_H
+#define TP_CELLS_H
+
+#include "cmd/stats/job_replay.h"
+#include "cmd/sweep/plan.h"
+
+/* What all cells of a sweep share. Made before workers are forked. */
+struct tp_cells {
+    const struct tp_sweep_plan *plan;
+    struct tp_replay_opts replay; /* its list of strategies is that of the cell */
+    char tool[160];     /* the commit, and of a build with changes the hash of the program */
+    char machine[512];
+    char reading[512];  /* the options that decide on the program of a file */
+    char options[512];  /* those that decide on figures */
+    struct tp_clock clock;
+};
+
+int tp_cells_open(struct tp_cells *cells, const struct tp_sweep_plan *plan, struct tp_err *err);
+
+/* The name of a cell of a trace with this identity. */
+int tp_cell_name(const struct tp_cells *cells, const char *identity,
+                 const struct tp_sweep_setting *setting, const struct tp_sweep_group *group,
+                 char name[TP_STORE_NAME + 1], struct tp_err *err);
+
+/* The file of a trace as the store knows it. */
+struct tp_store_file tp_cell_file(const struct tp_cells *cells, const struct tp_sweep_trace *t);
+
+/* ---- in a worker ---- */
+
+/* Opens a trace and writes its line; computes a cell and writes its line (store_lines.h). The trace
+ * that was opened last stays open in this process. `line` has TP_STORE_LINE bytes. */
+int tp_cell_open_trace(const struct tp_cells *cells, size_t trace, char *line, struct tp_err *err);
+int tp_cell_compute(const struct tp_cells *cells, uint64_t cell, char *line, struct tp_err *err);
+
+/* The parts of a cell's number. */
+struct tp_cell_of {
+    size_t trace, setting, group;
+};
+static inline struct tp_cell_of tp_cell_of(const struct tp_sweep_plan *p, uint64_t cell)
+{
+    uint64_t pair = cell / p->group_count;
+    return (struct tp_cell_of){(size_t)(pair / p->settings.count),
+                               (size_t)(pair % p->settings.count),
+                               (size_t)(cell % p->group_count)};
+}
+
+#endif

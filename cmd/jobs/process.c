@@ -2,15 +2,15 @@
 #include "cmd/jobs/process.h"
 
 #include "alloc/base/clock.h"
+#include "cmd/jobs/hearing.h"
 #include "cmd/jobs/left_behind.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,6 +52,14 @@ void tp_child_begun(pid_t child)
     setpgid(child, child);
 }
 
+void tp_child_pin(int core)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((unsigned)core, &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+
 int tp_stdout_aside(void)
 {
     fflush(stdout);
@@ -72,62 +80,17 @@ void tp_stdout_back(int aside)
 
 /* ---- waiting ---- */
 
-static void wake(int number)
-{
-    (void)number; /* the signal only has to interrupt ppoll */
-}
-
-/* How signals reach a waiting parent. */
-struct hearing {
-    sigset_t open; /* the signal mask while the parent sleeps */
-    int stops;     /* signalfd for SIGTSTP, which stays blocked; -1: not used */
-};
-
-/* Sleeps until a signal comes or the time `end` (0: none) is reached; false: `end` is past. */
-static bool sleep_until(uint64_t end, const struct hearing *h)
-{
-    struct pollfd stops = {.fd = h->stops, .events = POLLIN}; /* ppoll ignores an fd of -1 */
-    uint64_t now = end ? tp_wall_ns() : 0;
-    if (end && now >= end)
-        return false;
-    const struct timespec rest = {.tv_sec = (time_t)((end - now) / NS_PER_S),
-                                  .tv_nsec = (long)((end - now) % NS_PER_S)};
-    ppoll(&stops, 1, end ? &rest : NULL, &h->open);
-    return true;
-}
-
 static void tell_group(pid_t pid, int number)
 {
     kill(-pid, number);
 }
 
-/* Tells the group of the child and of each beside it. */
-static void tell_all(pid_t pid, const struct tp_child_wait *w, int number)
+/* The group of the child is stopped with this process, and each beside it is. */
+static uint64_t stop_all(pid_t pid, const struct tp_child_wait *w, const struct tp_hearing *h)
 {
-    tell_group(pid, number);
-    for (size_t i = 0; i < w->beside_count; i++)
-        if (w->beside[i] && w->beside[i] != pid)
-            tell_group(w->beside[i], number);
-}
-
-/* Handles Ctrl-Z. The terminal only stops its foreground group, and a child that leads a group of
- * its own is not in it. So the children's groups are stopped first, then this process. Returns how
- * long they were stopped in ns, which does not count for the child's timeout. */
-static uint64_t stop_all(pid_t pid, const struct tp_child_wait *w, const struct hearing *h)
-{
-    struct signalfd_siginfo told;
-    sigset_t stop;
-    if (h->stops < 0 || read(h->stops, &told, sizeof told) != (ssize_t)sizeof told)
-        return 0;
-    uint64_t from = tp_wall_ns();
-    tell_all(pid, w, w->tapool ? SIGTSTP : SIGSTOP);
-    sigemptyset(&stop);
-    sigaddset(&stop, SIGTSTP);
-    raise(SIGTSTP); /* pending, because the signal is blocked */
-    sigprocmask(SIG_UNBLOCK, &stop, NULL);
-    sigprocmask(SIG_BLOCK, &stop, NULL); /* the process goes on here after SIGCONT */
-    tell_all(pid, w, SIGCONT);
-    return tp_wall_ns() - from;
+    const int number = w->tapool ? SIGTSTP : SIGSTOP;
+    return w->beside ? tp_hearing_stop(h, w->beside, w->beside_count, number)
+                     : tp_hearing_stop(h, &pid, 1, number);
 }
 
 static bool is_late(uint64_t end)
@@ -191,8 +154,9 @@ static bool is_interrupted(const struct tp_child_wait *w)
 }
 
 /* Waits for the child, and ends it if it is interrupted or its time is over. */
-static int await_end(pid_t pid, const struct tp_child_wait *w, const struct hearing *h, int *how)
+static int await_end(pid_t pid, const struct tp_child_wait *w, const struct tp_hearing *h, int *how)
 {
+    struct pollfd none_more[1];
     uint64_t end = w->timeout_ns ? tp_wall_ns() + w->timeout_ns : 0;
     int reason = TP_OK;
     pid_t got;
@@ -206,7 +170,7 @@ static int await_end(pid_t pid, const struct tp_child_wait *w, const struct hear
         bool asks = !reason && w->tapool;
         if (!reason && is_interrupted(w))
             reason = TP_ESTOP;
-        else if (sleep_until(end, h))
+        else if (tp_hearing_sleep(h, end, none_more, 1))
             continue;
         else if (!reason)
             reason = TP_ELATE;
@@ -218,44 +182,27 @@ static int await_end(pid_t pid, const struct tp_child_wait *w, const struct hear
     return WIFSIGNALED(*how) || (w->tapool && *how) ? reason : TP_OK;
 }
 
-/* Whether a terminal may stop tapool; false if it was started with SIGTSTP ignored. */
-static bool can_be_stopped(void)
+bool tp_child_has_ended(pid_t pid, int *how)
 {
-    struct sigaction now;
-    return sigaction(SIGTSTP, NULL, &now) == 0 && now.sa_handler != SIG_IGN;
+    return look(pid, &(struct tp_child_wait){.timeout_ns = 0}, how) != 0;
 }
 
-/* Signals are blocked except while the parent sleeps. Otherwise one could arrive between looking at
- * the child and going to sleep, and would not wake the parent. */
+void tp_child_end(pid_t pid)
+{
+    siginfo_t info;
+    int how;
+    tell_group(pid, SIGKILL);
+    while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) && errno == EINTR) {
+    }
+    tp_child_has_ended(pid, &how);
+}
+
 int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how)
 {
-    const struct sigaction woken = {.sa_handler = wake};
-    struct sigaction before;
-    struct hearing h = {.stops = -1};
-    sigset_t held, mask, stop;
-    sigemptyset(&held);
-    sigaddset(&held, SIGCHLD);
-    sigaddset(&held, SIGINT);
-    sigaddset(&held, SIGTERM);
-    sigaddset(&held, SIGHUP);
-    sigemptyset(&stop);
-    sigaddset(&stop, SIGTSTP);
-    if (can_be_stopped())
-        h.stops = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (h.stops >= 0)
-        sigaddset(&held, SIGTSTP);
-    sigaction(SIGCHLD, &woken, &before);
-    sigprocmask(SIG_BLOCK, &held, &mask);
-    h.open = mask;
-    sigdelset(&h.open, SIGCHLD);
-    if (h.stops >= 0)
-        sigaddset(&h.open, SIGTSTP);
-    int status = await_end(pid, w, &h, how), error = errno;
-    if (h.stops >= 0)
-        close(h.stops);
-    sigprocmask(SIG_SETMASK, &mask, NULL);
-    sigaction(SIGCHLD, &before, NULL);
-    errno = error;
+    struct tp_hearing h;
+    tp_hearing_begin(&h);
+    int status = await_end(pid, w, &h, how);
+    tp_hearing_end(&h);
     /* A signal to the whole group ends the child first; this process hears of it only now. */
     if (!status && WIFSIGNALED(*how) && w->interrupted && *w->interrupted)
         return TP_ESTOP;

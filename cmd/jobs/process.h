@@ -32,6 +32,10 @@ bool tp_child_begin(pid_t parent);
 /* To be called by the parent for a child that it has forked: either may be the first to run. */
 void tp_child_begun(pid_t child);
 
+/* Pins this process to a core. If the core is not this process's to use, it runs on any that it
+ * could before. Safe between fork and exec. */
+void tp_child_pin(int core);
+
 /* Between the two calls what this process prints, such as code of somebody else in it, goes to
  * standard error: it is no part of the answer. The first returns what the second takes. */
 int tp_stdout_aside(void);
@@ -47,7 +51,8 @@ struct tp_child_wait {
     /* The child is a tapool, which has children in groups of their own. It is asked to end or to
      * stop, so that it does the same with them, and ended by force if it has not in a second. */
     bool tapool;
-    /* Other children, each of which leads a group: they are stopped with this one. 0 is none. */
+    /* All children, each of which leads a group: they are stopped with this one. 0 is none. NULL:
+     * this one is the only one. */
     const pid_t *beside;
     size_t beside_count;
 };
@@ -57,5 +62,12 @@ struct tp_child_wait {
  * beside it are. TP_ESTOP: the child was ended because of `interrupted`. TP_ELATE: it was ended
  * because of its timeout. TP_EIO: waiting failed; errno says why. */
 int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how);
+
+/* Whether a child has ended, without waiting: then its wait status is stored and what is left of
+ * its group is ended. */
+bool tp_child_has_ended(pid_t pid, int *how);
+
+/* Ends a child and its group by force, and waits for it. */
+void tp_child_end(pid_t pid);
 
 #endif

@@ -134,12 +134,8 @@ static void become(const struct launch *l, const struct tp_measure *m, pid_t par
 {
     if (!tp_child_begin(parent))
         _exit(126);
-    if (m->core >= 0) {
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        CPU_SET((unsigned)m->core, &set);
-        sched_setaffinity(0, sizeof set, &set); /* if the core went away, it runs on any */
-    }
+    if (m->core >= 0)
+        tp_child_pin(m->core);
     if (dup2(l->input, STDIN_FILENO) < 0 || dup2(l->answer, STDOUT_FILENO) < 0 ||
         dup2(l->complaint, STDERR_FILENO) < 0)
         _exit(126);

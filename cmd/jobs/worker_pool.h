@@ -8,8 +8,8 @@
  * task, such as a trace that it has opened. One that dies takes only its task with it: the next
  * task finds a new one. Each leads a process group, which ends with it, and ends with this process
  * (process.h). */
-#ifndef TP_POOL_H
-#define TP_POOL_H
+#ifndef TP_WORKER_POOL_H
+#define TP_WORKER_POOL_H
 
 #include "alloc/base/err.h"
 
@@ -31,24 +31,26 @@ struct tp_pool_done {
     unsigned worker; /* from 0 */
     uint64_t ns;     /* that the task took */
     /* What `work` returned; TP_EBROKEN: the worker died or wrote over its answer; TP_ELATE: it took
-     * too long. `err` has the sentence unless it is TP_OK. */
+     * too long. `err` has the sentence unless it is TP_OK; of the last two it begins with "it". */
     int status;
     struct tp_err err;
-    const void *answer;
-    size_t size;
+    const void *answer; /* as `work` wrote it, also where it failed; NULL: TP_EBROKEN, TP_ELATE */
+    size_t size;        /* its bytes */
 };
 
 /* In the worker: does a task and writes its answer, which may be as large as `room` bytes, and its
- * size. */
+ * size, which is 0 before. `answer` is aligned as malloc's memory is, has what an earlier task
+ * wrote there, and is shared with the parent alone. */
 typedef int tp_pool_work(void *ctx, uint64_t number, void *answer, size_t *size,
                          struct tp_err *err);
 
-struct tp_pool_cfg {
+struct tp_worker_pool {
     unsigned workers; /* at most; 1 or more */
     size_t room;      /* bytes of an answer, at most */
     tp_pool_work *work;
-    /* In this process: chooses the next task of a worker that has none; false: there is none for
-     * it now. It is asked again after each task that has ended. */
+    /* The rest is called in this process, which takes no signal meanwhile: it is to be short. */
+    /* Chooses the next task of a worker that has none; false: there is none for it now. It is asked
+     * again after each task that has ended. A `core` of -1 is preset. */
     bool (*next)(void *ctx, unsigned worker, struct tp_pool_task *task);
     /* A task has ended. Another status than TP_OK ends all workers and tp_pool_run with it. */
     int (*done)(void *ctx, const struct tp_pool_done *d, struct tp_err *err);
@@ -58,8 +60,8 @@ struct tp_pool_cfg {
     const volatile sig_atomic_t *interrupted; /* not 0: all workers are ended; may be NULL */
 };
 
-/* Runs tasks until `next` has none for any worker and none runs. TP_ESTOP: interrupted. TP_EIO: no
- * worker could be started. No worker is left in any case. */
-int tp_pool_run(const struct tp_pool_cfg *cfg, struct tp_err *err);
+/* Runs tasks until `next` has none for any worker and none runs. TP_ESTOP: interrupted. TP_EIO: a
+ * worker could not be started. TP_ENOMEM. No worker is left in any case. */
+int tp_pool_run(const struct tp_worker_pool *cfg, struct tp_err *err);
 
 #endif

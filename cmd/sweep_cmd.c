@@ -2,8 +2,10 @@
 #include "cmd/cli/commands.h"
 #include "cmd/jobs/bound.h"
 #include "cmd/stats/measure.h"
-#include "cmd/sweep/sweep.h"
+#include "cmd/sweep/call.h"
 #include "cmd/ui/exports.h"
+#include "cmd/ui/stop.h"
+#include "cmd/ui/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,8 @@ static const char *const sweep_auto_words[] = {"auto", NULL};
 /* In the order of the bits of enum tp_pass. */
 static const char *const sweep_pass_words[] = {"usage", "throughput", "latency", "verify", "fits",
                                                "count", "resident",   "mapped",  NULL};
+
+extern const struct tp_command tp_command_sweep;
 
 #define ROW(member) offsetof(struct tp_sweep_opts, member)
 static const struct tp_opt rows[] = {
@@ -85,30 +89,100 @@ static const struct tp_opt rows[] = {
     TP_COLOR_ROW(ROW(exports.color)),
     {.name = NULL}};
 
-static int report(const struct tp_sweep_opts *o, const char *path, FILE *out, struct tp_err *err)
+/* ---- what is asked for ---- */
+
+static int report(const struct tp_sweep_call *c, FILE *out, struct tp_err *err)
 {
-    struct tp_sweep_asking asking = {.opts = o, .rows = rows, .path = path};
-    int status = tp_store_open(path, &asking.store, err);
+    struct tp_sweep_asking asking = {.opts = c->o, .rows = rows, .path = c->path};
+    int status = tp_store_open(c->path, &asking.store, err);
     if (!status)
-        status = tp_sweep_report(&asking, out, err);
+        status = c->o->cite ? tp_sweep_print_cite(asking.store, out, err)
+                            : tp_sweep_report(&asking, out, err);
     tp_store_drop(asking.store);
     return status;
+}
+
+/* The word is a store, or a plan, whose store is meant. */
+static int report_stored(struct tp_sweep_call *c, const struct tp_args *args, FILE *out,
+                         struct tp_err *err)
+{
+    if (args->count > 1)
+        return tp_fail(err, TP_EUSAGE, "--report and --cite are of one store or plan");
+    int status = tp_sweep_plan_options(&c->plan, &tp_command_sweep, args, err);
+    if (!status)
+        c->path = c->plan.file || !args->count ? tp_sweep_store_path(&c->plan, 0, 0)
+                                               : strdup(args->words[0]);
+    if (!status && !c->path)
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    return status ? status : report(c, out, err);
+}
+
+static int merge(struct tp_sweep_call *c, const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    struct tp_stop stop;
+    tp_stop_catch(&stop, true);
+    int status = tp_sweep_call_merge(c, &tp_command_sweep, args, err);
+    if (!status)
+        tp_sweep_print_merged(c, out);
+    return status;
+}
+
+static int estimate(struct tp_sweep_call *c, const struct tp_args *args, FILE *out,
+                    struct tp_err *err)
+{
+    struct tp_sweep_estimate e = {0};
+    int status = tp_sweep_call_estimate(c, &tp_command_sweep, args, &e, err);
+    if (!status)
+        tp_sweep_print_estimate(c, &e, out);
+    return status;
+}
+
+/* The error of a failed cell is the last thing that is said. */
+static int compute(struct tp_sweep_call *c, const struct tp_args *args, FILE *out,
+                   struct tp_err *err)
+{
+    int status = tp_sweep_call_compute(c, &tp_command_sweep, args, err);
+    if (status)
+        return status;
+    if (tp_exports_any(&c->o->exports)) {
+        status = report(c, out, err);
+    } else {
+        tp_sweep_print_done(c, out);
+    }
+    if (status || !c->done.failed)
+        return status;
+    *err = c->done.first_failure;
+    return tp_prefix(err, (int)err->status, "%s failed; the first",
+                     tp_plural(c->done.failed, "cell").s);
 }
 
 static int run_sweep(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct tp_sweep_opts *o = args->opts;
-    if (!args->count)
-        return tp_fail(err, TP_EUSAGE, "sweep needs a plan or traces");
-    return report(o, args->words[0], out, err);
+    struct tp_sweep_call call = {.o = o};
+    int (*run)(struct tp_sweep_call *, const struct tp_args *, FILE *, struct tp_err *) = compute;
+    if (!args->count && !o->traces.count && !o->report && !o->cite)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "sweep needs a plan or traces"),
+                       "tapool sweep 'traces/*.json' -s 'arena:arena_size=1MiB|4MiB' -s lru");
+    if (o->report || o->cite)
+        run = report_stored;
+    else if (o->merge)
+        run = merge;
+    else if (o->dry_run)
+        run = estimate;
+    int status = run(&call, args, out, err);
+    tp_sweep_call_release(&call);
+    return status;
 }
 
 const struct tp_command tp_command_sweep = {
     .name = "sweep",
     .usage = "sweep PLAN|TRACE... [OPTION]...",
     .summary = "replay many traces under many settings, and say which are best",
-    .about = "Replay each trace under each setting of a plan and keep every result in a store. A "
-             "sweep that was interrupted goes on where it was.",
+    .about =
+        "Replay each trace under each setting of a plan and keep every result in a store. A "
+        "sweep that was interrupted goes on where it was. A plan is a file .ini with a section "
+        "[sweep]: 'tapool help sweep'.",
     .opts_size = sizeof(struct tp_sweep_opts),
     .options = rows,
     .run = run_sweep,

@@ -122,8 +122,8 @@ static int find_identity(struct open_job *o, struct tp_err *err)
     const char *texts[8] = {program.s, text};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         texts[2 + i] = known[i] ? known[i] : "";
-    int status = text ? tp_texts_hash(texts, o->identity, err)
-                      : tp_fail(err, TP_ENOMEM, "out of memory");
+    int status =
+        text ? tp_texts_hash(texts, o->identity, err) : tp_fail(err, TP_ENOMEM, "out of memory");
     cJSON_free(text);
     cJSON_Delete(recorded);
     return status;
@@ -137,8 +137,8 @@ static int need_trace(const struct tp_cells *cells, size_t trace, struct tp_err 
     if (o->open)
         tp_job_release(&o->job);
     *o = (struct open_job){.trace = trace, .open = true};
-    int status = tp_job_open(&o->job, &cells->plan->opts->open, cells->plan->traces[trace].path,
-                             err);
+    int status =
+        tp_job_open(&o->job, &cells->plan->opts->open, cells->plan->traces[trace].path, err);
     if (!status)
         status = find_identity(o, err);
     if (status) {
@@ -171,7 +171,8 @@ static int find_bounds(const struct tp_cells *cells, struct tp_line_trace *line,
     return TP_OK;
 }
 
-int tp_cell_open_trace(const struct tp_cells *cells, size_t trace, char *line, struct tp_err *err)
+int tp_cell_open_trace(const struct tp_cells *cells, size_t trace, struct tp_cell_answer *out,
+                       struct tp_err *err)
 {
     int status = need_trace(cells, trace, err);
     if (status)
@@ -188,7 +189,9 @@ int tp_cell_open_trace(const struct tp_cells *cells, size_t trace, char *line, s
     for (uint16_t d = 0; d < f->devices; d++)
         t.trace_peak += tp_program_demand(program, d)->bytes;
     status = find_bounds(cells, &t, err);
-    return status ? status : tp_line_trace(&t, line, TP_STORE_LINE, err);
+    out->events = f->events;
+    memcpy(out->name, t.identity, sizeof out->name);
+    return status ? status : tp_line_trace(&t, out->line, sizeof out->line, err);
 }
 
 /* A sweep replays on no GPU: the driver is not looked for. */
@@ -217,8 +220,8 @@ static int replay_cell(const struct tp_cells *cells, const struct tp_cell_of *of
     const struct tp_strategy_spec *spec = &job->specs[0];
     const struct tp_replay_cfg cfg = tp_job_configure(job, spec, &o, &cells->clock);
     struct tp_run *run = calloc(1, tp_run_size(tp_program_facts(job->trace.program)->devices));
-    status = run ? tp_job_replay(job, spec, &cfg, run, err)
-                 : tp_fail(err, TP_ENOMEM, "out of memory");
+    status =
+        run ? tp_job_replay(job, spec, &cfg, run, err) : tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status) {
         const struct tp_result result = tp_job_result(job, spec, &o, &cfg, run);
         status = tp_record_of(&result, out, err);
@@ -227,7 +230,8 @@ static int replay_cell(const struct tp_cells *cells, const struct tp_cell_of *of
     return status;
 }
 
-int tp_cell_compute(const struct tp_cells *cells, uint64_t cell, char *line, struct tp_err *err)
+int tp_cell_compute(const struct tp_cells *cells, uint64_t cell, struct tp_cell_answer *out,
+                    struct tp_err *err)
 {
     const struct tp_cell_of of = tp_cell_of(cells->plan, cell);
     const struct tp_sweep_setting *setting = &cells->plan->settings.items[of.setting];
@@ -250,7 +254,8 @@ int tp_cell_compute(const struct tp_cells *cells, uint64_t cell, char *line, str
     if (!status)
         status = tp_cell_name(cells, c.identity, setting, group, c.name, err);
     if (!status)
-        status = tp_line_cell(&c, line, TP_STORE_LINE, err);
+        status = tp_line_cell(&c, out->line, sizeof out->line, err);
+    memcpy(out->name, c.name, sizeof out->name);
     tp_record_release(&record);
     return status;
 }

@@ -14,10 +14,10 @@
 struct tp_cells {
     const struct tp_sweep_plan *plan;
     struct tp_replay_opts replay; /* its list of strategies is that of the cell */
-    char tool[160];     /* the commit, and of a build with changes the hash of the program */
+    char tool[160]; /* the commit, and of a build with changes the hash of the program */
     char machine[512];
-    char reading[512];  /* the options that decide on the program of a file */
-    char options[512];  /* those that decide on figures */
+    char reading[512]; /* the options that decide on the program of a file */
+    char options[512]; /* those that decide on figures */
     struct tp_clock clock;
 };
 
@@ -33,10 +33,18 @@ struct tp_store_file tp_cell_file(const struct tp_cells *cells, const struct tp_
 
 /* ---- in a worker ---- */
 
-/* Opens a trace and writes its line; computes a cell and writes its line (store_lines.h). The trace
- * that was opened last stays open in this process. `line` has TP_STORE_LINE bytes. */
-int tp_cell_open_trace(const struct tp_cells *cells, size_t trace, char *line, struct tp_err *err);
-int tp_cell_compute(const struct tp_cells *cells, uint64_t cell, char *line, struct tp_err *err);
+/* Of a trace that was opened, or of a cell that was computed. */
+struct tp_cell_answer {
+    char name[TP_STORE_NAME + 1]; /* the trace's identity, or the cell's name */
+    uint64_t events;              /* of the trace */
+    char line[TP_STORE_LINE];     /* store_lines.h */
+};
+
+/* Opens a trace; computes a cell. The trace that was opened last stays open in this process. */
+int tp_cell_open_trace(const struct tp_cells *cells, size_t trace, struct tp_cell_answer *out,
+                       struct tp_err *err);
+int tp_cell_compute(const struct tp_cells *cells, uint64_t cell, struct tp_cell_answer *out,
+                    struct tp_err *err);
 
 /* The parts of a cell's number. */
 struct tp_cell_of {
@@ -46,8 +54,7 @@ static inline struct tp_cell_of tp_cell_of(const struct tp_sweep_plan *p, uint64
 {
     uint64_t pair = cell / p->group_count;
     return (struct tp_cell_of){(size_t)(pair / p->settings.count),
-                               (size_t)(pair % p->settings.count),
-                               (size_t)(cell % p->group_count)};
+                               (size_t)(pair % p->settings.count), (size_t)(cell % p->group_count)};
 }
 
 #endif

@@ -34,8 +34,8 @@ int tp_file_hash(const char *path, char out[TP_FILE_HASH + 1], struct tp_err *er
     char bytes[1 << 16];
     struct tp_hash *hash = NULL;
     FILE *file = fopen(path, "re");
-    int status = file ? tp_hash_new(&hash, err)
-                      : tp_fail(err, TP_EIO, "%s: %s", path, strerror(errno));
+    int status =
+        file ? tp_hash_new(&hash, err) : tp_fail(err, TP_EIO, "%s: %s", path, strerror(errno));
     size_t got;
     while (!status && (got = fread(bytes, 1, sizeof bytes, file)) > 0)
         tp_hash_add(hash, bytes, got);

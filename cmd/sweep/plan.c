@@ -199,7 +199,8 @@ static int add_trace(struct finding *f, const char *path, const char *label, str
     }
     if (known) {
         t->bytes = (uint64_t)file.st_size;
-        t->modified_ns = (uint64_t)file.st_mtim.tv_sec * 1000000000u + (uint64_t)file.st_mtim.tv_nsec;
+        t->modified_ns =
+            (uint64_t)file.st_mtim.tv_sec * 1000000000u + (uint64_t)file.st_mtim.tv_nsec;
     }
     plan->trace_count++;
     return TP_OK;
@@ -226,10 +227,9 @@ static int add_glob(struct finding *f, const char *folder, const char *item, str
         status = tp_fail(err, TP_EIO, "'%.300s': %s", item,
                          code == GLOB_NOSPACE ? "out of memory" : strerror(errno));
     for (size_t i = 0; !status && i < found.gl_pathc; i++)
-        status = add_trace(f, found.gl_pathv[i],
-                           strlen(found.gl_pathv[i]) > skip ? found.gl_pathv[i] + skip
-                                                            : found.gl_pathv[i],
-                           err);
+        status = add_trace(
+            f, found.gl_pathv[i],
+            strlen(found.gl_pathv[i]) > skip ? found.gl_pathv[i] + skip : found.gl_pathv[i], err);
     globfree(&found);
     free(pattern);
     return status;
@@ -248,7 +248,8 @@ static int find_traces(struct tp_sweep_plan *plan, const struct tp_command *comm
     enum tp_level level = level_of(command, args->origins, "trace");
     int status = TP_OK;
     for (size_t i = 0; !status && i < plan->opts->traces.count; i++)
-        status = add_glob(&f, is_in_plan(level) ? plan->folder : "", plan->opts->traces.items[i], err);
+        status =
+            add_glob(&f, is_in_plan(level) ? plan->folder : "", plan->opts->traces.items[i], err);
     if (status && plan->file && is_in_plan(level))
         tp_prefix(err, status, "%s", plan->file);
     for (int i = 0; !status && i < args->count; i++)

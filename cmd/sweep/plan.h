@@ -17,8 +17,8 @@
 enum { TP_SWEEP_TRACES = 1000000 /* at most */ };
 
 struct tp_sweep_trace {
-    char *label; /* owned; as the plan names it: the path in the store */
-    char *path;  /* owned; of the file */
+    char *label;                 /* owned; as the plan names it: the path in the store */
+    char *path;                  /* owned; of the file */
     uint64_t bytes, modified_ns; /* 0: not a file */
 };
 
@@ -33,10 +33,10 @@ enum { TP_SWEEP_GROUPS = 3 };
 
 struct tp_sweep_plan {
     const struct tp_sweep_opts *opts;
-    char *file;   /* owned; of the plan; NULL: all is on the command line */
-    char *folder; /* owned; of the plan with a slash; "": this one */
-    char *store;  /* owned; NULL: none is asked for */
-    char *text;   /* owned; the plan as it is, or the words of the command line */
+    char *file;    /* owned; of the plan; NULL: all is on the command line */
+    char *folder;  /* owned; of the plan with a slash; "": this one */
+    char *store;   /* owned; NULL: none is asked for */
+    char *text;    /* owned; the plan as it is, or the words of the command line */
     char **places; /* owned; a place for each strategy of the options */
     struct tp_sweep_trace *traces;
     size_t trace_count;

@@ -104,8 +104,8 @@ static int check_new(struct tp_sweep_settings *list, const struct tp_sweep_setti
     if (same == TP_NO_TEXT)
         return tp_texts_add(&list->wholes, s->whole, strlen(s->whole), err);
     return tp_hint(err,
-                   tp_fail(err, TP_EUSAGE, "'%.150s' is the same setting as '%.150s' of %s", s->text,
-                           list->items[same].text, list->items[same].place),
+                   tp_fail(err, TP_EUSAGE, "'%.150s' is the same setting as '%.150s' of %s",
+                           s->text, list->items[same].text, list->items[same].place),
                    "options that are left out have their defaults");
 }
 
@@ -122,7 +122,8 @@ static int fill(struct tp_sweep_setting *s, const struct adding_settings *a, con
     tp_strategy_spec_release(&spec);
     s->place = a->place;
     s->spec = strdup(spec_text);
-    if (!s->spec || asprintf(&s->text, capacity ? "%s --capacity %s" : "%s", spec_text, capacity) < 0)
+    if (!s->spec ||
+        asprintf(&s->text, capacity ? "%s --capacity %s" : "%s", spec_text, capacity) < 0)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     return status ? status : list_options(s, grid, capacity, err);
 }
@@ -215,8 +216,8 @@ static int add_tuned(struct adding_settings *a, struct tp_err *err)
                      ? tp_fail(err, TP_EUSAGE, "'%.60s' has no settings of tapool tune", a->name)
                      : tp_grid_add(&texts, "", (struct tp_grid_whose){target, NULL, true}, err);
     for (size_t i = 0; !status && target->usual[i]; i++)
-        status = tp_grid_add(&texts, target->usual[i], (struct tp_grid_whose){target, NULL, true},
-                             err);
+        status =
+            tp_grid_add(&texts, target->usual[i], (struct tp_grid_whose){target, NULL, true}, err);
     for (uint32_t i = 0; !status && i < texts.count; i++)
         status = add_setting(a, tp_texts_get(&texts, i), err);
     tp_texts_release(&texts);

@@ -157,10 +157,11 @@ static int open_for_writing(struct tp_store *store, struct tp_err *err)
         status =
             tp_sql_prepare(&store->sql, "SELECT 1 FROM cells WHERE name = ?", &store->has, err);
     if (!status)
-        status = tp_sql_prepare(&store->sql,
-                                "SELECT t.identity FROM files f JOIN traces t ON t.id = f.trace"
-                                " WHERE path = ? AND reading = ? AND bytes = ? AND modified_ns = ?",
-                                &store->identity, err);
+        status = tp_sql_prepare(
+            &store->sql,
+            "SELECT t.identity, t.events FROM files f JOIN traces t ON t.id = f.trace"
+            " WHERE f.path = ? AND f.reading = ? AND f.bytes = ? AND f.modified_ns = ?",
+            &store->identity, err);
     if (!status)
         status = store_lines(store, store->pending, store->pending_path, err);
     return status ? status : tp_store_commit(store, err);
@@ -216,13 +217,14 @@ int tp_store_has(struct tp_store *store, const char *name, bool *has, struct tp_
 }
 
 int tp_store_identity(struct tp_store *store, const struct tp_store_file *file,
-                      char identity[TP_STORE_NAME + 1], struct tp_err *err)
+                      char identity[TP_STORE_NAME + 1], uint64_t *events, struct tp_err *err)
 {
     bool row;
     tp_sql_bind(store->identity, "ttuu", file->path, file->reading, file->bytes, file->modified_ns);
     int status = tp_sql_step(&store->sql, store->identity, &row, err);
     snprintf(identity, TP_STORE_NAME + 1, "%s",
              !status && row ? tp_sql_text(store->identity, 0) : "");
+    *events = !status && row ? (uint64_t)sqlite3_column_int64(store->identity, 1) : 0;
     sqlite3_reset(store->identity);
     return status;
 }

@@ -58,13 +58,14 @@ int tp_store_commit(struct tp_store *store, struct tp_err *err);
 /* Whether the store has this cell. */
 int tp_store_has(struct tp_store *store, const char *name, bool *has, struct tp_err *err);
 
-/* The trace that was read from a file that had this size and time; "": not known. */
+/* The trace that was read from a file that had this size and time: its identity, "" where it is not
+ * known, and its events. */
 struct tp_store_file {
     const char *path, *reading;
     uint64_t bytes, modified_ns;
 };
 int tp_store_identity(struct tp_store *store, const struct tp_store_file *file,
-                      char identity[TP_STORE_NAME + 1], struct tp_err *err);
+                      char identity[TP_STORE_NAME + 1], uint64_t *events, struct tp_err *err);
 
 /* Adds a setting, unless it is there, with its options as "name=value" texts. */
 struct tp_store_setting {
@@ -77,7 +78,7 @@ int tp_store_setting(struct tp_store *store, const struct tp_store_setting *s, s
 int tp_store_note(struct tp_store *store, const char *name, const char *value, bool replace,
                   struct tp_err *err);
 
-/* Forgets the failures of a path and setting ("": all of the path), for another try. */
+/* Forgets the failures of a path, for another try. */
 int tp_store_forget(struct tp_store *store, const char *path, struct tp_err *err);
 
 /* Adds all of another store, which is left as it is, with what is pending beside it. A cell that

@@ -2,10 +2,9 @@
 #include "cmd/cli/commands.h"
 #include "cmd/jobs/bound.h"
 #include "cmd/stats/measure.h"
-#include "cmd/sweep/call.h"
+#include "cmd/sweep/store.h"
+#include "cmd/sweep/sweep_call.h"
 #include "cmd/ui/exports.h"
-#include "cmd/ui/stop.h"
-#include "cmd/ui/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +88,6 @@ static const struct tp_opt rows[] = {
     TP_COLOR_ROW(ROW(exports.color)),
     {.name = NULL}};
 
-/* ---- what is asked for ---- */
-
 static int report(const struct tp_sweep_call *c, FILE *out, struct tp_err *err)
 {
     struct tp_sweep_asking asking = {.opts = c->o, .rows = rows, .path = c->path};
@@ -102,76 +99,45 @@ static int report(const struct tp_sweep_call *c, FILE *out, struct tp_err *err)
     return status;
 }
 
-/* The word is a store, or a plan, whose store is meant. */
-static int report_stored(struct tp_sweep_call *c, const struct tp_args *args, FILE *out,
-                         struct tp_err *err)
+static int report_stored(struct tp_sweep_call *c, FILE *out, struct tp_err *err)
 {
-    if (args->count > 1)
-        return tp_fail(err, TP_EUSAGE, "--report and --cite are of one store or plan");
-    int status = tp_sweep_plan_options(&c->plan, &tp_command_sweep, args, err);
-    if (!status)
-        c->path = c->plan.file || !args->count ? tp_sweep_store_path(&c->plan, 0, 0)
-                                               : strdup(args->words[0]);
-    if (!status && !c->path)
-        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    int status = tp_sweep_call_find(c, err);
     return status ? status : report(c, out, err);
 }
 
-static int merge(struct tp_sweep_call *c, const struct tp_args *args, FILE *out, struct tp_err *err)
-{
-    struct tp_stop stop;
-    tp_stop_catch(&stop, true);
-    int status = tp_sweep_call_merge(c, &tp_command_sweep, args, err);
-    if (!status)
-        tp_sweep_print_merged(c, out);
-    return status;
-}
-
-static int estimate(struct tp_sweep_call *c, const struct tp_args *args, FILE *out,
-                    struct tp_err *err)
-{
-    struct tp_sweep_estimate e = {0};
-    int status = tp_sweep_call_estimate(c, &tp_command_sweep, args, &e, err);
-    if (!status)
-        tp_sweep_print_estimate(c, &e, out);
-    return status;
-}
-
 /* The error of a failed cell is the last thing that is said. */
-static int compute(struct tp_sweep_call *c, const struct tp_args *args, FILE *out,
-                   struct tp_err *err)
+static int compute(struct tp_sweep_call *c, FILE *out, struct tp_err *err)
 {
-    int status = tp_sweep_call_compute(c, &tp_command_sweep, args, err);
-    if (status)
-        return status;
-    if (tp_exports_any(&c->o->exports)) {
+    struct tp_err failed;
+    bool exports = tp_exports_any(&c->o->exports);
+    int status = exports ? tp_exports_look(&c->o->exports, &tp_sweep_exporters, err) : TP_OK;
+    if (!status)
+        status = tp_sweep_call_compute(c, exports ? NULL : out, &failed, err);
+    if (!status && exports)
         status = report(c, out, err);
-    } else {
-        tp_sweep_print_done(c, out);
+    if (!status && failed.status) {
+        *err = failed;
+        status = (int)failed.status;
     }
-    if (status || !c->done.failed)
-        return status;
-    *err = c->done.first_failure;
-    return tp_prefix(err, (int)err->status, "%s failed; the first",
-                     tp_plural(c->done.failed, "cell").s);
+    return status;
 }
 
 static int run_sweep(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct tp_sweep_opts *o = args->opts;
-    struct tp_sweep_call call = {.o = o};
-    int (*run)(struct tp_sweep_call *, const struct tp_args *, FILE *, struct tp_err *) = compute;
+    struct tp_sweep_call call = {.o = o, .command = &tp_command_sweep, .args = args};
+    int (*run)(struct tp_sweep_call *, FILE *, struct tp_err *) = compute;
     if (!args->count && !o->traces.count && !o->report && !o->cite)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "sweep needs a plan or traces"),
                        "tapool sweep 'traces/*.json' -s 'arena:arena_size=1MiB|4MiB' -s lru");
     if (o->report || o->cite)
         run = report_stored;
     else if (o->merge)
-        run = merge;
+        run = tp_sweep_call_merge;
     else if (o->dry_run)
-        run = estimate;
-    int status = run(&call, args, out, err);
-    tp_sweep_call_release(&call);
+        run = tp_sweep_call_estimate;
+    int status = run(&call, out, err);
+    free(call.path);
     return status;
 }
 

@@ -22,15 +22,7 @@
 #ifndef TP_STORE_H
 #define TP_STORE_H
 
-#include "cmd/sweep/sql.h"
-
-#include <stddef.h>
-#include <stdint.h>
-
-enum { TP_STORE_SCHEMA = 1, TP_STORE_LINE = 1 << 16 /* bytes of a line, at most */ };
-
-/* A cell's name and a trace's identity: 32 hexadecimal digits. */
-enum { TP_STORE_NAME = 32 };
+#include "cmd/sweep/store_schema.h"
 
 struct tp_store;
 
@@ -60,10 +52,6 @@ int tp_store_has(struct tp_store *store, const char *name, bool *has, struct tp_
 
 /* The trace that was read from a file that had this size and time: its identity, "" where it is not
  * known, and its events. */
-struct tp_store_file {
-    const char *path, *reading;
-    uint64_t bytes, modified_ns;
-};
 int tp_store_identity(struct tp_store *store, const struct tp_store_file *file,
                       char identity[TP_STORE_NAME + 1], uint64_t *events, struct tp_err *err);
 
@@ -84,18 +72,5 @@ int tp_store_forget(struct tp_store *store, const char *path, struct tp_err *err
 /* Adds all of another store, which is left as it is, with what is pending beside it. A cell that
  * both have is kept once. TP_EINPUT: it is none, or of another schema. */
 int tp_store_merge(struct tp_store *store, const char *from, struct tp_err *err);
-
-/* ---- the schema (store_schema.c) ---- */
-
-/* Creates the tables of an empty file, or adds the columns of metrics that it does not have. */
-int tp_store_create(const struct tp_sql *s, struct tp_err *err);
-
-/* TP_EINPUT: the file is no store, or has another schema. An empty file is none. */
-int tp_store_check(const struct tp_sql *s, struct tp_err *err);
-
-/* The column of a metric. Returns `out`. */
-enum { TP_STORE_COLUMN = 64 };
-struct tp_metric;
-const char *tp_store_column(const struct tp_metric *m, char out[TP_STORE_COLUMN]);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef TP_STORE_LINES_H
 #define TP_STORE_LINES_H
 
-#include "cmd/sweep/store.h"
+#include "cmd/sweep/store_schema.h"
 
 struct tp_record;
 

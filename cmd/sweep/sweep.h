@@ -1,14 +1,13 @@
 /* tapool sweep: its options, and the parts of the command.
  *
- *     plan.c, settings.c   which traces, which settings, in which order
- *     cells.c              what a cell is and how a worker computes it
- *     run.c                workers, the store, progress
- *     report_*.c           the answers from a store */
+ *     plan_read.c, settings_add.c          which traces, which settings
+ *     cell_compute.c, sweep_workers.c     what a cell is, and who computes which
+ *     store.h                             where the results are
+ *     report_*.c                          the answers from a store */
 #ifndef TP_SWEEP_H
 #define TP_SWEEP_H
 
 #include "cmd/jobs/open_trace.h"
-#include "cmd/sweep/store.h"
 #include "cmd/ui/exporter.h"
 
 struct tp_sweep_opts {
@@ -28,6 +27,8 @@ struct tp_sweep_opts {
     X(of, html, of, "html", TP_HTML_HELP, FIRST)
 
 /* ---- report_*.c ---- */
+
+struct tp_store;
 
 /* Of which store the answers are. */
 struct tp_sweep_asking {

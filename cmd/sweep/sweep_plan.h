@@ -10,9 +10,11 @@
 #ifndef TP_SWEEP_PLAN_H
 #define TP_SWEEP_PLAN_H
 
-#include "cmd/cli/config.h"
 #include "cmd/sweep/settings.h"
 #include "cmd/sweep/sweep.h"
+
+struct tp_args;
+struct tp_command;
 
 enum { TP_SWEEP_TRACES = 1000000 /* at most */ };
 

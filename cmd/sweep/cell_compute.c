@@ -1,7 +1,6 @@
-/* See cells.h. */
-#include "cmd/sweep/cells.h"
+/* What a cell is, and how a worker computes it; see sweep_run.h. */
+#include "cmd/sweep/sweep_run.h"
 
-#include "alloc/base/clock.h"
 #include "alloc/base/str.h"
 #include "cmd/jobs/bound.h"
 #include "cmd/jobs/machine.h"
@@ -9,7 +8,7 @@
 #include "cmd/results/captured.h"
 #include "cmd/results/figures.h"
 #include "cmd/results/record.h"
-#include "cmd/stats/measure.h"
+#include "cmd/stats/job_replay.h"
 #include "cmd/sweep/file_hash.h"
 #include "cmd/sweep/store_lines.h"
 #include "cmd/ui/text.h"
@@ -63,19 +62,7 @@ static void describe_options(struct tp_cells *cells)
 
 int tp_cells_open(struct tp_cells *cells, const struct tp_sweep_plan *plan, struct tp_err *err)
 {
-    const struct tp_sweep_opts *o = plan->opts;
-    *cells = (struct tp_cells){.plan = plan,
-                               .replay = {.open = o->open,
-                                          .source = o->source,
-                                          .touch = o->touch,
-                                          .on_oom = o->on_oom,
-                                          .occupy_scale = 1,
-                                          .min_time = o->min_time,
-                                          .repeat = o->repeat,
-                                          .seed = o->seed,
-                                          .threads = o->threads,
-                                          .timeout = o->timeout,
-                                          .thp = o->thp}};
+    *cells = (struct tp_cells){.plan = plan};
     int status = find_tool(cells, err);
     describe_machine(cells->machine, sizeof cells->machine);
     describe_options(cells);
@@ -202,15 +189,30 @@ static struct tp_gpu no_gpu(void)
     return gpu;
 }
 
+static struct tp_replay_opts options_of_replay(const struct tp_sweep_opts *o)
+{
+    return (struct tp_replay_opts){.open = o->open,
+                                   .source = o->source,
+                                   .touch = o->touch,
+                                   .on_oom = o->on_oom,
+                                   .occupy_scale = 1,
+                                   .min_time = o->min_time,
+                                   .repeat = o->repeat,
+                                   .seed = o->seed,
+                                   .threads = o->threads,
+                                   .timeout = o->timeout,
+                                   .thp = o->thp};
+}
+
 static int replay_cell(const struct tp_cells *cells, const struct tp_cell_of *of,
                        struct tp_record *out, struct tp_err *err)
 {
     const struct tp_sweep_plan *plan = cells->plan;
     const struct tp_sweep_setting *setting = &plan->settings.items[of->setting];
     struct tp_job *job = &worker_job.job;
-    struct tp_replay_opts o = cells->replay;
     struct tp_gpu gpu = no_gpu();
     char *strategies[] = {setting->spec};
+    struct tp_replay_opts o = options_of_replay(plan->opts);
     o.strategies = (struct tp_opt_list){strategies, 1};
     o.capacity = setting->capacity;
     o.passes = plan->groups[of->group].passes;

@@ -1,6 +1,7 @@
-/* What a sweep says of itself: see call.h. */
-#include "cmd/sweep/call.h"
+/* What a call of the command says of itself; see call_state.h. */
+#include "cmd/sweep/call_state.h"
 
+#include "cmd/sweep/sweep_call.h"
 #include "cmd/ui/text.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 
 enum { FAILURES_SHOWN = 10 };
 
-static struct tp_page page_of(const struct tp_sweep_call *c, FILE *out)
+static struct tp_page page_of(const struct tp_sweep_state *c, FILE *out)
 {
     struct tp_page page;
     tp_page_init(&page, out, c->o->exports.color);
@@ -16,7 +17,7 @@ static struct tp_page page_of(const struct tp_sweep_call *c, FILE *out)
 }
 
 /* The failures of the store, which has those of this sweep last: the others were solved. */
-static void print_failures(const struct tp_sweep_call *c, struct tp_page *page)
+static void print_failures(const struct tp_sweep_state *c, struct tp_page *page)
 {
     sqlite3_stmt *rows = NULL;
     struct tp_err ignored;
@@ -46,7 +47,7 @@ static void print_failures(const struct tp_sweep_call *c, struct tp_page *page)
     sqlite3_finalize(rows);
 }
 
-void tp_sweep_print_done(const struct tp_sweep_call *c, FILE *out)
+void tp_sweep_print_done(const struct tp_sweep_state *c, FILE *out)
 {
     const struct tp_sweep_done *d = &c->done;
     struct tp_page page = page_of(c, out);
@@ -61,7 +62,7 @@ void tp_sweep_print_done(const struct tp_sweep_call *c, FILE *out)
     tp_page_command(&page, c->shards ? "Store:" : "Next: tapool sweep --report", c->path);
 }
 
-void tp_sweep_print_estimate(const struct tp_sweep_call *c, const struct tp_sweep_estimate *e,
+void tp_sweep_print_estimate(const struct tp_sweep_state *c, const struct tp_sweep_estimate *e,
                              FILE *out)
 {
     struct tp_page page = page_of(c, out);
@@ -87,7 +88,7 @@ void tp_sweep_print_estimate(const struct tp_sweep_call *c, const struct tp_swee
         tp_page_put(&page, 2, "%s cannot be read.", tp_plural(c->done.failed_traces, "trace").s);
 }
 
-void tp_sweep_print_merged(const struct tp_sweep_call *c, FILE *out)
+void tp_sweep_print_merged(const struct tp_sweep_state *c, FILE *out)
 {
     struct tp_page page = page_of(c, out);
     struct tp_err ignored;
@@ -133,9 +134,9 @@ static int read_citation(const struct tp_sql *sql, struct citation *c, struct tp
         status = tp_sql_number(sql, "SELECT count(*) FROM cells", &c->cells, err);
     if (!status)
         status = tp_sql_number(sql, "SELECT count(DISTINCT trace) FROM cells", &c->traces, err);
-    return status ? status
-                  : tp_sql_number(sql, "SELECT count(DISTINCT setting) FROM cells", &c->settings,
-                                  err);
+    return status
+               ? status
+               : tp_sql_number(sql, "SELECT count(DISTINCT setting) FROM cells", &c->settings, err);
 }
 
 int tp_sweep_print_cite(const struct tp_store *store, FILE *out, struct tp_err *err)

@@ -1,8 +1,8 @@
 /* The share of a shard: cells that no other shard has, of about the same cost. */
-#ifndef TP_SHARE_H
-#define TP_SHARE_H
+#ifndef TP_SHARD_SHARE_H
+#define TP_SHARD_SHARE_H
 
-#include "cmd/sweep/plan.h"
+#include "cmd/sweep/sweep_plan.h"
 
 /* Chooses the cells of shard `shard` of `shards`, from 1, which depend on the plan and the sizes of
  * its files alone; with the path of a store in `costs` (NULL: none) also on the times in it. `mine`

@@ -4,16 +4,16 @@
  * recorded beside it, all options of the setting, the options of the sweep, the passes and the
  * commit of tapool; where figures are this machine's, also by the machine. So a cell is computed
  * once, and again where any of these is another one. */
-#ifndef TP_CELLS_H
-#define TP_CELLS_H
+#ifndef TP_SWEEP_RUN_H
+#define TP_SWEEP_RUN_H
 
-#include "cmd/stats/job_replay.h"
-#include "cmd/sweep/plan.h"
+#include "alloc/base/clock.h"
+#include "cmd/sweep/store.h"
+#include "cmd/sweep/sweep_plan.h"
 
 /* What all cells of a sweep share. Made before workers are forked. */
 struct tp_cells {
     const struct tp_sweep_plan *plan;
-    struct tp_replay_opts replay; /* its list of strategies is that of the cell */
     char tool[160]; /* the commit, and of a build with changes the hash of the program */
     char machine[512];
     char reading[512]; /* the options that decide on the program of a file */
@@ -56,5 +56,31 @@ static inline struct tp_cell_of tp_cell_of(const struct tp_sweep_plan *p, uint64
     return (struct tp_cell_of){(size_t)(pair / p->settings.count),
                                (size_t)(pair % p->settings.count), (size_t)(cell % p->group_count)};
 }
+
+/* ---- all cells (sweep_workers.c) ---- */
+
+/* What a run did. */
+struct tp_sweep_done {
+    uint64_t cells;              /* of the plan, or of the shard */
+    uint64_t computed, stored;   /* now, and before */
+    uint64_t failed;             /* cells without a result */
+    uint64_t failed_traces;      /* that could not be opened */
+    struct tp_err first_failure; /* TP_OK: none failed */
+    uint64_t ns;                 /* that it took */
+    double seconds;              /* that all computed cells took together */
+    bool late;                   /* it was ended because of `limit_ns` */
+};
+
+struct tp_sweep_run {
+    const struct tp_cells *cells;
+    struct tp_store *store;  /* open for writing */
+    const bool *mine;        /* of each cell, whether it is to be computed; NULL: all are */
+    uint64_t jobs;
+    uint64_t limit_ns; /* no cell begins after it; 0: none */
+};
+
+/* TP_ESTOP: interrupted; what is computed is stored. A cell that fails leaves the others as they
+ * are: it is in the table of failures. */
+int tp_sweep_compute(const struct tp_sweep_run *run, struct tp_sweep_done *out, struct tp_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* The tables of a store; see store.h. */
-#include "cmd/sweep/store.h"
+#include "cmd/sweep/store_schema.h"
 
 #include "alloc/base/str.h"
 #include "cmd/results/metrics.h"

@@ -1,10 +1,11 @@
-/* See plan.h. */
-#include "cmd/sweep/plan.h"
+/* See sweep_plan.h. */
+#include "cmd/sweep/sweep_plan.h"
 
 #include "alloc/base/grow.h"
 #include "alloc/base/str.h"
 #include "alloc/base/texts.h"
 #include "alloc/engine/replay_cfg.h"
+#include "cmd/cli/config.h"
 #include "cmd/results/metrics.h"
 #include "traces/trace.h"
 

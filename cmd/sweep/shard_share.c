@@ -1,7 +1,9 @@
-/* See share.h. Parts of the plan go to the shard that has least so far, the largest part first. A
- * part is a trace with all its cells, or where that is more than a fraction of a share, with some
- * of them: the fewer shards open a trace, the less is opened twice. */
-#include "cmd/sweep/share.h"
+/* See shard_share.h. Parts of the plan go to the shard that has least so far, the largest part
+ * first. A part is a trace with all its cells, or where that is more than a fraction of a share,
+ * with some of them: the fewer shards open a trace, the less is opened twice. */
+#include "cmd/sweep/shard_share.h"
+
+#include "cmd/sweep/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +18,12 @@ struct share_part {
     uint64_t first, behind; /* cells */
 };
 
-struct sharing {
+struct dealing {
     const struct tp_sweep_plan *plan;
     double *seconds; /* of each setting and group: for a byte of a trace */
     struct share_part *parts;
     size_t count;
-    double *load; /* of each shard */
+    double *load;   /* of each shard */
     uint64_t *heap; /* shards, the one with the least load first */
     uint64_t shards;
 };
@@ -42,7 +44,7 @@ static int find_column(const struct tp_sweep_plan *p, const char *setting, const
 
 /* The seconds of a byte, by setting. A setting that the store does not have costs what the others
  * do. */
-static int read_costs(struct sharing *s, const char *path, struct tp_err *err)
+static int read_costs(struct dealing *s, const char *path, struct tp_err *err)
 {
     struct tp_store *store = NULL;
     sqlite3_stmt *rows = NULL;
@@ -73,7 +75,7 @@ static int read_costs(struct sharing *s, const char *path, struct tp_err *err)
     return status;
 }
 
-static double cost_of(const struct sharing *s, uint64_t cell)
+static double cost_of(const struct dealing *s, uint64_t cell)
 {
     uint64_t columns = (uint64_t)s->plan->settings.count * s->plan->group_count;
     double bytes = (double)s->plan->traces[cell / columns].bytes;
@@ -91,7 +93,7 @@ static int by_cost(const void *a, const void *b)
 }
 
 /* Cuts the plan into parts that cost at most `most`, or are one cell. No part is of two traces. */
-static void cut_parts(struct sharing *s, double most)
+static void cut_parts(struct dealing *s, double most)
 {
     uint64_t columns = (uint64_t)s->plan->settings.count * s->plan->group_count;
     uint64_t cells = tp_sweep_cells(s->plan);
@@ -110,7 +112,7 @@ static void cut_parts(struct sharing *s, double most)
 
 /* ---- shards ---- */
 
-static bool is_before(const struct sharing *s, uint64_t a, uint64_t b)
+static bool is_before(const struct dealing *s, uint64_t a, uint64_t b)
 {
     if (s->load[a] < s->load[b] || s->load[a] > s->load[b])
         return s->load[a] < s->load[b];
@@ -118,7 +120,7 @@ static bool is_before(const struct sharing *s, uint64_t a, uint64_t b)
 }
 
 /* Moves the shard at the top of the heap down to where it belongs. */
-static void sink(struct sharing *s)
+static void sink(struct dealing *s)
 {
     uint64_t at = 0, moved = s->heap[0];
     for (;;) {
@@ -133,7 +135,7 @@ static void sink(struct sharing *s)
     s->heap[at] = moved;
 }
 
-static void deal(struct sharing *s, uint64_t shard, bool *mine)
+static void deal(struct dealing *s, uint64_t shard, bool *mine)
 {
     for (uint64_t i = 0; i < s->shards; i++)
         s->heap[i] = i;
@@ -151,7 +153,7 @@ int tp_sweep_share(const struct tp_sweep_plan *plan, uint64_t shard, uint64_t sh
                    const char *costs, bool **mine, struct tp_err *err)
 {
     uint64_t cells = tp_sweep_cells(plan);
-    struct sharing s = {.plan = plan, .shards = shards};
+    struct dealing s = {.plan = plan, .shards = shards};
     s.seconds = calloc(plan->settings.count * plan->group_count, sizeof *s.seconds);
     s.parts = calloc(cells, sizeof *s.parts);
     s.load = calloc(shards, sizeof *s.load);

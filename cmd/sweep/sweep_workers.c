@@ -1,5 +1,6 @@
-/* See run.h. A worker opens a trace and computes its cells, one after the other; when no trace is
- * left, it helps another worker with the trace that has the most cells left.
+/* Computes the cells of a plan that the store lacks; see sweep_run.h. A worker opens a trace and
+ * computes its cells, one after the other; when no trace is left, it helps another worker with the
+ * trace that has the most cells left.
  *
  *     order     [large trace][trace][trace]...[small trace]      the cursor is at the next one
  *     worker 0  open, cell, cell, cell | open, cell, cell | cells of worker 1's trace
@@ -7,9 +8,8 @@
  *
  * Cells that measure time follow when all others are done, each in a process of its own that is
  * pinned to a core, with nothing beside it. */
-#include "cmd/sweep/run.h"
+#include "cmd/sweep/sweep_run.h"
 
-#include "alloc/base/clock.h"
 #include "alloc/base/texts.h"
 #include "cmd/jobs/worker_pool.h"
 #include "cmd/stats/measure.h"
@@ -39,11 +39,11 @@ struct sweeping {
     const struct tp_sweep_plan *plan;
     struct tp_sweep_done *done;
     struct sweep_trace_state *traces;
-    uint8_t *todo;   /* of each cell */
-    size_t *order;   /* traces, the largest first */
+    uint8_t *todo; /* of each cell */
+    size_t *order; /* traces, the largest first */
     size_t cursor, ordered;
-    size_t *owned;   /* the trace of each worker */
-    bool timed;      /* the phase */
+    size_t *owned;              /* the trace of each worker */
+    bool timed;                 /* the phase */
     struct tp_texts identities; /* of traces that are known, in the order of `known` */
     size_t *known;
     size_t known_count;
@@ -285,9 +285,8 @@ static int work(void *ctx, uint64_t number, void *answer, size_t *size, struct t
     const struct sweeping *s = ctx;
     struct tp_cell_answer *out = answer;
     size_t traces = s->plan->trace_count;
-    int status = number < traces
-                     ? tp_cell_open_trace(s->run->cells, (size_t)number, out, err)
-                     : tp_cell_compute(s->run->cells, number - traces, out, err);
+    int status = number < traces ? tp_cell_open_trace(s->run->cells, (size_t)number, out, err)
+                                 : tp_cell_compute(s->run->cells, number - traces, out, err);
     *size = status ? 0 : offsetof(struct tp_cell_answer, line) + strlen(out->line) + 1;
     return status;
 }

@@ -1,0 +1,271 @@
+/* See sweep_call.h. */
+#include "cmd/sweep/sweep_call.h"
+
+#include "alloc/base/numbers.h"
+#include "cmd/cli/commands.h"
+#include "cmd/jobs/machine.h"
+#include "cmd/stats/measure.h"
+#include "cmd/sweep/call_state.h"
+#include "cmd/sweep/shard_share.h"
+#include "cmd/ui/stop.h"
+
+#include <glob.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ESTIMATE_NS UINT64_C(2000000000)
+
+/* Seconds of a timed pass when a trace is shorter than its least time, and it is not set. */
+#define TIMED_SECONDS 0.25
+
+static void close_state(struct tp_sweep_state *c)
+{
+    tp_store_drop(c->store);
+    tp_sweep_plan_release(&c->plan);
+    free(c->mine);
+}
+
+static int make_path(struct tp_sweep_call *call, struct tp_sweep_state *c, struct tp_err *err)
+{
+    c->path = call->path = tp_sweep_store_path(&c->plan, c->shard, c->shards);
+    return call->path ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+static int open_state(struct tp_sweep_call *call, struct tp_sweep_state *c, struct tp_err *err)
+{
+    int status = tp_sweep_plan_read(&c->plan, call->command, call->args, err);
+    if (!status && c->o->shard)
+        status = tp_sweep_shard(c->o->shard, &c->shard, &c->shards, err);
+    if (!status)
+        status = make_path(call, c, err);
+    if (!status && c->shards)
+        status = tp_sweep_share(&c->plan, c->shard, c->shards, c->o->costs, &c->mine, err);
+    return status ? status : tp_cells_open(&c->cells, &c->plan, err);
+}
+
+/* The settings are stored before any cell, whose row names one. */
+static int keep_plan(const struct tp_sweep_state *c, struct tp_err *err)
+{
+    char cells[32];
+    snprintf(cells, sizeof cells, "%" PRIu64, tp_sweep_cells(&c->plan));
+    const char *const notes[][2] = {{"plan", c->plan.text},        {"plan cells", cells},
+                                    {"tool", c->cells.tool},       {"version", TAPOOL_VERSION},
+                                    {"machine", c->cells.machine}, {"options", c->cells.options},
+                                    {"reading", c->cells.reading}};
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < sizeof notes / sizeof *notes; i++)
+        status = tp_store_note(c->store, notes[i][0], notes[i][1], true, err);
+    for (size_t i = 0; !status && i < c->plan.settings.count; i++) {
+        const struct tp_sweep_setting *s = &c->plan.settings.items[i];
+        const struct tp_store_setting row = {s->text, s->strategy, (const char *const *)s->options};
+        status = tp_store_setting(c->store, &row, err);
+    }
+    return status ? status : tp_store_commit(c->store, err);
+}
+
+/* Signals are only noted from here on, so that what is computed is stored and temporary files go;
+ * the process then ends by the signal. */
+static int compute(struct tp_sweep_state *c, uint64_t limit_ns, struct tp_err *err)
+{
+    struct tp_stop stop;
+    const struct tp_sweep_run run = {
+        .cells = &c->cells,
+        .store = c->store,
+        .mine = c->mine,
+        .jobs = c->o->jobs == TP_OPT_KEYWORD(0) ? tp_machine_cores_to_use() : c->o->jobs,
+        .limit_ns = limit_ns};
+    tp_stop_catch(&stop, true);
+    int status = tp_sweep_compute(&run, &c->done, err);
+    if (status == TP_ESTOP)
+        status = tp_hint(err,
+                         tp_fail(err, TP_ESTOP,
+                                 "interrupted: %" PRIu64 " of %" PRIu64 " cells are stored",
+                                 c->done.stored + c->done.computed, c->done.cells),
+                         "the same command goes on there");
+    return status;
+}
+
+static int compute_all(struct tp_sweep_call *call, struct tp_sweep_state *c, struct tp_err *err)
+{
+    int status = open_state(call, c, err);
+    if (!status)
+        status = tp_store_write(c->path, &c->store, err);
+    if (!status)
+        status = keep_plan(c, err);
+    return status ? status : compute(c, 0, err);
+}
+
+int tp_sweep_call_compute(struct tp_sweep_call *call, FILE *out, struct tp_err *failed,
+                          struct tp_err *err)
+{
+    struct tp_sweep_state c = {.o = call->o};
+    int status = compute_all(call, &c, err);
+    if (!status && out)
+        tp_sweep_print_done(&c, out);
+    *failed = c.done.first_failure;
+    if (failed->status)
+        tp_prefix(failed, (int)failed->status, "%s failed; the first",
+                  tp_plural(c.done.failed, "cell").s);
+    close_state(&c);
+    return status;
+}
+
+/* ---- estimates ---- */
+
+/* Replays of whole traces for a time: those are computed when all others are. */
+static uint64_t count_timed(const struct tp_sweep_state *c)
+{
+    uint64_t cells = tp_sweep_cells(&c->plan), timed = 0;
+    for (uint64_t i = 0; i < cells; i++)
+        timed += (!c->mine || c->mine[i]) && c->plan.groups[i % c->plan.group_count].timed;
+    return timed;
+}
+
+static double timed_seconds(const struct tp_sweep_state *c)
+{
+    uint64_t ns = c->o->min_time;
+    return 2 * (ns == TP_OPT_KEYWORD(0) ? TIMED_SECONDS : 1.5 * (double)ns / 1e9);
+}
+
+static void estimate(const struct tp_sweep_state *c, const char *path, uint64_t stored,
+                     struct tp_sweep_estimate *out)
+{
+    const struct tp_sweep_done *d = &c->done;
+    struct stat file = {0};
+    uint64_t rows = stored + d->computed;
+    double rate = d->computed ? (double)d->ns / 1e9 / (double)d->computed : NAN;
+    out->stored = stored;
+    out->left = d->cells - stored;
+    out->timed = count_timed(c);
+    if (out->timed > out->left)
+        out->timed = out->left;
+    out->seconds = out->left > out->timed ? rate * (double)(out->left - out->timed) : 0;
+    out->seconds += (double)out->timed * timed_seconds(c);
+    out->bytes = rows && !stat(path, &file) ? (double)file.st_size / (double)rows * (double)d->cells
+                                            : (double)NAN;
+}
+
+static int compute_part(struct tp_sweep_state *c, const char *path, struct tp_sweep_estimate *out,
+                        struct tp_err *err)
+{
+    int status = tp_store_write(path, &c->store, err);
+    if (!status && !access(c->path, F_OK))
+        status = tp_store_merge(c->store, c->path, err);
+    if (!status)
+        status = keep_plan(c, err);
+    if (!status)
+        status = compute(c, ESTIMATE_NS, err);
+    if (!status)
+        estimate(c, path, c->done.stored, out);
+    return status;
+}
+
+int tp_sweep_call_estimate(struct tp_sweep_call *call, FILE *out, struct tp_err *err)
+{
+    char folder[4096], path[4200];
+    struct tp_sweep_state c = {.o = call->o};
+    struct tp_sweep_estimate e = {0};
+    int status = open_state(call, &c, err);
+    int made = status ? status : tp_measure_folder(folder, sizeof folder, err);
+    if (!made) {
+        snprintf(path, sizeof path, "%s/estimate.sqlite", folder);
+        status = compute_part(&c, path, &e, err);
+        tp_measure_folder_remove(folder);
+    }
+    if (!made && !status)
+        tp_sweep_print_estimate(&c, &e, out);
+    close_state(&c);
+    return made ? made : status;
+}
+
+/* ---- joining ---- */
+
+/* The stores of all shards, in their order; of a set of shards all must be there. */
+static int find_shards(const struct tp_sweep_state *c, glob_t *found, struct tp_err *err)
+{
+    char *pattern = tp_sweep_store_path(&c->plan, 1, 1), *one = NULL;
+    uint64_t shard, shards = 0, missing = 0;
+    int used = 0;
+    if (!pattern)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    char *at = strstr(pattern, ".shard-1-of-1");
+    int made = asprintf(&one, "%.*s.shard-*-of-*.sqlite", (int)(at - pattern), pattern);
+    int code = made < 0 ? GLOB_NOSPACE : glob(one, 0, NULL, found);
+    free(one);
+    size_t skip = (size_t)(at - pattern);
+    free(pattern);
+    if (code)
+        return tp_hint(err, tp_fail(err, TP_EINPUT, "no shard of '%s' is there", c->path),
+                       "--shard I/N computes one");
+    for (size_t i = 0; i < found->gl_pathc; i++)
+        if (sscanf(found->gl_pathv[i] + skip, ".shard-%" SCNu64 "-of-%" SCNu64 "%n", &shard,
+                   &shards, &used) == 2)
+            missing = shards;
+    if (c->o->partial || found->gl_pathc == missing)
+        return TP_OK;
+    return tp_hint(
+        err,
+        tp_fail(err, TP_EINPUT, "%zu of %" PRIu64 " shards are there", found->gl_pathc, missing),
+        "--partial joins these; stores of another number of shards are in the way");
+}
+
+static int merge_all(struct tp_sweep_state *c, char *const *paths, size_t count, struct tp_err *err)
+{
+    int status = tp_store_write(c->path, &c->store, err);
+    for (size_t i = 0; !status && i < count; i++) {
+        status = tp_stop_asked(err);
+        if (!status)
+            status = tp_store_merge(c->store, paths[i], err);
+        c->joined += !status;
+    }
+    return status;
+}
+
+static int merge_found(struct tp_sweep_state *c, const struct tp_args *args, struct tp_err *err)
+{
+    glob_t found = {0};
+    int plan = c->plan.file != NULL;
+    if (args->count > plan)
+        return merge_all(c, args->words + plan, (size_t)(args->count - plan), err);
+    int status = find_shards(c, &found, err);
+    if (!status)
+        status = merge_all(c, found.gl_pathv, found.gl_pathc, err);
+    globfree(&found);
+    return status;
+}
+
+int tp_sweep_call_merge(struct tp_sweep_call *call, FILE *out, struct tp_err *err)
+{
+    struct tp_sweep_state c = {.o = call->o};
+    struct tp_stop stop; /* never restored: the process ends after this */
+    tp_stop_catch(&stop, true);
+    int status = tp_sweep_plan_options(&c.plan, call->command, call->args, err);
+    if (!status)
+        status = make_path(call, &c, err);
+    if (!status)
+        status = merge_found(&c, call->args, err);
+    if (!status)
+        tp_sweep_print_merged(&c, out);
+    close_state(&c);
+    return status;
+}
+
+int tp_sweep_call_find(struct tp_sweep_call *call, struct tp_err *err)
+{
+    struct tp_sweep_state c = {.o = call->o};
+    if (call->args->count > 1)
+        return tp_fail(err, TP_EUSAGE, "--report and --cite are of one store or plan");
+    int status = tp_sweep_plan_options(&c.plan, call->command, call->args, err);
+    if (!status && (c.plan.file || !call->args->count))
+        status = make_path(call, &c, err);
+    else if (!status)
+        call->path = strdup(call->args->words[0]);
+    if (!status && !call->path)
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    close_state(&c);
+    return status;
+}

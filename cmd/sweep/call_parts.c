@@ -5,8 +5,8 @@
 #include "cmd/cli/commands.h"
 #include "cmd/jobs/machine.h"
 #include "cmd/stats/measure.h"
-#include "cmd/sweep/call_state.h"
 #include "cmd/sweep/shard_share.h"
+#include "cmd/sweep/sweep_run.h"
 #include "cmd/ui/stop.h"
 
 #include <glob.h>

@@ -1,5 +1,5 @@
-/* What a call of the command says of itself; see call_state.h. */
-#include "cmd/sweep/call_state.h"
+/* What a call of the command says of itself; see sweep_call.h. */
+#include "cmd/sweep/sweep_run.h"
 
 #include "cmd/sweep/sweep_call.h"
 #include "cmd/ui/text.h"

@@ -73,8 +73,8 @@ struct tp_sweep_done {
 
 struct tp_sweep_run {
     const struct tp_cells *cells;
-    struct tp_store *store;  /* open for writing */
-    const bool *mine;        /* of each cell, whether it is to be computed; NULL: all are */
+    struct tp_store *store; /* open for writing */
+    const bool *mine;       /* of each cell, whether it is to be computed; NULL: all are */
     uint64_t jobs;
     uint64_t limit_ns; /* no cell begins after it; 0: none */
 };
@@ -82,5 +82,31 @@ struct tp_sweep_run {
 /* TP_ESTOP: interrupted; what is computed is stored. A cell that fails leaves the others as they
  * are: it is in the table of failures. */
 int tp_sweep_compute(const struct tp_sweep_run *run, struct tp_sweep_done *out, struct tp_err *err);
+
+/* ---- a call of the command (call_parts.c, call_text.c) ---- */
+
+struct tp_sweep_state {
+    const struct tp_sweep_opts *o;
+    struct tp_sweep_plan plan;
+    struct tp_cells cells;
+    struct tp_sweep_done done;
+    struct tp_store *store;
+    const char *path;       /* of it */
+    bool *mine;             /* cells of the shard; NULL: all are */
+    uint64_t shard, shards; /* 0: all cells */
+    uint64_t joined;        /* stores */
+};
+
+struct tp_sweep_estimate {
+    uint64_t stored, left; /* cells */
+    uint64_t timed;        /* of those that are left: replayed one at a time */
+    double seconds;        /* that those that are left take; NAN: not known */
+    double bytes;          /* that the store will have, about; NAN: not known */
+};
+
+void tp_sweep_print_done(const struct tp_sweep_state *s, FILE *out);
+void tp_sweep_print_estimate(const struct tp_sweep_state *s, const struct tp_sweep_estimate *e,
+                             FILE *out);
+void tp_sweep_print_merged(const struct tp_sweep_state *s, FILE *out);
 
 #endif

@@ -19,6 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Exact figures do not depend on what is written to a block, which takes most of the time of a
+ * replay in this machine's memory. */
+enum { TOUCH_NONE = TP_TOUCH_NONE + 1 }; /* of the option */
+
 /* ---- what all cells share ---- */
 
 /* Files that differ from the commit make another program. */
@@ -216,6 +220,8 @@ static int replay_cell(const struct tp_cells *cells, const struct tp_cell_of *of
     o.strategies = (struct tp_opt_list){strategies, 1};
     o.capacity = setting->capacity;
     o.passes = plan->groups[of->group].passes;
+    if (!plan->groups[of->group].of_machine && !setting->own_memory)
+        o.touch = TOUCH_NONE;
     int status = tp_job_choose(job, &o, &gpu, err);
     if (status)
         return status;

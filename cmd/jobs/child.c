@@ -239,11 +239,11 @@ static int await(const struct started *c, const char *label, struct tp_child_wai
     struct tp_replay_end end = {.shared = c->job,
                                 .run_at = RUN_OFFSET,
                                 .facts = c->facts,
-                                .timeout_ns = wait.timeout_ns,
+                                .end.timeout_ns = wait.timeout_ns,
                                 .label = label};
     wait.stopped = c->followed ? tp_follow_stop : NULL;
     wait.ctx = &follow;
-    end.waited = tp_child_await(c->pid, &wait, &end.how);
+    end.end.waited = tp_child_await(c->pid, &wait, &end.end.how);
     tp_follow_end(&follow);
     int status = tp_replay_answer_take(&end, out, err);
     if (!status && follow.begun && !tp_follow_add(&follow, &out->mapped))

@@ -1,11 +1,7 @@
 /* See conformance_run.h. */
 #include "cmd/jobs/conformance_run.h"
 
-#include "cmd/jobs/forked.h"
-
-#include <errno.h>
-#include <string.h>
-#include <sys/wait.h>
+#include "cmd/jobs/worker_pool.h"
 
 #define CHECK_NS UINT64_C(300000000000) /* a check takes seconds where every step is slow */
 
@@ -20,37 +16,26 @@ static int replay(void *ctx, struct tp_err *err)
     return p->r->check->run(p->c, p->r->on, err);
 }
 
-/* Fills in r->why; an error is one of tapool itself. */
-static int judge(const struct tp_forked_end *v, struct tp_err *err, struct tp_conformance_result *r)
-{
-    r->why = (struct tp_err){.status = TP_OK};
-    if (v->waited == TP_ESTOP)
-        return tp_fail(err, TP_ESTOP, "interrupted");
-    if (v->waited == TP_ELATE)
-        tp_fail(&r->why, TP_EBROKEN, "it had not ended after 5 min");
-    else if (v->waited)
-        return tp_fail(err, TP_EIO, "a child process is lost: %s", strerror(errno));
-    else if (WIFSIGNALED(v->how))
-        tp_fail(&r->why, TP_EBROKEN, "it died of signal %d (%s)", WTERMSIG(v->how),
-                strsignal(WTERMSIG(v->how)));
-    else if (v->torn)
-        tp_fail(&r->why, TP_EBROKEN, "it wrote over memory of tapool");
-    else if (!v->answer.given)
-        tp_fail(&r->why, TP_EBROKEN, "it ended its process with code %d", WEXITSTATUS(v->how));
-    else if (v->answer.status == TP_EBROKEN)
-        r->why = v->answer.err;
-    else if (v->answer.status && err)
-        *err = v->answer.err;
-    return r->why.status ? TP_OK : v->answer.status;
-}
-
 static int replay_one(const struct tp_conformance_case *c, const volatile sig_atomic_t *interrupted,
                       struct tp_conformance_result *r, struct tp_err *err)
 {
-    const struct tp_child_wait wait = {.interrupted = interrupted, .timeout_ns = CHECK_NS};
-    struct tp_forked_end end;
-    int status = tp_forked_run(replay, &(struct replayed_case){c, r}, &wait, &end, err);
-    return status ? status : judge(&end, err, r);
+    const struct tp_pool_one one = {.run = replay,
+                                    .ctx = &(struct replayed_case){c, r},
+                                    .timeout_ns = CHECK_NS,
+                                    .interrupted = interrupted};
+    struct tp_pool_done d;
+    int status = tp_pool_do(&one, &d, err);
+    r->why = (struct tp_err){.status = TP_OK};
+    if (status || !d.status)
+        return status;
+    if (d.answer && d.status != TP_EBROKEN) { /* an error of tapool itself */
+        if (err)
+            *err = d.err;
+        return d.status;
+    }
+    r->why = d.err;
+    r->why.status = TP_EBROKEN;
+    return TP_OK;
 }
 
 int tp_conformance_run(const struct tp_conformance_case *c, tp_conformance_fn *each, void *ctx,

@@ -10,13 +10,12 @@
 #include "alloc/base/opt.h"
 #include "alloc/base/str.h"
 #include "cmd/jobs/elf_file.h"
-#include "cmd/jobs/forked.h"
+#include "cmd/jobs/worker_pool.h"
 #include "cmd/ui/option_words.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 enum { PATH_TEXT = 256, NAME_TEXT = 40, WORD_TEXT = 64, PAGE_TEXT = 4000 };
 enum { ROWS_MAX = 64, WORDS_MAX = 64 };
@@ -247,31 +246,20 @@ static int try_here(void *ctx, struct tp_err *err)
     return load_here(&p, t->path, t->what, err);
 }
 
-static int judge_trial(const struct tp_forked_end *t, const char *what, struct tp_err *err)
-{
-    if (t->waited == TP_ELATE)
-        return tp_fail(err, TP_EINPUT, "%s had not been loaded after 10 s", what);
-    if (t->waited)
-        return tp_fail(err, TP_EIO, "a child process is lost");
-    if (WIFSIGNALED(t->how))
-        return tp_fail(err, TP_EINPUT, "%s died of signal %d (%s) while it was loaded", what,
-                       WTERMSIG(t->how), strsignal(WTERMSIG(t->how)));
-    if (t->torn)
-        return tp_fail(err, TP_EINPUT, "%s wrote over memory of tapool while it was loaded", what);
-    if (!t->answer.given)
-        return tp_fail(err, TP_EINPUT, "%s ended its process with code %d while it was loaded",
-                       what, WEXITSTATUS(t->how));
-    if (t->answer.status && err)
-        *err = t->answer.err;
-    return t->answer.status;
-}
-
 static int try_in_child(const char *path, const char *what, struct tp_err *err)
 {
-    const struct tp_child_wait wait = {.timeout_ns = LOAD_NS};
-    struct tp_forked_end end;
-    int status = tp_forked_run(try_here, &(struct trial){path, what}, &wait, &end, err);
-    return status ? status : judge_trial(&end, what, err);
+    const struct tp_pool_one one = {
+        .run = try_here, .ctx = &(struct trial){path, what}, .timeout_ns = LOAD_NS};
+    struct tp_pool_done d;
+    int status = tp_pool_do(&one, &d, err);
+    if (status || (d.answer && !d.status))
+        return status;
+    if (!d.answer)
+        tp_child_fail(&d.end, what, "being loaded", &d.err);
+    d.err.status = d.answer ? (enum tp_status)d.status : TP_EINPUT;
+    if (err)
+        *err = d.err;
+    return (int)d.err.status;
 }
 
 /* ---- loading ---- */

@@ -4,6 +4,7 @@
 #include "alloc/base/clock.h"
 #include "cmd/jobs/hearing.h"
 #include "cmd/jobs/left_behind.h"
+#include "cmd/ui/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -85,12 +86,9 @@ static void tell_group(pid_t pid, int number)
     kill(-pid, number);
 }
 
-/* The group of the child is stopped with this process, and each beside it is. */
-static uint64_t stop_all(pid_t pid, const struct tp_child_wait *w, const struct tp_hearing *h)
+static uint64_t stop_group(pid_t pid, const struct tp_child_wait *w, const struct tp_hearing *h)
 {
-    const int number = w->tapool ? SIGTSTP : SIGSTOP;
-    return w->beside ? tp_hearing_stop(h, w->beside, w->beside_count, number)
-                     : tp_hearing_stop(h, &pid, 1, number);
+    return tp_hearing_stop(h, &pid, 1, w->tapool ? SIGTSTP : SIGSTOP);
 }
 
 static bool is_late(uint64_t end)
@@ -165,7 +163,7 @@ static int await_end(pid_t pid, const struct tp_child_wait *w, const struct tp_h
             w->stopped(w->ctx, got, *how);
         if (got > 0 && !is_interrupted(w) && !is_late(end))
             continue;
-        uint64_t stopped = stop_all(pid, w, h);
+        uint64_t stopped = stop_group(pid, w, h);
         end += end ? stopped : 0;
         bool asks = !reason && w->tapool;
         if (!reason && is_interrupted(w))
@@ -187,7 +185,7 @@ bool tp_child_has_ended(pid_t pid, int *how)
     return look(pid, &(struct tp_child_wait){.timeout_ns = 0}, how) != 0;
 }
 
-void tp_child_end(pid_t pid)
+void tp_child_kill(pid_t pid)
 {
     siginfo_t info;
     int how;
@@ -207,4 +205,29 @@ int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how)
     if (!status && WIFSIGNALED(*how) && w->interrupted && *w->interrupted)
         return TP_ESTOP;
     return status;
+}
+
+bool tp_child_has_answered(const struct tp_child_end *e, bool given)
+{
+    return !e->waited && !WIFSIGNALED(e->how) && !e->torn && given;
+}
+
+int tp_child_fail(const struct tp_child_end *e, const char *who, const char *where,
+                  struct tp_err *err)
+{
+    const char *comma = *where ? ", " : "";
+    if (e->waited == TP_ESTOP)
+        return tp_fail(err, TP_ESTOP, "interrupted");
+    if (e->waited == TP_ELATE)
+        return tp_fail(err, TP_ELATE, "%s had not ended after %s%s%s", who,
+                       tp_duration(e->timeout_ns).s, *where ? ": it was " : "", where);
+    if (e->waited)
+        return tp_fail(err, TP_EIO, "a child process is lost: %s", strerror(errno));
+    if (WIFSIGNALED(e->how))
+        return tp_fail(err, TP_EBROKEN, "%s died of signal %d (%s) in its process%s%s", who,
+                       WTERMSIG(e->how), strsignal(WTERMSIG(e->how)), comma, where);
+    if (e->torn)
+        return tp_fail(err, TP_EBROKEN, "%s wrote over memory of tapool in its process", who);
+    return tp_fail(err, TP_EBROKEN, "%s ended its process with code %d%s%s", who,
+                   WEXITSTATUS(e->how), comma, where);
 }

@@ -51,16 +51,12 @@ struct tp_child_wait {
     /* The child is a tapool, which has children in groups of their own. It is asked to end or to
      * stop, so that it does the same with them, and ended by force if it has not in a second. */
     bool tapool;
-    /* All children, each of which leads a group: they are stopped with this one. 0 is none. NULL:
-     * this one is the only one. */
-    const pid_t *beside;
-    size_t beside_count;
 };
 
 /* Waits until a child process has ended and stores its wait status, as of waitpid, in `how`. What
- * is left of its group is ended too. While this process is stopped (Ctrl-Z) the group is, and those
- * beside it are. TP_ESTOP: the child was ended because of `interrupted`. TP_ELATE: it was ended
- * because of its timeout. TP_EIO: waiting failed; errno says why. */
+ * is left of its group is ended too. While this process is stopped (Ctrl-Z) the group is. TP_ESTOP:
+ * the child was ended because of `interrupted`. TP_ELATE: it was ended because of its timeout.
+ * TP_EIO: waiting failed; errno says why. */
 int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how);
 
 /* Whether a child has ended, without waiting: then its wait status is stored and what is left of
@@ -68,6 +64,22 @@ int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how);
 bool tp_child_has_ended(pid_t pid, int *how);
 
 /* Ends a child and its group by force, and waits for it. */
-void tp_child_end(pid_t pid);
+void tp_child_kill(pid_t pid);
+
+/* How a child ended. */
+struct tp_child_end {
+    int waited, how;     /* as tp_child_await returned and stored them */
+    bool torn;           /* it wrote over memory that it shares with this process */
+    uint64_t timeout_ns; /* how long it had, where `waited` is TP_ELATE */
+};
+
+/* Whether its answer, if it was given, can be believed. */
+bool tp_child_has_answered(const struct tp_child_end *e, bool given);
+
+/* Otherwise: the error about `who`, which begins the sentence, such as "it"; `where` says what it
+ * was at, such as "at event 5", or is "". TP_EBROKEN: it died, ended before it gave an answer, or
+ * wrote over that. TP_ELATE, TP_ESTOP, or TP_EIO with errno: see tp_child_await. */
+int tp_child_fail(const struct tp_child_end *e, const char *who, const char *where,
+                  struct tp_err *err);
 
 #endif

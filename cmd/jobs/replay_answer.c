@@ -2,12 +2,12 @@
 #include "cmd/jobs/replay_answer.h"
 
 #include "alloc/base/numbers.h"
+#include "cmd/jobs/spec.h"
 #include "cmd/ui/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 /* ---- the process's side ---- */
 
@@ -20,11 +20,6 @@ void tp_replay_board_open(struct tp_replay_board *b, void *shared, size_t run_at
 {
     *b = (struct tp_replay_board){.shared = shared, .run_at = run_at, .run_size = run_size};
     b->before = sum_behind(b);
-}
-
-int tp_replay_fail_written(const char *label, struct tp_err *err)
-{
-    return tp_fail(err, TP_EBROKEN, "'%s' wrote over memory of tapool in its process", label);
 }
 
 void tp_replay_board_give(const struct tp_replay_board *b, const struct tp_run *run, int status,
@@ -114,9 +109,9 @@ bool tp_replay_run_holds(const struct tp_run *run, const struct tp_program_facts
 /* ---- the parent's side ---- */
 
 /* Where the replay was when it was looked at for the last time. */
-static struct tp_text place_of(const struct tp_replay_answer *a)
+static struct tp_text place_of(const struct tp_position *at)
 {
-    uint64_t first = a->position.first, last = a->position.last;
+    uint64_t first = at->first, last = at->last;
     if (last == TP_NONE)
         return tp_text_of("after the last event");
     if (!last)
@@ -126,27 +121,22 @@ static struct tp_text place_of(const struct tp_replay_answer *a)
     return tp_text_of("between events %s and %s", tp_count(first ? first : 1).s, tp_count(last).s);
 }
 
-/* How the process ended, if not with its answer. */
-static int judge_end(const struct tp_replay_end *e, bool given, struct tp_err *err)
+int tp_replay_fail_ended(const struct tp_child_end *e, const char *label,
+                         const struct tp_position *at, struct tp_err *err)
 {
-    const struct tp_replay_answer *a = e->shared;
-    if (e->waited == TP_ESTOP)
-        return tp_fail(err, TP_ESTOP, "interrupted");
-    if (e->waited == TP_ELATE)
-        return tp_hint(err,
-                       tp_fail(err, TP_ELATE, "'%s' had not ended after %s: it was %s", e->label,
-                               tp_duration(e->timeout_ns).s, place_of(a).s),
-                       "was it stuck? --timeout TIME gives it longer, --timeout none for ever");
-    if (e->waited)
-        return tp_fail(err, (enum tp_status)e->waited, "a child process is lost: %s",
-                       strerror(errno));
-    if (WIFSIGNALED(e->how))
-        return tp_fail(err, TP_EBROKEN, "'%s' died of signal %d (%s) in its process, %s", e->label,
-                       WTERMSIG(e->how), strsignal(WTERMSIG(e->how)), place_of(a).s);
-    if (!given)
-        return tp_fail(err, TP_EBROKEN, "'%s' ended its process with code %d, %s", e->label,
-                       WEXITSTATUS(e->how), place_of(a).s);
-    return TP_OK;
+    char who[TP_LABEL_MAX + 2];
+    snprintf(who, sizeof who, "'%s'", label);
+    int status = tp_child_fail(e, who, place_of(at).s, err);
+    return status != TP_ELATE
+               ? status
+               : tp_hint(err, status,
+                         "was it stuck? --timeout TIME gives it longer, --timeout none for ever");
+}
+
+int tp_replay_fail_written(const char *label, struct tp_err *err)
+{
+    const struct tp_position nowhere = {.last = 0};
+    return tp_replay_fail_ended(&(struct tp_child_end){.torn = true}, label, &nowhere, err);
 }
 
 /* `run` is room for a copy of the run. */
@@ -154,13 +144,13 @@ static int take_run(const struct tp_replay_end *e, struct tp_run *run, size_t si
                     struct tp_err *err)
 {
     const struct tp_replay_answer *shared = e->shared;
+    struct tp_child_end end = e->end;
     struct tp_answer answer;
     memcpy(run, (const char *)e->shared + e->run_at, size);
-    bool whole = tp_answer_take(&shared->answer, run, size, &answer);
-    int status = judge_end(e, !whole || answer.given, err);
-    if (status)
-        return status;
-    if (!whole || (!answer.status && !tp_replay_run_holds(run, e->facts)))
+    end.torn = !tp_answer_take(&shared->answer, run, size, &answer);
+    if (!tp_child_has_answered(&end, answer.given))
+        return tp_replay_fail_ended(&end, e->label, &shared->position, err);
+    if (!answer.status && !tp_replay_run_holds(run, e->facts))
         return tp_replay_fail_written(e->label, err);
     if (answer.status && err)
         *err = answer.err;

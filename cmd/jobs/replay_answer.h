@@ -11,6 +11,7 @@
 
 #include "alloc/engine/replay.h"
 #include "cmd/jobs/answer.h"
+#include "cmd/jobs/process.h"
 
 /* The shared memory begins with it. */
 struct tp_replay_answer {
@@ -41,8 +42,7 @@ struct tp_replay_end {
     const void *shared;
     size_t run_at;
     const struct tp_program_facts *facts; /* of the program that was replayed */
-    int waited, how;                      /* what tp_child_await returned and stored */
-    uint64_t timeout_ns;                  /* how long it had */
+    struct tp_child_end end;              /* `torn` is found here */
     const char *label;                    /* names the strategy in sentences */
 };
 
@@ -50,6 +50,10 @@ struct tp_replay_end {
  * TP_EBROKEN: the process died, ended before it gave an answer, or wrote over its answer, TP_ELATE:
  * it took too long; these say at which event. */
 int tp_replay_answer_take(const struct tp_replay_end *e, struct tp_run *out, struct tp_err *err);
+
+/* The error of a replay whose process gave no answer: see tp_child_fail. `at` is where it was. */
+int tp_replay_fail_ended(const struct tp_child_end *e, const char *label,
+                         const struct tp_position *at, struct tp_err *err);
 
 /* TP_EBROKEN: what is replayed wrote over memory of tapool's. */
 int tp_replay_fail_written(const char *label, struct tp_err *err);

@@ -47,8 +47,8 @@ struct tp_trial_cfg {
 };
 
 /* Replays all trials, whose `conf`, `fits` and `compacted` the caller has set. One that fails
- * leaves the others as they are: its status says so. TP_ENOMEM, TP_ESTOP. The caller releases the
- * trials in every case. */
+ * leaves the others as they are: its status says so. TP_ENOMEM, TP_EIO, TP_ESTOP. The caller
+ * releases the trials in every case. */
 int tp_trials_replay(const struct tp_trial_cfg *cfg, struct tp_trial *trials, size_t count,
                      struct tp_err *err);
 void tp_trials_release(struct tp_trial *trials, size_t count); /* zeroed ones are fine */

@@ -1,66 +1,56 @@
-/* See trial.h. The settings are replayed ahead side by side (fork_replay.h), which keeps no errors:
- * one that gave no figures is replayed once more alone, for its error. */
+/* See trial.h. Each trial is a task of a resident worker (worker_pool.h), which answers with its
+ * figures alone: a whole run is large. */
 #include "cmd/jobs/trial.h"
 
 #include "cmd/jobs/fork_replay.h"
 #include "cmd/jobs/machine.h"
+#include "cmd/jobs/replay_answer.h"
 #include "cmd/jobs/spec.h"
+#include "cmd/jobs/worker_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The results of a batch, which are large, take about this many bytes. */
-#define BATCH_BYTES (UINT64_C(64) << 20)
-
-struct trial_job {
-    struct tp_trial *trial;
-    struct tp_strategy_spec spec;
-    struct tp_replay_cfg cfg;
-};
-
-/* Trials that are replayed side by side, and what they share. */
-struct batch {
+struct trial_tasks {
     const struct tp_trial_cfg *cfg;
     struct tp_source_spec source;
-    struct trial_job *replays; /* those whose text can be read */
-    struct tp_ahead *ahead;    /* one for each replay */
-    size_t replays_count;
-    size_t count, most; /* trials of this batch, and of the largest */
-    size_t done, total; /* trials of all batches */
+    struct tp_trial *trials;
+    size_t count, given, done;
 };
 
-static void show(void *ctx, const char *pass, double fraction)
-{
-    const struct batch *b = ctx;
-    double done = (double)b->done + fraction * (double)b->count;
-    b->cfg->progress(b->cfg->progress_ctx, pass, done / (double)b->total);
-}
+/* What a worker answers. */
+struct trial_figures {
+    struct tp_position position; /* written all the time */
+    uint32_t device_count;
+    bool aged;
+    struct tp_trial_device devices[];
+};
 
-static int open_source(struct batch *b, struct tp_err *err)
+static int open_source(struct trial_tasks *t, struct tp_err *err)
 {
     char text[TP_SPEC_TEXT];
-    snprintf(text, sizeof text, b->cfg->capacity ? "virtual+limit:capacity=%llu" : "virtual",
-             (unsigned long long)b->cfg->capacity);
-    return tp_source_spec_parse(&b->source, text, err);
+    snprintf(text, sizeof text, t->cfg->capacity ? "virtual+limit:capacity=%llu" : "virtual",
+             (unsigned long long)t->cfg->capacity);
+    return tp_source_spec_parse(&t->source, text, err);
 }
 
-static const char *strategy_of(const struct batch *b)
+static const char *strategy_of(const struct trial_tasks *t)
 {
-    return b->cfg->strategy ? b->cfg->strategy : "torch";
+    return t->cfg->strategy ? t->cfg->strategy : "torch";
 }
 
 /* The strategy with its text, in the braces that a comma needs. */
-static int parse(const struct batch *b, struct tp_strategy_spec *spec, const char *conf,
+static int parse(const struct trial_tasks *t, struct tp_strategy_spec *spec, const char *conf,
                  struct tp_err *err)
 {
     struct tp_str text = {0}, options = {0};
     if (!tp_opt_can_be_value(conf))
         return tp_fail(err, TP_EUSAGE, "the brackets of '%.200s' do not match", conf);
-    tp_str_add(&text, "%s", strategy_of(b));
-    if (b->cfg->allocator)
-        tp_str_item(&options, ",", "allocator=%s", b->cfg->allocator);
-    if (b->cfg->release)
-        tp_str_item(&options, ",", "version=%s", b->cfg->release);
+    tp_str_add(&text, "%s", strategy_of(t));
+    if (t->cfg->allocator)
+        tp_str_item(&options, ",", "allocator=%s", t->cfg->allocator);
+    if (t->cfg->release)
+        tp_str_item(&options, ",", "version=%s", t->cfg->release);
     if (*conf)
         tp_str_item(&options, ",", "conf={%s}", conf);
     if (*tp_str_text(&options))
@@ -73,18 +63,17 @@ static int parse(const struct batch *b, struct tp_strategy_spec *spec, const cha
     return status;
 }
 
-static struct tp_replay_cfg configure(const struct batch *b, const struct trial_job *p)
+static struct tp_replay_cfg configure(const struct trial_tasks *t, const struct tp_trial *trial,
+                                      const struct tp_strategy_spec *spec)
 {
-    const struct tp_strategy_spec *spec = &p->spec;
-    struct tp_replay_cfg cfg = {.program = b->cfg->program,
+    struct tp_replay_cfg cfg = {.program = t->cfg->program,
                                 .strategy = spec->strategy,
                                 .strategy_opts = spec->opts,
-                                .passes = TP_PASS_USAGE | (p->trial->fits ? TP_PASS_FITS : 0),
-                                .packed = p->trial->compacted,
-                                .layer_count = b->source.count,
-                                .timeout_ns = b->cfg->timeout_ns,
-                                .interrupted = b->cfg->interrupted};
-    memcpy(cfg.layers, b->source.layers, sizeof cfg.layers);
+                                .passes = TP_PASS_USAGE | (trial->fits ? TP_PASS_FITS : 0),
+                                .packed = trial->compacted,
+                                .layer_count = t->source.count,
+                                .interrupted = t->cfg->interrupted};
+    memcpy(cfg.layers, t->source.layers, sizeof cfg.layers);
     return cfg;
 }
 
@@ -105,97 +94,108 @@ static struct tp_trial_device figures_of(const struct tp_device_run *d)
                                     .min_capacity = d->min_capacity};
 }
 
-static int take_devices(struct tp_trial *t, const struct tp_run *run, struct tp_err *err)
+static size_t size_of(uint32_t devices)
 {
-    t->devices = calloc(run->device_count, sizeof *t->devices);
-    if (!t->devices)
-        return tp_fail(err, TP_ENOMEM, "out of memory");
-    t->device_count = run->device_count;
-    t->aged = (run->flags & TP_RUN_AGED) != 0;
-    for (uint32_t d = 0; d < run->device_count; d++)
-        t->devices[d] = figures_of(&run->devices[d]);
-    return TP_OK;
+    return sizeof(struct trial_figures) + devices * sizeof(struct tp_trial_device);
 }
 
-/* Takes the figures of one, replaying it where that has not been done. */
-static int settle(const struct batch *b, size_t i, struct tp_err *err)
+static int replay(const struct tp_replay_cfg *cfg, struct trial_figures *out, size_t *size,
+                  struct tp_err *err)
 {
-    struct tp_trial *t = b->replays[i].trial;
-    const struct tp_ahead *a = &b->ahead[i];
-    if (b->cfg->interrupted && *b->cfg->interrupted)
-        t->status = TP_ESTOP;
-    else if (!(a->run->passes & TP_PASS_USAGE))
-        t->status = tp_fork_replay(a->cfg, strategy_of(b), a->run, &t->err);
-    if (t->status == TP_ESTOP)
-        return tp_fail(err, TP_ESTOP, "interrupted");
-    return t->status ? TP_OK : take_devices(t, a->run, err);
-}
-
-/* ---- batches ---- */
-
-static int add(struct batch *b, struct tp_trial *t, struct tp_err *err)
-{
-    struct trial_job *p = &b->replays[b->replays_count];
-    *p = (struct trial_job){.trial = t};
-    t->status = parse(b, &p->spec, t->conf, &t->err);
-    if (t->status)
-        return TP_OK;
-    p->cfg = configure(b, p);
-    struct tp_run *run = calloc(1, tp_run_size(tp_program_facts(b->cfg->program)->devices));
-    b->ahead[b->replays_count++] = (struct tp_ahead){&p->cfg, run};
-    return run ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
-}
-
-static void clear(struct batch *b)
-{
-    for (size_t i = 0; i < b->replays_count; i++) {
-        free(b->ahead[i].run);
-        tp_strategy_spec_release(&b->replays[i].spec);
+    struct tp_run *run = calloc(1, tp_run_size(tp_program_facts(cfg->program)->devices));
+    int status = run ? tp_replay(cfg, run, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status) {
+        out->aged = (run->flags & TP_RUN_AGED) != 0;
+        out->device_count = run->device_count;
+        *size = size_of(run->device_count);
+        for (uint32_t d = 0; d < run->device_count; d++)
+            out->devices[d] = figures_of(&run->devices[d]);
     }
-    b->replays_count = 0;
-}
-
-static int replay_batch(struct batch *b, struct tp_trial *trials, struct tp_err *err)
-{
-    int status = TP_OK;
-    for (size_t i = 0; !status && i < b->count; i++)
-        status = add(b, &trials[i], err);
-    if (!status)
-        tp_ahead_replay(b->ahead, b->replays_count, (unsigned)tp_machine_cores_to_use(),
-                        b->cfg->memory, b->cfg->interrupted, b->cfg->progress ? show : NULL, b);
-    for (size_t i = 0; !status && i < b->replays_count; i++)
-        status = settle(b, i, err);
-    clear(b);
+    free(run);
     return status;
 }
 
-static size_t batch_size(const struct tp_program *program, size_t count)
+/* In the worker. */
+static int try_one(void *ctx, uint64_t number, void *answer, size_t *size, struct tp_err *err)
 {
-    uint64_t fit = BATCH_BYTES / tp_run_size(tp_program_facts(program)->devices);
-    uint64_t least = tp_machine_cores_to_use();
-    fit = fit > least ? fit : least;
-    return fit < count ? (size_t)fit : count;
+    const struct trial_tasks *t = ctx;
+    const struct tp_trial *trial = &t->trials[number];
+    struct trial_figures *out = answer;
+    struct tp_strategy_spec spec;
+    memset(out, 0, sizeof *out);
+    int status = parse(t, &spec, trial->conf, err);
+    if (status)
+        return status;
+    struct tp_replay_cfg cfg = configure(t, trial, &spec);
+    cfg.position = &out->position;
+    status = replay(&cfg, out, size, err);
+    tp_strategy_spec_release(&spec);
+    return status;
 }
 
-static int open_batch(struct batch *b, struct tp_err *err)
+/* ---- the tasks ---- */
+
+static bool next(void *ctx, unsigned worker, struct tp_pool_task *task)
 {
-    b->replays = calloc(b->most, sizeof *b->replays);
-    b->ahead = calloc(b->most, sizeof *b->ahead);
-    return b->replays && b->ahead ? open_source(b, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+    struct trial_tasks *t = ctx;
+    (void)worker;
+    if (t->given == t->count)
+        return false;
+    task->number = t->given++;
+    task->timeout_ns = t->cfg->timeout_ns;
+    return true;
+}
+
+static int take_figures(const struct trial_tasks *t, const struct tp_pool_done *d,
+                        struct tp_trial *trial, struct tp_err *err)
+{
+    const struct trial_figures *f = d->answer;
+    if (f->device_count > tp_program_facts(t->cfg->program)->devices ||
+        d->size != size_of(f->device_count)) {
+        trial->status = tp_replay_fail_written(strategy_of(t), &trial->err);
+        return TP_OK;
+    }
+    trial->devices = calloc(f->device_count, sizeof *trial->devices);
+    if (!trial->devices)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    memcpy(trial->devices, f->devices, f->device_count * sizeof *trial->devices);
+    trial->device_count = f->device_count;
+    trial->aged = f->aged;
+    return TP_OK;
+}
+
+static int done(void *ctx, const struct tp_pool_done *d, struct tp_err *err)
+{
+    struct trial_tasks *t = ctx;
+    struct tp_trial *trial = &t->trials[d->task.number];
+    trial->status = d->status;
+    trial->err = d->err;
+    if (!d->answer)
+        tp_replay_fail_ended(&d->end, strategy_of(t), d->left, &trial->err);
+    if (t->cfg->progress)
+        t->cfg->progress(t->cfg->progress_ctx, "memory", (double)++t->done / (double)t->count);
+    if (trial->status == TP_ESTOP)
+        return tp_fail(err, TP_ESTOP, "interrupted");
+    return trial->status ? TP_OK : take_figures(t, d, trial, err);
 }
 
 int tp_trials_replay(const struct tp_trial_cfg *cfg, struct tp_trial *trials, size_t count,
                      struct tp_err *err)
 {
-    struct batch b = {.cfg = cfg, .total = count, .most = batch_size(cfg->program, count)};
-    int status = count ? open_batch(&b, err) : TP_OK;
-    for (; !status && b.done < count; b.done += b.count) {
-        b.count = count - b.done < b.most ? count - b.done : b.most;
-        status = replay_batch(&b, &trials[b.done], err);
-    }
-    tp_source_spec_release(&b.source);
-    free(b.replays);
-    free(b.ahead);
+    struct trial_tasks t = {.cfg = cfg, .trials = trials, .count = count};
+    unsigned fit = tp_ahead_workers(cfg->program, count, tp_machine_cores_to_use(), cfg->memory);
+    int status = open_source(&t, err);
+    if (!status)
+        status = tp_pool_run(
+            &(struct tp_worker_pool){.workers = fit ? fit : 1,
+                                     .room = size_of(tp_program_facts(cfg->program)->devices),
+                                     .work = try_one,
+                                     .next = next,
+                                     .done = done,
+                                     .ctx = &t,
+                                     .interrupted = cfg->interrupted},
+            err);
+    tp_source_spec_release(&t.source);
     return status;
 }
 

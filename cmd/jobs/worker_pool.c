@@ -10,17 +10,18 @@
 #include "cmd/jobs/worker_pool.h"
 
 #include "alloc/base/clock.h"
-#include "cmd/jobs/forked.h"
+#include "cmd/jobs/answer.h"
 #include "cmd/jobs/hearing.h"
-#include "cmd/ui/text.h"
+#include "cmd/jobs/left_behind.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define TICK_NS UINT64_C(100000000)
@@ -42,10 +43,11 @@ struct task_board {
 
 struct pool_worker {
     const struct pool_state *pool;
-    struct tp_forked process; /* valid where `group` is not 0 */
-    int socket, its_socket;   /* this process's end, and the other one while it starts */
-    bool busy, used;          /* it does a task; it has been given one */
-    uint64_t since;           /* when the task began, on the wall clock, less all stops */
+    struct task_board *shared; /* while it has a process */
+    int socket;                /* this process's end */
+    bool busy, used;           /* it does a task; it has been given one */
+    bool dead;                 /* it has ended and was taken off */
+    uint64_t since;            /* when the task began, on the wall clock, less all stops */
     struct tp_pool_task task;
 };
 
@@ -92,19 +94,20 @@ static void leave_parent(const struct pool_worker *w)
             close(p->workers[i].socket);
 }
 
-static void serve(void *ctx, void *shared)
+/* `socket` is the worker's end. It ends with this: what exit would write is not its own. */
+static void serve(const struct pool_worker *w, int socket)
 {
-    const struct pool_worker *w = ctx;
     struct task_order o;
     cpu_set_t at_first;
     leave_parent(w);
     sched_getaffinity(0, sizeof at_first, &at_first);
-    while (recv(w->its_socket, &o, sizeof o, MSG_WAITALL) == (ssize_t)sizeof o) {
+    while (recv(socket, &o, sizeof o, MSG_WAITALL) == (ssize_t)sizeof o) {
         pin(o.core, &at_first);
-        answer(w->pool, &o, shared);
-        if (send(w->its_socket, "", 1, MSG_NOSIGNAL) != 1)
+        answer(w->pool, &o, w->shared);
+        if (send(socket, "", 1, MSG_NOSIGNAL) != 1)
             break;
     }
+    _exit(0);
 }
 
 /* ---- the workers ---- */
@@ -114,55 +117,72 @@ static pid_t *group_of(const struct pool_worker *w)
     return &w->pool->groups[w - w->pool->workers];
 }
 
-static int start(struct pool_worker *w, struct tp_err *err)
+static size_t shared_size(const struct pool_state *p)
 {
-    int ends[2];
-    int status = tp_forked_open(&w->process, sizeof(struct task_board) + w->pool->cfg->room, err);
-    if (status)
-        return status;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
-        status = tp_fail(err, TP_EIO, "a socket for a child process: %s", strerror(errno));
-        tp_forked_close(&w->process);
-        return status;
+    return sizeof(struct task_board) + p->cfg->room;
+}
+
+static int fork_worker(const struct pool_worker *w, int socket, struct tp_err *err)
+{
+    fflush(NULL); /* code that calls exit there would write it a second time */
+    tp_left_behind_adopt();
+    pid_t parent = getpid(), pid = fork();
+    if (pid < 0)
+        return tp_fail(err, TP_EIO, "a child process cannot start: %s", strerror(errno));
+    if (!pid) {
+        if (!tp_child_begin(parent))
+            _exit(1);
+        tp_stdout_aside();
+        serve(w, socket);
     }
-    w->socket = ends[0];
-    w->its_socket = ends[1];
-    w->used = w->busy = false;
-    status = tp_forked_start(&w->process, serve, w, err);
-    close(ends[1]);
-    if (status) {
-        close(ends[0]);
-        tp_forked_close(&w->process);
-        return status;
-    }
-    *group_of(w) = w->process.pid;
+    tp_child_begun(pid);
+    *group_of(w) = pid;
     return TP_OK;
 }
 
-/* Gives back what belonged to a worker that has ended. */
-static void forget(struct pool_worker *w)
+static int start(struct pool_worker *w, struct tp_err *err)
 {
-    close(w->socket);
-    tp_forked_close(&w->process);
-    w->busy = false;
-    *group_of(w) = 0;
+    int ends[2];
+    void *shared =
+        mmap(NULL, shared_size(w->pool), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return tp_fail(err, TP_EIO, "shared memory for a child process: %s", strerror(errno));
+    int status = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
+                     ? tp_fail(err, TP_EIO, "a socket for a child process: %s", strerror(errno))
+                     : TP_OK;
+    if (!status) {
+        w->shared = shared;
+        w->socket = ends[0];
+        w->used = w->busy = w->dead = false;
+        status = fork_worker(w, ends[1], err);
+        close(ends[1]);
+        if (status)
+            close(ends[0]);
+    }
+    if (status)
+        munmap(shared, shared_size(w->pool));
+    return status;
 }
 
+/* Ends a worker, if there is one, and gives back what belonged to it. */
 static void end(struct pool_worker *w)
 {
     if (!*group_of(w))
         return;
-    tp_child_end(w->process.pid);
-    forget(w);
+    if (!w->dead)
+        tp_child_kill(*group_of(w));
+    close(w->socket);
+    munmap(w->shared, shared_size(w->pool));
+    w->busy = false;
+    *group_of(w) = 0;
 }
 
 /* Sees to it that the worker can take a task. */
 static int prepare(struct pool_worker *w, bool fresh, struct tp_err *err)
 {
     int how;
-    if (*group_of(w) && tp_child_has_ended(w->process.pid, &how))
-        forget(w);
-    if (fresh && w->used)
+    w->dead = *group_of(w) && tp_child_has_ended(*group_of(w), &how);
+    if (w->dead || (fresh && w->used))
         end(w);
     return *group_of(w) ? TP_OK : start(w, err);
 }
@@ -173,7 +193,7 @@ static int give(struct pool_worker *w, const struct tp_pool_task *task, struct t
     int status = prepare(w, task->fresh, err);
     if (status)
         return status;
-    struct task_board *b = w->process.shared;
+    struct task_board *b = w->shared;
     memset(&b->answer, 0, sizeof b->answer);
     w->task = *task;
     w->used = w->busy = true;
@@ -188,7 +208,7 @@ static int give(struct pool_worker *w, const struct tp_pool_task *task, struct t
 /* Copies the answer; false: something else wrote there. */
 static bool take_answer(const struct pool_worker *w, struct tp_pool_done *d)
 {
-    const struct task_board *shared = w->process.shared;
+    const struct task_board *shared = w->shared;
     struct task_board *copy = w->pool->copy;
     struct tp_answer a;
     const size_t size = *(const volatile size_t *)&shared->size;
@@ -205,15 +225,14 @@ static bool take_answer(const struct pool_worker *w, struct tp_pool_done *d)
     return true;
 }
 
-/* Why there is no answer of a worker that has ended. */
-static void explain(struct tp_pool_done *d, int how)
+/* Ends a worker that gives no answer. */
+static void give_up(struct pool_worker *w, struct tp_pool_done *d)
 {
-    if (WIFSIGNALED(how))
-        d->status = tp_fail(&d->err, TP_EBROKEN, "it died of signal %d (%s) in its process",
-                            WTERMSIG(how), strsignal(WTERMSIG(how)));
-    else
-        d->status =
-            tp_fail(&d->err, TP_EBROKEN, "it ended its process with code %d", WEXITSTATUS(how));
+    const struct task_board *shared = w->shared;
+    memcpy(w->pool->copy->bytes, shared->bytes, w->pool->cfg->room);
+    d->left = w->pool->copy->bytes;
+    d->status = tp_child_fail(&d->end, "it", "", &d->err);
+    end(w);
 }
 
 static bool is_late(const struct pool_worker *w)
@@ -230,26 +249,18 @@ static bool says_done(const struct pool_worker *w)
 /* Whether the task has ended; how is written to `d`. */
 static bool has_ended(struct pool_worker *w, struct tp_pool_done *d)
 {
-    int how = 0;
-    if (says_done(w)) {
-        if (!take_answer(w, d)) {
-            d->status =
-                tp_fail(&d->err, TP_EBROKEN, "it wrote over memory of tapool in its process");
-            end(w);
-        } else if (w->task.fresh) {
-            end(w);
-        }
-    } else if (tp_child_has_ended(w->process.pid, &how)) {
-        explain(d, how);
-        forget(w);
-    } else if (is_late(w)) {
-        d->status = tp_fail(&d->err, TP_ELATE, "it had not ended after %s",
-                            tp_duration(w->task.timeout_ns).s);
-        end(w);
-    } else {
+    bool done = says_done(w), died = !done && tp_child_has_ended(*group_of(w), &d->end.how);
+    if (!done && !died && !is_late(w))
         return false;
-    }
     w->busy = false;
+    w->dead = died;
+    d->end.torn = done && !take_answer(w, d);
+    d->end.waited = done || died ? TP_OK : TP_ELATE;
+    d->end.timeout_ns = w->task.timeout_ns;
+    if (!d->answer)
+        give_up(w, d);
+    else if (w->task.fresh)
+        end(w);
     return true;
 }
 
@@ -359,4 +370,53 @@ int tp_pool_run(const struct tp_worker_pool *cfg, struct tp_err *err)
     free(p.sleeps);
     free(p.copy);
     return status;
+}
+
+/* ---- a single one ---- */
+
+struct single_task {
+    const struct tp_pool_one *one;
+    bool given;
+    struct tp_pool_done *done;
+};
+
+static int do_single(void *ctx, uint64_t number, void *answer, size_t *size, struct tp_err *err)
+{
+    const struct single_task *t = ctx;
+    (void)number;
+    (void)answer;
+    (void)size;
+    return t->one->run(t->one->ctx, err);
+}
+
+static bool next_single(void *ctx, unsigned worker, struct tp_pool_task *task)
+{
+    struct single_task *t = ctx;
+    bool first = !t->given;
+    (void)worker;
+    task->timeout_ns = t->one->timeout_ns;
+    t->given = true;
+    return first;
+}
+
+static int take_single(void *ctx, const struct tp_pool_done *d, struct tp_err *err)
+{
+    const struct single_task *t = ctx;
+    (void)err;
+    *t->done = *d;
+    t->done->answer = d->answer ? "" : NULL;
+    t->done->left = NULL;
+    return TP_OK;
+}
+
+int tp_pool_do(const struct tp_pool_one *one, struct tp_pool_done *d, struct tp_err *err)
+{
+    struct single_task t = {.one = one, .done = d};
+    return tp_pool_run(&(struct tp_worker_pool){.workers = 1,
+                                                .work = do_single,
+                                                .next = next_single,
+                                                .done = take_single,
+                                                .ctx = &t,
+                                                .interrupted = one->interrupted},
+                       err);
 }

@@ -12,6 +12,7 @@
 #define TP_WORKER_POOL_H
 
 #include "alloc/base/err.h"
+#include "cmd/jobs/process.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -34,8 +35,12 @@ struct tp_pool_done {
      * too long. `err` has the sentence unless it is TP_OK; of the last two it begins with "it". */
     int status;
     struct tp_err err;
-    const void *answer; /* as `work` wrote it, also where it failed; NULL: TP_EBROKEN, TP_ELATE */
+    const void *answer; /* as `work` wrote it, also where it failed; NULL: there is none */
     size_t size;        /* its bytes */
+    /* Where there is none: how the worker ended, for another sentence, and the whole place of the
+     * answer as it then was, of which nothing is to be believed. */
+    struct tp_child_end end;
+    const void *left;
 };
 
 /* In the worker: does a task and writes its answer, which may be as large as `room` bytes, and its
@@ -63,5 +68,17 @@ struct tp_worker_pool {
 /* Runs tasks until `next` has none for any worker and none runs. TP_ESTOP: interrupted. TP_EIO: a
  * worker could not be started. TP_ENOMEM. No worker is left in any case. */
 int tp_pool_run(const struct tp_worker_pool *cfg, struct tp_err *err);
+
+/* A single task without a number and an answer, in a worker of its own. */
+struct tp_pool_one {
+    int (*run)(void *ctx, struct tp_err *err); /* in the worker */
+    void *ctx;
+    uint64_t timeout_ns;                      /* 0: never */
+    const volatile sig_atomic_t *interrupted; /* may be NULL */
+};
+
+/* `d` says how it ended: its `answer` only says whether there is one. Errors are those of
+ * tp_pool_run, and `d` is not set then. */
+int tp_pool_do(const struct tp_pool_one *one, struct tp_pool_done *d, struct tp_err *err);
 
 #endif

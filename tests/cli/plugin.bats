@@ -163,9 +163,9 @@ unusable() { refused 3 "$1" replay_once sample:sqlite -s "plugin:$2"; }
 
 @test "what crashes while it is loaded ends in a sentence" {
     misfit abort -DCRASH_LOADING
-    unusable "^tapool: plugin './abort.so' died of signal 6 \(Aborted\) while it was loaded$" ./abort.so
+    unusable "^tapool: plugin './abort.so' died of signal 6 \(Aborted\) in its process, being loaded$" ./abort.so
     misfit leave -DLEAVE_LOADING
-    unusable "^tapool: plugin './leave.so' ended its process with code 3 while it was loaded$" ./leave.so
+    unusable "^tapool: plugin './leave.so' ended its process with code 3, being loaded$" ./leave.so
 }
 
 @test "overlapping memory is found with its event" {
@@ -280,7 +280,7 @@ left_out() {
     misfit scribble -DSCRIBBLE
     left_out 4 "^tapool: sample:sqlite: 'plugin:misfit' wrote over memory of tapool in its process$" -s plugin:./scribble.so
     left_out 4 "'plugin:misfit' wrote over memory of tapool in its process$" -s plugin:./scribble.so --source virtual
-    fails_in 'it wrote over memory of tapool$' plugin:./scribble.so
+    fails_in 'it wrote over memory of tapool in its process$' plugin:./scribble.so
 }
 
 # bats test_tags=nightly
@@ -356,7 +356,7 @@ fails_in() {
     misfit overlap -DOVERLAP
     fails_in 'seed 20240611000, step [0-9]+: overlap: a block of [0-9]+ bytes lies over a live one' plugin:./overlap.so
     misfit crash -DCRASH
-    fails_in 'it died of signal 11 \(Segmentation fault\)$' plugin:./crash.so
+    fails_in 'it died of signal 11 \(Segmentation fault\) in its process$' plugin:./crash.so
     misfit leave -DLEAVE
     fails_in 'it ended its process with code 7$' plugin:./leave.so
     misfit leak -DLEAK

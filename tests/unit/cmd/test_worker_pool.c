@@ -2,7 +2,6 @@
  * the others; and that none is left. */
 #include "cmd/jobs/worker_pool.h"
 
-#include "cmd/jobs/forked.h"
 #include "cmd/jobs/left_behind.h"
 #include "tests/unit/process_state.h"
 #include "tests/unit/test.h"
@@ -80,18 +79,11 @@ static void stay(void)
         pause();
 }
 
-static void stay_forked(void *ctx, void *shared)
-{
-    (void)ctx;
-    (void)shared;
-    stay();
-}
-
 /* A child that leads a group of its own, as a replay in a worker may start one. */
 static void leave_one(void)
 {
-    struct tp_forked f;
-    if (tp_forked_open(&f, 1, NULL) || tp_forked_start(&f, stay_forked, NULL, NULL))
+    const pid_t worker = getpid(), child = fork();
+    if (child < 0 || (!child && !tp_child_begin(worker)))
         _exit(1);
     stay();
 }

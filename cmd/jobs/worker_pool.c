@@ -246,10 +246,11 @@ static bool says_done(const struct pool_worker *w)
     return recv(w->socket, &byte, 1, MSG_DONTWAIT) == 1;
 }
 
-/* Whether the task has ended; how is written to `d`. */
+/* Whether the task has ended; how is written to `d`. A worker may die behind its answer: so the
+ * answer is looked for last. */
 static bool has_ended(struct pool_worker *w, struct tp_pool_done *d)
 {
-    bool done = says_done(w), died = !done && tp_child_has_ended(*group_of(w), &d->end.how);
+    bool died = tp_child_has_ended(*group_of(w), &d->end.how), done = says_done(w);
     if (!done && !died && !is_late(w))
         return false;
     w->busy = false;
@@ -259,7 +260,7 @@ static bool has_ended(struct pool_worker *w, struct tp_pool_done *d)
     d->end.timeout_ns = w->task.timeout_ns;
     if (!d->answer)
         give_up(w, d);
-    else if (w->task.fresh)
+    else if (died || w->task.fresh)
         end(w);
     return true;
 }

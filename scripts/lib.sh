@@ -55,6 +55,10 @@ PACKAGE_NEEDS=(
     "cmd:dpkg-shlibdeps|dpkg-dev|dpkg-shlibdeps (what the Debian package depends on)"
     "cmd:debootstrap|debootstrap|debootstrap (a bare Debian to build or try a package in)"
 )
+CLUSTER_NEEDS=(
+    "cmd:slurmctld|slurm-wlm|Slurm (a sweep runs on a cluster of one node)"
+    "cmd:parallel|parallel|GNU parallel (a sweep runs in it)"
+)
 CLANG_NEEDS=("cmd:clang|clang|clang (the second compiler)")
 # Never installed from here: several GB, and of the version that fits the driver. Without it all is
 # built but the source cuda.

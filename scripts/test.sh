@@ -157,14 +157,26 @@ tsan_stage() {
     return "$status"
 }
 
+# A night holds a manifest against the schemas of Kubernetes, which come from npm. Where they cannot be had that
+# test is left out.
+need_schemas() {
+    local dir=$ROOT/build/npm
+    [ ! -d "$dir/node_modules/typescript" ] && have npm && [ "$INSTALL" = yes ] || return 0
+    say "installing with npm: kubernetes-models typescript"
+    mkdir -p -- "$dir"
+    npm install --silent --no-fund --no-audit --prefix "$dir" kubernetes-models@5 typescript@5 >/dev/null 2>&1 ||
+        say "npm could not install them: the manifest is not held against its schema"
+}
+
 needs=("${BUILD_NEEDS[@]}" "${TEST_NEEDS[@]}")
 [[ $only != all && $only != clang ]] || needs+=("${CLANG_NEEDS[@]}")
 [ -n "${TAPOOL_NO_BROWSER:-}" ] || [[ $only != all && $only != dev ]] || needs+=("${BROWSER_NEEDS[@]}")
-! nightly || [[ $only != all && $only != dev ]] || needs+=("${PACKAGE_NEEDS[@]}")
+! nightly || [[ $only != all && $only != dev ]] || needs+=("${PACKAGE_NEEDS[@]}" "${CLUSTER_NEEDS[@]}")
 need_packages "${needs[@]}"
 need_cmake
 mkdir -p -- "$ROOT/build"
 say_cuda
+! nightly || need_schemas
 
 stage dev "dev: gcc"
 stage asan "asan: gcc, address and undefined-behaviour sanitizers$(! bare_too || echo ", source cuda")"

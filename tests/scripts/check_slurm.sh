@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# usage: check_slurm.sh [FOLDER]
+#
+# Runs scripts/cluster/slurm.sh on a real Slurm of one node with two processors, which lives in a folder
+# of its own: 8 shards of a sweep over made traces. One shard is killed, and the node fails and boots
+# again, both while cells are computed. The merged store must then have the results of a sweep without
+# shards, byte for byte, and no shard may have computed a cell again that its store had.
+#
+# Prints a line with the figures; exits 1 where something differs, and 77 where Slurm is missing. It
+# leaves no process. With FOLDER all files are kept there.
+#
+# Environment: TAPOOL (the binary).
+set -euo pipefail
+export LC_ALL=C
+
+HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+SUBMIT=$HERE/../../scripts/cluster/slurm.sh
+SHARDS=8
+KILLED=2 # the shard
+: "${TAPOOL:?is to name the binary}"
+
+left_out() {
+    echo "left out: $*"
+    exit 77
+}
+
+[ "$(id -u)" = 0 ] || left_out "slurmd needs root"
+for program in slurmctld slurmd sbatch munged; do
+    command -v "$program" >/dev/null || left_out "$program is not installed (apt install slurm-wlm munge)"
+done
+
+keep=${1:-}
+if [ -n "$keep" ]; then
+    WORK=$(mkdir -p -- "$keep" && cd -- "$keep" && pwd)
+else
+    WORK=$(mktemp -d)
+fi
+chmod 755 "$WORK" # munged refuses a folder that others cannot enter
+NODE=$WORK/node
+SWEEP=$WORK/sweep
+export SLURM_CONF=$NODE/slurm.conf
+
+# Kills the processes that have a file open whose path begins so: daemons have their logs open, jobs
+# their output.
+kill_users_of() { # PATH
+    local pid
+    for pid in $(find /proc/[0-9]*/fd -lname "$1*" 2>/dev/null | cut -d/ -f3 | sort -u); do
+        [ "$pid" = $$ ] || kill -KILL "$pid" 2>/dev/null || true
+    done
+}
+
+clean_up() {
+    kill_users_of "$WORK/"
+    [ -n "$keep" ] || rm -rf -- "$WORK"
+}
+trap clean_up EXIT
+
+fail() {
+    printf 'FAILED: %s\n' "$*" >&2
+    tail -vn 30 "$NODE"/log/*.log "$SWEEP"/plan.slurm/*.log >&2 2>/dev/null || true
+    exit 1
+}
+
+# wait_for WHAT CONDITION...: two minutes, which only a test that hangs takes.
+wait_for() {
+    local what=$1 i
+    shift
+    for ((i = 0; i < 2400; i++)); do
+        ! "$@" || return 0
+        sleep 0.05
+    done
+    fail "$what: not within two minutes"
+}
+
+# ---- the node ----
+
+free_port() { # LOWEST
+    local port
+    for ((port = $1 + RANDOM % 5000; ; port++)); do
+        (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+    done
+    echo "$port"
+}
+
+# A lost job is noticed when its node registers, if the job is older than two of the timeouts. A requeued
+# one waits until its old credential has expired.
+configure_node() {
+    local host
+    host=$(hostname -s)
+    mkdir -p "$NODE"/{munge,state,spool,log,run}
+    cat >"$SLURM_CONF" <<END
+ClusterName=check
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$(free_port 20000)
+SlurmdPort=$(free_port 26000)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$NODE/munge/socket,cred_expire=5
+CryptoType=crypto/munge
+StateSaveLocation=$NODE/state
+SlurmdSpoolDir=$NODE/spool
+SlurmctldPidFile=$NODE/run/slurmctld.pid
+SlurmdPidFile=$NODE/run/slurmd.pid
+SlurmctldLogFile=$NODE/log/slurmctld.log
+SlurmdLogFile=$NODE/log/slurmd.log
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerParameters=bf_interval=1
+BatchStartTimeout=1
+MessageTimeout=2
+ReturnToService=2
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+NodeName=$host NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
+PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP
+END
+    head -c 128 /dev/urandom >"$NODE/munge/key"
+    chmod 400 "$NODE/munge/key"
+}
+
+node_is_free() { sinfo -h -o %T 2>/dev/null | grep -qx idle; }
+
+start_node() {
+    configure_node
+    munged --socket="$NODE/munge/socket" --key-file="$NODE/munge/key" --pid-file="$NODE/munge/pid" \
+        --log-file="$NODE/munge/log" --seed-file="$NODE/munge/seed"
+    slurmctld -f "$SLURM_CONF"
+    slurmd -f "$SLURM_CONF"
+    wait_for "a free node" node_is_free
+}
+
+# All that runs on the node ends, as if its power were cut; -b: it says that it has booted.
+fail_node() {
+    kill_users_of "$NODE/log/slurmd.log"
+    kill_users_of "$SWEEP/plan.slurm/"
+    slurmd -b -f "$SLURM_CONF"
+}
+
+# ---- the sweep ----
+
+make_plan() {
+    local i
+    mkdir -p "$SWEEP/traces"
+    cd "$SWEEP"
+    for ((i = 1; i <= 24; i++)); do
+        "$TAPOOL" gen "fleet-$((i % 10))" --count $((20000 + 4000 * i)) --seed "$i" -o "traces/$i.tpt" >/dev/null
+    done
+    cat >plan.ini <<'END'
+[sweep]
+trace = traces/*.tpt
+strategy = arena:arena_size=1MiB|4MiB
+strategy = lru
+strategy = stream-pool
+strategy = bump
+passes = usage
+END
+    cp plan.ini local.ini
+}
+
+# Whether the shard has stored a cell and is not done.
+computes() { # SHARD
+    [ -s "plan.shard-$1-of-$SHARDS.sqlite-pending" ] && [ ! -e "plan.slurm/shard-$1.done" ]
+}
+
+later_one_computes() {
+    local i
+    for ((i = KILLED + 1; i <= SHARDS; i++)); do
+        ! computes "$i" || return 0
+    done
+    return 1
+}
+
+no_job_is_left() { [ -z "$(squeue -h)" ]; }
+
+kill_shard() {
+    local pid
+    pid=$(pgrep -o -f -- "^$TAPOOL sweep $SWEEP/plan.ini --shard $KILLED/$SHARDS") && kill -KILL "$pid" ||
+        fail "shard $KILLED was not there to be killed"
+}
+
+make_plan
+start_node
+"$SUBMIT" plan.ini "$SHARDS" >submitted
+wait_for "shard $KILLED computes" computes "$KILLED"
+kill_shard
+wait_for "a later shard computes" later_one_computes
+fail_node
+wait_for "the end of all jobs" no_job_is_left

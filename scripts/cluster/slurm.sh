@@ -118,8 +118,8 @@ main() {
     [ $# -eq 0 ] || [ "$1" = -- ] || { count=$1 && shift; }
     [ $# -eq 0 ] || [ "$1" = -- ] || fail 2 "unexpected '$1'" "options of sbatch stand behind --"
     [ $# -eq 0 ] || shift
-    [[ $count =~ ^[1-9][0-9]*(%[1-9][0-9]*)?$ ]] || fail 2 "'$count' is no number of shards"
-    [[ $retries =~ ^[0-9]+$ ]] || fail 2 "'$retries' is no number of retries"
+    [[ $count =~ ^[1-9][0-9]*(%[1-9][0-9]*)?$ ]] || fail 2 "'$count' is not a number of shards"
+    [[ $retries =~ ^[0-9]+$ ]] || fail 2 "'$retries' is not a number of retries"
     tapool=$(realpath -- "$(command -v -- "${TAPOOL:-tapool}")" 2>/dev/null) || fail 2 "there is no ${TAPOOL:-tapool}" 'TAPOOL=/path/to/tapool'
     if [ "$dry_run" = no ]; then
         running=$(queued "$plan")

@@ -40,12 +40,14 @@ NODE=$WORK/node
 SWEEP=$WORK/sweep
 export SLURM_CONF=$NODE/slurm.conf
 
-# Kills the processes that have a file open whose path begins so: daemons have their logs open, jobs
-# their output.
+# Ends the processes that have a file open whose path begins so, until there is none: daemons have their
+# logs open, jobs their output.
 kill_users_of() { # PATH
-    local pid
-    for pid in $(find /proc/[0-9]*/fd -lname "$1*" 2>/dev/null | cut -d/ -f3 | sort -u); do
-        [ "$pid" = $$ ] || kill -KILL "$pid" 2>/dev/null || true
+    local users
+    while users=$(find /proc/[0-9]*/fd -lname "$1*" 2>/dev/null | cut -d/ -f3 | sort -u | grep -vx $$); do
+        # shellcheck disable=SC2086 # a list
+        kill -KILL $users 2>/dev/null || true
+        sleep 0.05
     done
 }
 
@@ -179,8 +181,9 @@ no_job_is_left() { [ -z "$(squeue -h)" ]; }
 
 kill_shard() {
     local pid
-    pid=$(pgrep -o -f -- "^$TAPOOL sweep $SWEEP/plan.ini --shard $KILLED/$SHARDS") && kill -KILL "$pid" ||
+    pid=$(pgrep -o -f -- "^$TAPOOL sweep $SWEEP/plan.ini --shard $KILLED/$SHARDS") ||
         fail "shard $KILLED was not there to be killed"
+    kill -KILL "$pid"
 }
 
 make_plan

@@ -52,7 +52,8 @@ kill_users_of() { # PATH
 }
 
 clean_up() {
-    kill_users_of "$WORK/"
+    kill_users_of "$NODE/"
+    kill_users_of "$SWEEP/plan.slurm/"
     [ -n "$keep" ] || rm -rf -- "$WORK"
 }
 trap clean_up EXIT

@@ -26,7 +26,7 @@ struct tp_sweep_opts {
     X(of, svg, of, "svg", "write the pictures to FILE", LAST)                                      \
     X(of, html, of, "html", TP_HTML_HELP, FIRST)
 
-/* ---- report_*.c ---- */
+/* ---- report_*.c (report.h) ---- */
 
 struct tp_store;
 
@@ -38,10 +38,11 @@ struct tp_sweep_asking {
     const char *path;          /* of it */
 };
 
-extern const struct tp_exporters tp_sweep_exporters; /* `of` is a struct tp_sweep_asking */
+extern const struct tp_exporters tp_sweep_exporters; /* `of` is a struct tp_sweep_answers */
 
-/* Prints the answers and writes the exports that were asked for. TP_EUSAGE: an unknown metric;
- * TP_EINPUT: the store has no cells, or none with the metric. */
+/* Prints the answers and writes the exports that were asked for. TP_EUSAGE: an unknown metric, or a
+ * file of an export that cannot be written; TP_EINPUT: the store has no cells, or none with the
+ * metric. */
 int tp_sweep_report(const struct tp_sweep_asking *asking, FILE *out, struct tp_err *err);
 
 #endif

@@ -292,6 +292,19 @@ struct tp_sweep_picture {
 enum { TP_SWEEP_PICTURES = 5 };
 extern const struct tp_sweep_picture tp_sweep_pictures[TP_SWEEP_PICTURES];
 
+/* How a picture begins: its element, which the caller ends, and two lines of text,
+ *
+ *     TITLE METRIC against AGAINST
+ *     RATIO ABOUT */
+struct tp_sweep_frame {
+    const char *title;
+    const struct tp_metric *metric;
+    const char *against, *ratio; /* NULL: none */
+    const char *about;
+    uint32_t y, height; /* pixels */
+};
+void tp_sweep_frame_begin(const struct tp_sweep_frame *f, FILE *out);
+
 /* The last one. */
 uint32_t tp_sweep_heat_height(const struct tp_sweep_answers *a, size_t answer);
 void tp_sweep_heat_write(const struct tp_sweep_answers *a, size_t answer, uint32_t y, FILE *out);

@@ -25,11 +25,12 @@ struct csv_table {
     int64_t at_trace, at_setting;
     bool begun;
     char values[TP_METRIC_MAX][32];
-    char *facts[5]; /* owned: of the trace, in the order of the columns */
+    /* What repeats is escaped once: the columns before the setting and after its options, and the
+     * columns of each setting. */
+    struct tp_str facts, bounds;
     int64_t facts_of;
+    struct tp_str *settings; /* owned */
 };
-
-enum { FACT_PATH, FACT_KIND, FACT_EVENTS, FACT_BOUND, FACT_PACKING, FACTS };
 
 /* ---- which columns ---- */
 
@@ -94,10 +95,10 @@ static int prepare_rows(struct csv_table *t, struct tp_err *err)
 
 /* ---- cells ---- */
 
-static void put_cell(struct csv_table *t, const char *between, const char *text)
+static void add_cell(struct tp_str *s, const char *between, const char *text)
 {
-    fputs(between, t->out);
-    tp_escape(t->out, TP_TO_CSV, text);
+    tp_str_add(s, "%s", between);
+    tp_str_escape(s, TP_TO_CSV, text);
 }
 
 /* A number in as few digits as read back to the same one; "" for what is none. */
@@ -114,53 +115,64 @@ static void number_text(sqlite3_stmt *s, int column, char *text, size_t size)
     }
 }
 
-static void drop_facts(struct csv_table *t)
-{
-    for (size_t i = 0; i < FACTS; i++) {
-        free(t->facts[i]);
-        t->facts[i] = NULL;
-    }
-}
-
 static int read_facts(struct csv_table *t, struct tp_err *err)
 {
-    bool row = false, whole = true;
+    bool row = false;
+    char number[32] = "";
     if (t->facts_of == t->at_trace)
         return TP_OK;
-    drop_facts(t);
+    tp_str_drop(&t->facts);
+    tp_str_drop(&t->bounds);
+    t->facts = t->bounds = (struct tp_str){0};
+    t->facts_of = t->at_trace;
     tp_sql_bind(t->trace, "i", t->at_trace + 1);
     int status = tp_sql_step(t->p->sql, t->trace, &row, err);
-    for (int i = 0; !status && i < FACTS; i++) {
-        char number[32] = "";
-        if (row && i >= FACT_EVENTS)
-            number_text(t->trace, i, number, sizeof number);
-        t->facts[i] = strdup(row && i < FACT_EVENTS ? tp_sql_text(t->trace, i) : number);
-        whole &= t->facts[i] != NULL;
+    if (status || !row)
+        return status;
+    add_cell(&t->facts, "", tp_sql_text(t->trace, 0));
+    add_cell(&t->facts, ",", tp_sql_text(t->trace, 1));
+    for (int i = 2; i < 5; i++) {
+        number[0] = '\0';
+        number_text(t->trace, i, number, sizeof number);
+        tp_str_add(i > 2 ? &t->bounds : &t->facts, ",%s", number);
     }
     sqlite3_reset(t->trace);
-    t->facts_of = t->at_trace;
-    return status || whole ? status : tp_fail(err, TP_ENOMEM, "out of memory for a row of CSV");
+    status = tp_str_status(&t->facts, err);
+    return status ? status : tp_str_status(&t->bounds, err);
+}
+
+static int write_settings_cells(struct csv_table *t, struct tp_err *err)
+{
+    int status = TP_OK;
+    t->settings = calloc(t->p->setting_count + 1, sizeof *t->settings);
+    if (!t->settings)
+        return tp_fail(err, TP_ENOMEM, "out of memory for the rows of CSV");
+    for (size_t i = 0; !status && i < t->p->setting_count; i++) {
+        const struct tp_sweep_setting *s = &t->p->settings[i];
+        add_cell(&t->settings[i], ",", s->text);
+        add_cell(&t->settings[i], ",", s->strategy);
+        for (size_t k = 0; k < t->p->option_count; k++)
+            add_cell(&t->settings[i], ",",
+                     s->values[k] ? t->p->options[k].values[s->values[k]] : "");
+        status = tp_str_status(&t->settings[i], err);
+    }
+    return status;
 }
 
 static int write_csv_row(struct csv_table *t, struct tp_err *err)
 {
-    const struct tp_sweep_setting *s = &t->p->settings[t->at_setting];
     if (!t->begun)
         return TP_OK;
     t->begun = false;
     int status = read_facts(t, err);
     if (status)
         return status;
-    for (int i = FACT_PATH; i <= FACT_EVENTS; i++)
-        put_cell(t, i ? "," : "", t->facts[i]);
-    put_cell(t, ",", s->text);
-    put_cell(t, ",", s->strategy);
-    for (size_t i = 0; i < t->p->option_count; i++)
-        put_cell(t, ",", s->values[i] ? t->p->options[i].values[s->values[i]] : "");
-    put_cell(t, ",", t->facts[FACT_BOUND]);
-    put_cell(t, ",", t->facts[FACT_PACKING]);
+    fputs(tp_str_text(&t->facts), t->out);
+    fputs(tp_str_text(&t->settings[t->at_setting]), t->out);
+    fputs(tp_str_text(&t->bounds), t->out);
     for (size_t i = 0; i < t->metric_count; i++) {
-        fprintf(t->out, ",%s", t->values[i]);
+        fputc(',', t->out);
+        fputs(t->values[i], t->out);
         t->values[i][0] = '\0';
     }
     fputs("\n", t->out);
@@ -186,12 +198,26 @@ static void write_csv_heads(struct csv_table *t)
 {
     char column[TP_STORE_COLUMN];
     fputs("trace,kind,events,setting,strategy", t->out);
-    for (size_t i = 0; i < t->p->option_count; i++)
-        put_cell(t, ",", t->p->options[i].name);
+    for (size_t i = 0; i < t->p->option_count; i++) {
+        fputc(',', t->out);
+        tp_escape(t->out, TP_TO_CSV, t->p->options[i].name);
+    }
     fputs(",lower_bound,best_packing", t->out);
     for (size_t i = 0; i < t->metric_count; i++)
-        put_cell(t, ",", tp_store_column(t->metrics[i], column));
+        fprintf(t->out, ",%s", tp_store_column(t->metrics[i], column));
     fputs("\n", t->out);
+}
+
+static void drop_table(struct csv_table *t)
+{
+    sqlite3_finalize(t->order);
+    sqlite3_finalize(t->cell);
+    sqlite3_finalize(t->trace);
+    tp_str_drop(&t->facts);
+    tp_str_drop(&t->bounds);
+    for (size_t i = 0; t->settings && i < t->p->setting_count; i++)
+        tp_str_drop(&t->settings[i]);
+    free(t->settings);
 }
 
 static int write_csv(const void *of, FILE *out, struct tp_err *err)
@@ -202,6 +228,8 @@ static int write_csv(const void *of, FILE *out, struct tp_err *err)
     int status = find_columns(&t, err);
     if (!status)
         status = prepare_rows(&t, err);
+    if (!status)
+        status = write_settings_cells(&t, err);
     if (!status)
         write_csv_heads(&t);
     while (!status && (status = tp_sql_step(t.p->sql, t.order, &row, err)) == TP_OK && row) {
@@ -216,10 +244,7 @@ static int write_csv(const void *of, FILE *out, struct tp_err *err)
     }
     if (!status)
         status = write_csv_row(&t, err);
-    sqlite3_finalize(t.order);
-    sqlite3_finalize(t.cell);
-    sqlite3_finalize(t.trace);
-    drop_facts(&t);
+    drop_table(&t);
     return status;
 }
 

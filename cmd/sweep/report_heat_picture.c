@@ -154,21 +154,19 @@ void tp_sweep_heat_write(const struct tp_sweep_answers *all, size_t answer, uint
     const struct tp_sweep_heat *h = &a->heat;
     uint32_t height = tp_sweep_heat_height(all, answer), base = height - HEAT_FOOT;
     struct tp_str about = {0};
-    tp_str_add(&about, "%s: traces downwards, the hardest first; settings to the right, the best "
-                       "first",
-               tp_sweep_ratio_name(a));
+    tp_str_add(&about, ": traces downwards, the hardest first; settings to the right, the best "
+                       "first");
     if (h->rows < h->trace_count || h->columns < h->setting_count)
         tp_str_add(&about, "; a square is of some %s x %s",
                    tp_plural((h->trace_count + h->rows - 1) / h->rows, "trace").s,
                    tp_plural((h->setting_count + h->columns - 1) / h->columns, "setting").s);
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tp-chart\" role=\"img\" y=\"%u\" "
-            "width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n",
-            y, TP_CHART_WIDTH, height, TP_CHART_WIDTH, height);
-    tp_put(out, TP_TO_XML, "<title>Heat map of %s</title>\n<desc>%s</desc>\n", a->metric->name,
-           tp_str_text(&about));
-    tp_svg_text(out, "title ink", 140, 240, tp_text_of("Heat map of %s", a->metric->name).s);
-    tp_svg_text(out, "muted", 140, 440, tp_str_text(&about));
+    const struct tp_sweep_frame frame = {.title = "Heat map of ",
+                                         .metric = a->metric,
+                                         .ratio = tp_sweep_ratio_name(a),
+                                         .about = tp_str_text(&about),
+                                         .y = y,
+                                         .height = height};
+    tp_sweep_frame_begin(&frame, out);
     tp_str_drop(&about);
     write_level_legend(out);
     for (int i = 0; i < HEAT_LEVELS; i++)

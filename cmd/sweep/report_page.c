@@ -6,6 +6,7 @@
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/table.h"
 
+#include <limits.h>
 #include <string.h>
 
 struct sweep_page {
@@ -43,6 +44,22 @@ static int write_picture(const void *of, const char *id, FILE *out)
     return TP_OK;
 }
 
+/* A picture, and below it the table of what it shows. */
+static void write_both(const void *of, const char *id,
+                       void (*print)(const struct sweep_page *p, struct tp_page *page), FILE *out)
+{
+    struct tp_page page = {.out = out, .width = INT_MAX, .form = TP_PAGE_HTML};
+    write_picture(of, id, out);
+    fputs("<details class=\"table\"><summary>Table</summary>\n<p>", out);
+    print(of, &page);
+    fputs("</p>\n</details>\n", out);
+}
+
+static void print_ranking(const struct sweep_page *p, struct tp_page *page)
+{
+    tp_sweep_ranking_print(p->all, p->answer, p->settings, page);
+}
+
 static int write_ranking(const void *of, FILE *out, struct tp_err *err)
 {
     const struct sweep_page *p = of;
@@ -52,28 +69,21 @@ static int write_ranking(const void *of, FILE *out, struct tp_err *err)
     tp_chart_style(TP_CHART_AUTO, out);
     tp_sweep_picture_style(TP_CHART_AUTO, out);
     fputs("</style>\n", out);
-    write_picture(of, "ranking", out);
+    write_both(of, "ranking", print_ranking, out);
     tp_html_left_out(a->ranked > p->settings ? a->ranked - p->settings : 0, "setting", out);
     return TP_OK;
 }
 
-static void print_ranking(const void *of, struct tp_page *page)
+static void print_fronts(const struct sweep_page *p, struct tp_page *page)
 {
-    const struct sweep_page *p = of;
-    struct tp_page some = *page;
-    tp_sweep_ranking_print(p->all, p->answer, p->settings, &some);
+    tp_sweep_fronts_print(p->all, p->answer, p->settings, page);
 }
 
 static int write_fronts(const void *of, FILE *out, struct tp_err *err)
 {
     (void)err;
-    return write_picture(of, "fronts", out);
-}
-
-static void print_fronts(const void *of, struct tp_page *page)
-{
-    const struct sweep_page *p = of;
-    tp_sweep_fronts_print(p->all, p->answer, p->settings, page);
+    write_both(of, "fronts", print_fronts, out);
+    return TP_OK;
 }
 
 static bool has_fronts(const void *of)
@@ -81,16 +91,16 @@ static bool has_fronts(const void *of)
     return answer_of(of)->front_count > 0;
 }
 
+static void print_profile(const struct sweep_page *p, struct tp_page *page)
+{
+    tp_sweep_profile_print(p->all, p->answer, page);
+}
+
 static int write_profile(const void *of, FILE *out, struct tp_err *err)
 {
     (void)err;
-    return write_picture(of, "profile", out);
-}
-
-static void print_profile(const void *of, struct tp_page *page)
-{
-    const struct sweep_page *p = of;
-    tp_sweep_profile_print(p->all, p->answer, page);
+    write_both(of, "profile", print_profile, out);
+    return TP_OK;
 }
 
 static bool has_traces(const void *of)
@@ -98,16 +108,16 @@ static bool has_traces(const void *of)
     return answer_of(of)->traces > 0;
 }
 
+static void print_effects(const struct sweep_page *p, struct tp_page *page)
+{
+    tp_sweep_effects_print(p->all, p->answer, page);
+}
+
 static int write_effects(const void *of, FILE *out, struct tp_err *err)
 {
     (void)err;
-    return write_picture(of, "effects", out);
-}
-
-static void print_effects(const void *of, struct tp_page *page)
-{
-    const struct sweep_page *p = of;
-    tp_sweep_effects_print(p->all, p->answer, page);
+    write_both(of, "effects", print_effects, out);
+    return TP_OK;
 }
 
 static bool has_effects(const void *of)
@@ -158,21 +168,18 @@ static bool is_last(const void *of)
 
 static const struct tp_html_section sections[] = {
     {.id = "answer", .title = "Best setting for all traces", .pick = print_best},
-    {.id = "ranking", .title = "All settings", .print = print_ranking, .write = write_ranking},
+    {.id = "ranking", .title = "All settings", .write = write_ranking},
     {.id = "fronts",
      .title = TP_SWEEP_FRONT_TITLE,
-     .print = print_fronts,
      .write = write_fronts,
      .there = has_fronts},
     {.id = "profile",
      .title = "Performance profile",
      .lead = TP_SWEEP_PROFILE_TITLE,
-     .print = print_profile,
      .write = write_profile,
      .there = has_traces},
     {.id = "effects",
      .title = TP_SWEEP_EFFECTS_TITLE,
-     .print = print_effects,
      .write = write_effects,
      .there = has_effects},
     {.id = "heat", .title = "Traces x settings", .write = write_heat, .there = has_traces},

@@ -28,16 +28,22 @@ enum {
 
 /* ---- what all have ---- */
 
-static void begin_picture(const char *title, const char *about, uint32_t y, uint32_t height,
-                          FILE *out)
+void tp_sweep_frame_begin(const struct tp_sweep_frame *f, FILE *out)
 {
+    struct tp_str title = {0}, about = {0};
+    tp_str_add(&title, "%s%s%s", f->title, f->metric->name, f->against ? " against " : "");
+    tp_str_add(&title, "%s", f->against ? f->against : "");
+    tp_str_add(&about, "%s%s", f->ratio ? f->ratio : "", f->about);
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tp-chart\" role=\"img\" y=\"%u\" "
             "width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n",
-            y, TP_CHART_WIDTH, height, TP_CHART_WIDTH, height);
-    tp_put(out, TP_TO_XML, "<title>%s</title>\n<desc>%s</desc>\n", title, about);
-    tp_svg_text(out, "title ink", 140, 240, title);
-    tp_svg_text(out, "muted", 140, 440, about);
+            f->y, TP_CHART_WIDTH, f->height, TP_CHART_WIDTH, f->height);
+    tp_put(out, TP_TO_XML, "<title>%s</title>\n<desc>%s</desc>\n", tp_str_text(&title),
+           tp_str_text(&about));
+    tp_svg_text(out, "title ink", 140, 240, tp_str_text(&title));
+    tp_svg_text(out, "muted", 140, 440, tp_str_text(&about));
+    tp_str_drop(&title);
+    tp_str_drop(&about);
 }
 
 static void end_picture(FILE *out)
@@ -66,32 +72,47 @@ static uint32_t place_on(const struct log_axis *axis, double value)
     return (uint32_t)lrint(from + share * (to - from));
 }
 
-/* Round ratios and counts; those that lie too close to the one before are left out. */
-static size_t find_ticks(const struct log_axis *axis, bool ratios, uint32_t apart, double *at,
-                         size_t most)
+/* The least of 1, 2, 5, 10, 20, ... and of 0.5, 0.2, ... that is not below it. */
+static double round_step(double least)
 {
-    static const double near[] = {1, 1.01, 1.02, 1.05, 1.1, 1.2, 1.3, 1.5, 1.75, 2, 3, 4, 5, 7};
-    size_t count = 0;
+    double power = pow(10, floor(log10(least)));
+    if (least <= power * (1 + 1e-9))
+        return power;
+    if (least <= 2 * power * (1 + 1e-9))
+        return 2 * power;
+    return least <= 5 * power * (1 + 1e-9) ? 5 * power : 10 * power;
+}
+
+/* Round values, at equal steps where the axis has few octaves; those that lie too close to the one
+ * before are left out. */
+static size_t find_ticks(const struct log_axis *axis, uint32_t apart, double *at, size_t most)
+{
+    static const double wide[] = {1, 1.5, 2, 3, 5, 7};
+    size_t count = 0, rounds = sizeof wide / sizeof *wide;
+    double low = exp(axis->low), high = exp(axis->high), value;
+    bool steps = high < 4 * low;
+    double step = steps ? round_step((high - low) / 8) : 0;
+    double power = pow(10, floor(log10(low)));
+    double first = ceil(low / (steps ? step : 1) * (1 - 1e-9)) * step;
     long last = -100000;
-    for (double power = ratios ? 0.01 : 1; power < 1e18 && count < most; power *= 10)
-        for (size_t i = 0; i < sizeof near / sizeof *near && count < most; i++) {
-            bool whole = near[i] >= 1.5 || i == 0 || (ratios && power == 1);
-            double value = near[i] * power;
-            if (!whole || log(value) < axis->low - 1e-9 || log(value) > axis->high + 1e-9)
-                continue;
-            long place = place_on(axis, log(value));
-            if (labs(place - last) < 10 * (long)apart)
-                continue;
-            at[count++] = value;
-            last = place;
-        }
+    for (size_t i = 0; count < most; i++) {
+        value = steps ? first + (double)i * step
+                      : power * pow(10, (double)(i / rounds)) * wide[i % rounds];
+        if (value > high * (1 + 1e-9))
+            break;
+        long place = value < low * (1 - 1e-9) ? last : place_on(axis, log(value));
+        if (labs(place - last) < 10 * (long)apart)
+            continue;
+        at[count++] = value;
+        last = place;
+    }
     return count;
 }
 
 static void write_ratio_axis(const struct log_axis *axis, uint32_t top, uint32_t base, FILE *out)
 {
     double at[16];
-    size_t count = find_ticks(axis, true, 48, at, 16);
+    size_t count = find_ticks(axis, 48, at, 16);
     for (size_t i = 0; i < count; i++) {
         uint32_t x = place_on(axis, log(at[i]));
         fprintf(out, "<path class=\"grid\" d=\"M%s %uV%u\"/>\n", tp_svg_px(x).s, top, base);
@@ -127,10 +148,13 @@ static void settings_write(const struct tp_sweep_answers *all, size_t answer, ui
         axis.low = fmin(axis.low, s->sum / s->traces);
         axis.high = fmax(axis.high, s->worst);
     }
-    begin_picture(tp_text_of("Best settings by %s", a->metric->name).s,
-                  tp_text_of("%s: geometric mean (bar), worst trace (line)",
-                             tp_sweep_ratio_name(a)).s,
-                  y, settings_height(all, answer), out);
+    const struct tp_sweep_frame frame = {.title = "Best settings by ",
+                                         .metric = a->metric,
+                                         .ratio = tp_sweep_ratio_name(a),
+                                         .about = ": geometric mean (bar), worst trace (line)",
+                                         .y = y,
+                                         .height = settings_height(all, answer)};
+    tp_sweep_frame_begin(&frame, out);
     write_ratio_axis(&axis, PICTURE_HEAD, base, out);
     for (size_t i = 0; i < bars; i++) {
         const struct tp_sweep_score *s = &a->scores[a->order[i]];
@@ -201,7 +225,7 @@ static void write_scatter_axes(const struct scatter *s, FILE *out)
     double at[16];
     uint32_t base = PICTURE_HEAD + SCATTER_HIGH;
     const struct tp_metric *cost = tp_sweep_cost_metric(&s->all->picked, s->f->cost);
-    size_t count = find_ticks(&s->y, true, 22, at, 16);
+    size_t count = find_ticks(&s->y, 22, at, 16);
     for (size_t i = 0; i < count; i++) {
         uint32_t y = place_on(&s->y, log(at[i]));
         fprintf(out, "<path class=\"grid\" d=\"M%u %sH%u\"/>\n", SCATTER_LEFT, tp_svg_px(y).s,
@@ -210,7 +234,7 @@ static void write_scatter_axes(const struct scatter *s, FILE *out)
                     tp_text_of("%gx", at[i]).s);
     }
     fprintf(out, "<path class=\"muted\" d=\"M%u %uH%u\"/>\n", SCATTER_LEFT, base, SCATTER_RIGHT);
-    count = find_ticks(&s->x, false, 90, at, 16);
+    count = find_ticks(&s->x, 80, at, 16);
     for (size_t i = 0; i < count; i++)
         tp_svg_text(out, "middle muted", place_on(&s->x, log(at[i])), 10 * (base + 18),
                     tp_count((uint64_t)at[i]).s);
@@ -253,10 +277,15 @@ static void front_write(const struct tp_sweep_answers *all, size_t answer, uint3
         struct scatter s = {.all = all, .a = a, .f = &a->fronts[k]};
         const struct tp_metric *cost = tp_sweep_cost_metric(&all->picked, s.f->cost);
         scatter_range(&s, dots);
-        begin_picture(tp_text_of("%s against %s", a->metric->name, tp_sweep_cost_name(cost)).s,
-                      tp_text_of("%s upwards; squares: settings that no other beats in both",
-                                 tp_sweep_ratio_name(a)).s,
-                      y + (uint32_t)k * SCATTER_HEIGHT, SCATTER_HEIGHT, out);
+        const struct tp_sweep_frame frame = {
+            .title = "",
+            .metric = a->metric,
+            .against = tp_sweep_cost_name(cost),
+            .ratio = tp_sweep_ratio_name(a),
+            .about = " upwards; squares: settings that no other beats in both",
+            .y = y + (uint32_t)k * SCATTER_HEIGHT,
+            .height = SCATTER_HEIGHT};
+        tp_sweep_frame_begin(&frame, out);
         write_scatter_axes(&s, out);
         for (size_t i = 0; i < dots; i++)
             fprintf(out, "<circle class=\"muted\" cx=\"%s\" cy=\"%s\" r=\"2.5\"/>\n",
@@ -332,10 +361,14 @@ static void profile_write(const struct tp_sweep_answers *all, size_t answer, uin
     static const char *const dashes[] = {"", "7 3", "2 2", "10 3 2 3", "4 2", "12 4", "6 2 1 2"};
     const struct tp_sweep_answer *a = &all->list[answer];
     size_t lines = a->profile_count < LINES_MOST ? a->profile_count : LINES_MOST;
-    begin_picture(tp_text_of("Performance profile of %s", a->metric->name).s,
-                  "Share of traces within a factor of the best setting of the trace; each strategy "
-                  "with its best setting for all traces",
-                  y, PROFILE_HEIGHT, out);
+    const struct tp_sweep_frame frame = {
+        .title = "Performance profile of ",
+        .metric = a->metric,
+        .about = "Share of traces within a factor of the best setting of the trace; each strategy "
+                 "with its best setting for all traces",
+        .y = y,
+        .height = PROFILE_HEIGHT};
+    tp_sweep_frame_begin(&frame, out);
     write_profile_axes(out);
     for (size_t i = 0; i < lines; i++) {
         const struct tp_sweep_score *s = &a->scores[a->profiles[i]];
@@ -375,9 +408,13 @@ static void effects_write(const struct tp_sweep_answers *all, size_t answer, uin
     for (size_t i = 0; i < bars; i++)
         axis.high = fmax(axis.high, a->effects[i].means[a->effects[i].count - 1] -
                                         a->effects[i].means[0]);
-    begin_picture(tp_text_of("Effect of each option on %s", a->metric->name).s,
-                  "Worst value against the best one, in the same combinations of the others", y,
-                  effects_height(all, answer), out);
+    const struct tp_sweep_frame frame = {
+        .title = "Effect of each option on ",
+        .metric = a->metric,
+        .about = "Worst value against the best one, in the same combinations of the others",
+        .y = y,
+        .height = effects_height(all, answer)};
+    tp_sweep_frame_begin(&frame, out);
     write_ratio_axis(&axis, PICTURE_HEAD, PICTURE_HEAD + PICTURE_ROW * (uint32_t)bars, out);
     for (size_t i = 0; i < bars; i++) {
         const struct tp_sweep_effect *e = &a->effects[i];

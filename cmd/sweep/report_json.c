@@ -100,7 +100,7 @@ static void write_profiles(const struct sweep_tree *t, cJSON *root)
 
 static void write_effects(const struct sweep_tree *t, cJSON *root)
 {
-    cJSON *list = tp_json_array(t->j, root, "options");
+    cJSON *list = tp_json_array(t->j, root, "effects");
     for (size_t i = 0; i < t->a->effect_count; i++) {
         const struct tp_sweep_effect *e = &t->a->effects[i];
         cJSON *o = tp_json_item(t->j, list);

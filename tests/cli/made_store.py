@@ -195,8 +195,8 @@ def compare(db, answer, need):
         sure = [sum(s in r and r[s] <= math.log(f) + SAME for r in e.over_best.values()) for f in FACTORS]
         need([p["traces"] for p in profile["points"]] == sure, "profile", profile, sure)
     sure = e.effects()
-    need({(o["strategy"], o["option"]) for o in answer["options"]} == set(sure), "options", sorted(sure))
-    for o in answer["options"]:
+    need({(o["strategy"], o["option"]) for o in answer["effects"]} == set(sure), "options", sorted(sure))
+    for o in answer["effects"]:
         groups, affected, size, means = sure.get((o["strategy"], o["option"]), (0, 0, 0, {}))
         need((o["combinations"], o["traces_affected"]) == (groups, affected), "effect", o, groups, affected)
         need(near(o["worst_vs_best"], size), "effect", o, size)

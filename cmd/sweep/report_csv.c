@@ -2,9 +2,9 @@
  *
  *     trace, kind, events, setting, strategy, OPTION..., lower_bound, best_packing, METRIC...
  *
- * Groups of passes are one row. A column stands where some cell has a value, and there is nothing of
- * when and how long, so that two stores with the same cells give the same bytes. */
-#include "cmd/sweep/report.h"
+ * Groups of passes are one row. A column stands where some cell has a value, and there is nothing
+ * of when and how long, so that two stores with the same cells give the same bytes. */
+#include "cmd/sweep/sweep_answers.h"
 
 #include "cmd/ui/escape.h"
 
@@ -148,7 +148,7 @@ static int write_settings_cells(struct csv_table *t, struct tp_err *err)
     if (!t->settings)
         return tp_fail(err, TP_ENOMEM, "out of memory for the rows of CSV");
     for (size_t i = 0; !status && i < t->p->setting_count; i++) {
-        const struct tp_sweep_setting *s = &t->p->settings[i];
+        const struct tp_sweep_tried *s = &t->p->settings[i];
         add_cell(&t->settings[i], ",", s->text);
         add_cell(&t->settings[i], ",", s->strategy);
         for (size_t k = 0; k < t->p->option_count; k++)

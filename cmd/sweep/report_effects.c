@@ -5,7 +5,7 @@
  *
  * A value is compared with another one in the same combinations, those in which each value of the
  * option was tried and all settings compete. So nothing else differs between them. */
-#include "cmd/sweep/report.h"
+#include "cmd/sweep/sweep_answers.h"
 
 #include "alloc/base/grow.h"
 
@@ -15,7 +15,7 @@
 
 /* A setting as it is sorted for an option. */
 struct combination {
-    const struct tp_sweep_setting *s;
+    const struct tp_sweep_tried *s;
     size_t option, options;
     uint32_t setting;
 };
@@ -170,14 +170,13 @@ int tp_sweep_effects_find(const struct tp_sweep_picked *p, struct tp_sweep_answe
     struct combination *list = malloc((a->competing + 1) * sizeof *list);
     int status = list ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
     for (size_t i = 0; list && i < a->competing; i++)
-        list[i] = (struct combination){.s = &p->settings[a->order[i]],
-                                       .options = p->option_count,
-                                       .setting = a->order[i]};
+        list[i] = (struct combination){
+            .s = &p->settings[a->order[i]], .options = p->option_count, .setting = a->order[i]};
     if (list)
         qsort(list, a->competing, sizeof *list, by_strategy_name);
     for (size_t i = 0, end; !status && i < a->competing; i = end) {
-        for (end = i + 1;
-             end < a->competing && !strcmp(list[i].s->strategy, list[end].s->strategy); end++)
+        for (end = i + 1; end < a->competing && !strcmp(list[i].s->strategy, list[end].s->strategy);
+             end++)
             ;
         for (size_t o = 0; !status && o < p->option_count; o++) {
             for (size_t k = i; k < end; k++)

@@ -1,6 +1,6 @@
 /* Evaluates the cells of a sweep in two passes: the scores of settings, and then what needs to know
- * which of them are the best. See report.h. */
-#include "cmd/sweep/report.h"
+ * which of them are the best. See sweep_answers.h. */
+#include "cmd/sweep/sweep_answers.h"
 
 #include "alloc/base/random.h"
 
@@ -213,7 +213,8 @@ static int between_passes(const struct tp_sweep_picked *p, struct tp_sweep_answe
     if (!a->values) {
         int status = tp_fail(err, TP_EINPUT, "%s: no cell has the metric '%s'", p->sql->path,
                              a->metric->name);
-        return tp_hint(err, status, "it is measured by --passes %s", tp_metric_pass(a->metric)->name);
+        return tp_hint(err, status, "it is measured by --passes %s",
+                       tp_metric_pass(a->metric)->name);
     }
     int status = tp_sweep_rank(p, a, err);
     if (!status)

@@ -1,6 +1,6 @@
 /* The answers of a sweep in each form: the screen, JSON, CSV, pictures and a page. */
 #include "cmd/charts/svg_file.h"
-#include "cmd/sweep/report.h"
+#include "cmd/sweep/sweep_answers.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/json_out.h"

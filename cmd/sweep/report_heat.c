@@ -1,6 +1,7 @@
 /* The heat map of a sweep: traces downwards, the hardest first, settings to the right, the best
- * first. Where there are more than can be seen, a square is of neighbours, by their geometric mean. */
-#include "cmd/sweep/report.h"
+ * first. Where there are more than can be seen, a square is of neighbours, by their geometric mean.
+ */
+#include "cmd/sweep/sweep_answers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,8 +33,7 @@ static int order_traces(const struct tp_sweep_picked *p, const struct tp_sweep_a
         return TP_ENOMEM;
     for (uint32_t i = 0; i < p->trace_count; i++)
         if (!isnan(a->hardness[i]))
-            list[h->trace_count++] =
-                (struct hard_trace){rint(a->hardness[i] / TP_SWEEP_SAME), i};
+            list[h->trace_count++] = (struct hard_trace){rint(a->hardness[i] / TP_SWEEP_SAME), i};
     qsort(list, h->trace_count, sizeof *list, by_hardness);
     for (size_t i = 0; i < h->trace_count; i++)
         h->traces[i] = list[i].trace;

@@ -11,7 +11,7 @@ enum {
     HEAT_TOP = 84, /* below the legend */
     HEAT_HIGH = 480,
     HEAT_LEVELS = 7,
-    HEAT_NAME = 25,       /* characters */
+    HEAT_NAME = 25,         /* characters */
     HEAT_SQUARE_HIGH = 180, /* tenths of a pixel, at most */
     HEAT_SQUARE_WIDE = 400,
     HEAT_LABEL_GAP = 150, /* tenths of a pixel between names */
@@ -22,13 +22,11 @@ enum {
 static const struct {
     double most;
     const char *text, *light, *dark;
-} levels[HEAT_LEVELS] = {{1.01, "1.01x or less", "#d7ecd9", "#173a22"},
-                         {1.05, "1.05x", "#f4edb6", "#4a4a17"},
-                         {1.1, "1.1x", "#fbd685", "#6b5312"},
-                         {1.25, "1.25x", "#f6a860", "#96550f"},
-                         {1.5, "1.5x", "#e8724a", "#c25c1d"},
-                         {2, "2x", "#c43c39", "#ec6a42"},
-                         {INFINITY, "more", "#7d1433", "#ff9d86"}};
+} levels[HEAT_LEVELS] = {
+    {1.01, "1.01x or less", "#d7ecd9", "#173a22"}, {1.05, "1.05x", "#f4edb6", "#4a4a17"},
+    {1.1, "1.1x", "#fbd685", "#6b5312"},           {1.25, "1.25x", "#f6a860", "#96550f"},
+    {1.5, "1.5x", "#e8724a", "#c25c1d"},           {2, "2x", "#c43c39", "#ec6a42"},
+    {INFINITY, "more", "#7d1433", "#ff9d86"}};
 
 static void write_level_colors(bool dark, FILE *out)
 {
@@ -59,9 +57,8 @@ static uint32_t at_most(uint32_t value, uint32_t most)
 
 static struct square_size size_of(const struct tp_sweep_heat *h)
 {
-    return (struct square_size){
-        at_most((uint32_t)(10 * HEAT_WIDE / h->columns), HEAT_SQUARE_WIDE),
-        at_most((uint32_t)(10 * HEAT_HIGH / h->rows), HEAT_SQUARE_HIGH)};
+    return (struct square_size){at_most((uint32_t)(10 * HEAT_WIDE / h->columns), HEAT_SQUARE_WIDE),
+                                at_most((uint32_t)(10 * HEAT_HIGH / h->rows), HEAT_SQUARE_HIGH)};
 }
 
 uint32_t tp_sweep_heat_height(const struct tp_sweep_answers *all, size_t answer)
@@ -96,8 +93,7 @@ static void write_level(const struct tp_sweep_heat *h, int level, FILE *out)
                  end++)
                 ;
             uint32_t wide = size.wide * (uint32_t)(end - k);
-            fprintf(out, "M%s %sh%sv%sh-%sz",
-                    tp_svg_px(10 * HEAT_LEFT + size.wide * (uint32_t)k).s,
+            fprintf(out, "M%s %sh%sv%sh-%sz", tp_svg_px(10 * HEAT_LEFT + size.wide * (uint32_t)k).s,
                     tp_svg_px(10 * HEAT_TOP + size.high * (uint32_t)row).s, tp_svg_px(wide).s,
                     tp_svg_px(size.high).s, tp_svg_px(wide).s);
         }
@@ -123,12 +119,10 @@ static void write_row_names(const struct tp_sweep_answers *all, const struct tp_
         if (y < free_from)
             continue;
         free_from = y + HEAT_LABEL_GAP;
-        fprintf(out, "<text class=\"end muted\" x=\"%u\" y=\"%s\">", HEAT_LEFT - 8,
-                tp_svg_px(y).s);
-        tp_svg_short(out,
-                     tp_sweep_trace_name(
-                         all, h->traces[tp_sweep_first(h->trace_count, h->rows, i)]),
-                     HEAT_NAME);
+        fprintf(out, "<text class=\"end muted\" x=\"%u\" y=\"%s\">", HEAT_LEFT - 8, tp_svg_px(y).s);
+        tp_svg_short(
+            out, tp_sweep_trace_name(all, h->traces[tp_sweep_first(h->trace_count, h->rows, i)]),
+            HEAT_NAME);
         fputs("</text>\n", out);
     }
 }
@@ -157,7 +151,7 @@ void tp_sweep_heat_write(const struct tp_sweep_answers *all, size_t answer, uint
     tp_str_add(&about, ": traces downwards, the hardest first; settings to the right, the best "
                        "first");
     if (h->rows < h->trace_count || h->columns < h->setting_count)
-        tp_str_add(&about, "; a square is of some %s x %s",
+        tp_str_add(&about, "; a square: up to %s x %s",
                    tp_plural((h->trace_count + h->rows - 1) / h->rows, "trace").s,
                    tp_plural((h->setting_count + h->columns - 1) / h->columns, "setting").s);
     const struct tp_sweep_frame frame = {.title = "Heat map of ",

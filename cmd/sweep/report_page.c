@@ -169,10 +169,7 @@ static bool is_last(const void *of)
 static const struct tp_html_section sections[] = {
     {.id = "answer", .title = "Best setting for all traces", .pick = print_best},
     {.id = "ranking", .title = "All settings", .write = write_ranking},
-    {.id = "fronts",
-     .title = TP_SWEEP_FRONT_TITLE,
-     .write = write_fronts,
-     .there = has_fronts},
+    {.id = "fronts", .title = TP_SWEEP_FRONT_TITLE, .write = write_fronts, .there = has_fronts},
     {.id = "profile",
      .title = "Performance profile",
      .lead = TP_SWEEP_PROFILE_TITLE,
@@ -211,14 +208,12 @@ static int write_articles(const void *of, FILE *out, struct tp_err *err)
     struct sweep_page p = *(const struct sweep_page *)of;
     int status = TP_OK;
     for (; !status && p.answer < p.all->picked.asked; p.answer++) {
-        const struct tp_text title =
-            tp_text_of("%s over all traces", answer_of(&p)->metric->name);
+        const struct tp_text title = tp_text_of("%s over all traces", answer_of(&p)->metric->name);
         const struct tp_html_article article = {.title = title.s,
                                                 .head = print_head,
                                                 .figures = add_figures,
                                                 .sections = sections,
-                                                .section_count =
-                                                    sizeof sections / sizeof *sections,
+                                                .section_count = sizeof sections / sizeof *sections,
                                                 .of = &p,
                                                 .exact = p.all->asking->opts->exports.bytes};
         status = tp_html_article(&article, out, err);

@@ -17,7 +17,7 @@ enum {
     PICTURE_FOOT = 40,
     PICTURE_ROW = 22, /* of a bar */
     BARS_MOST = 16,
-    NAME_CUT = 40,  /* characters */
+    NAME_CUT = 40, /* characters */
     SCATTER_LEFT = 76,
     SCATTER_RIGHT = 620,
     SCATTER_HIGH = 280,
@@ -136,8 +136,7 @@ static uint32_t settings_height(const struct tp_sweep_answers *all, size_t answe
     return bars ? PICTURE_HEAD + PICTURE_FOOT + PICTURE_ROW * (uint32_t)bars : 0;
 }
 
-static void settings_write(const struct tp_sweep_answers *all, size_t answer, uint32_t y,
-                           FILE *out)
+static void settings_write(const struct tp_sweep_answers *all, size_t answer, uint32_t y, FILE *out)
 {
     const struct tp_sweep_answer *a = &all->list[answer];
     size_t bars = bar_count(a);
@@ -230,8 +229,7 @@ static void write_scatter_axes(const struct scatter *s, FILE *out)
         uint32_t y = place_on(&s->y, log(at[i]));
         fprintf(out, "<path class=\"grid\" d=\"M%u %sH%u\"/>\n", SCATTER_LEFT, tp_svg_px(y).s,
                 SCATTER_RIGHT);
-        tp_svg_text(out, "end muted", 10 * (SCATTER_LEFT - 8), y + 45,
-                    tp_text_of("%gx", at[i]).s);
+        tp_svg_text(out, "end muted", 10 * (SCATTER_LEFT - 8), y + 45, tp_text_of("%gx", at[i]).s);
     }
     fprintf(out, "<path class=\"muted\" d=\"M%u %uH%u\"/>\n", SCATTER_LEFT, base, SCATTER_RIGHT);
     count = find_ticks(&s->x, 80, at, 16);
@@ -308,8 +306,8 @@ static uint32_t profile_height(const struct tp_sweep_answers *all, size_t answer
 
 static uint32_t profile_x(size_t factor)
 {
-    return 10 * (SCATTER_LEFT + (SCATTER_RIGHT - SCATTER_LEFT) * (uint32_t)factor /
-                                    (TP_SWEEP_FACTORS - 1));
+    return 10 * (SCATTER_LEFT +
+                 (SCATTER_RIGHT - SCATTER_LEFT) * (uint32_t)factor / (TP_SWEEP_FACTORS - 1));
 }
 
 static uint32_t profile_y(const struct tp_sweep_answer *a, const struct tp_sweep_score *s,
@@ -406,8 +404,8 @@ static void effects_write(const struct tp_sweep_answers *all, size_t answer, uin
     size_t bars = effect_bars(a);
     struct log_axis axis = {0, TP_SWEEP_PERCENT, PICTURE_LEFT, PICTURE_RIGHT};
     for (size_t i = 0; i < bars; i++)
-        axis.high = fmax(axis.high, a->effects[i].means[a->effects[i].count - 1] -
-                                        a->effects[i].means[0]);
+        axis.high =
+            fmax(axis.high, a->effects[i].means[a->effects[i].count - 1] - a->effects[i].means[0]);
     const struct tp_sweep_frame frame = {
         .title = "Effect of each option on ",
         .metric = a->metric,
@@ -426,8 +424,7 @@ static void effects_write(const struct tp_sweep_answers *all, size_t answer, uin
                   NAME_CUT);
         tp_str_drop(&name);
         fprintf(out, "<rect class=\"c1\" x=\"%u\" y=\"%u\" width=\"%s\" height=\"12\"/>\n",
-                PICTURE_LEFT, top + 5,
-                tp_svg_px(place_on(&axis, size) - 10 * PICTURE_LEFT + 10).s);
+                PICTURE_LEFT, top + 5, tp_svg_px(place_on(&axis, size) - 10 * PICTURE_LEFT + 10).s);
         tp_svg_text(out, "ink", 10 * (PICTURE_RIGHT + 10), 10 * (top + 15),
                     tp_text_of("%s%%", tp_signed_percent(tp_sweep_effect_size(e)).s).s);
     }
@@ -437,6 +434,8 @@ static void effects_write(const struct tp_sweep_answers *all, size_t answer, uin
 /* ---- all of them ---- */
 
 const struct tp_sweep_picture tp_sweep_pictures[TP_SWEEP_PICTURES] = {
-    {"ranking", settings_height, settings_write}, {"fronts", front_height, front_write},
-    {"profile", profile_height, profile_write},   {"effects", effects_height, effects_write},
+    {"ranking", settings_height, settings_write},
+    {"fronts", front_height, front_write},
+    {"profile", profile_height, profile_write},
+    {"effects", effects_height, effects_write},
     {"heat", tp_sweep_heat_height, tp_sweep_heat_write}};

@@ -1,7 +1,7 @@
 /* Ranks the settings of a sweep: which are the best, which of them no other one beats, which is the
- * best of each strategy. Ranking is by the geometric mean; equal ones by fewer options, then by name.
- * Settings that lack a trace or failed on one come last, and win nothing. */
-#include "cmd/sweep/report.h"
+ * best of each strategy. Ranking is by the geometric mean; equal ones by fewer options, then by
+ * name. Settings that lack a trace or failed on one come last, and win nothing. */
+#include "cmd/sweep/sweep_answers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 /* What settings are sorted by. Means are rounded, so that equal ones are equal on all machines. */
 struct rank_key {
-    const struct tp_sweep_setting *s;
+    const struct tp_sweep_tried *s;
     double mean, cost;
     uint32_t setting, lacking, place;
 };

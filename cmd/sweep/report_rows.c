@@ -1,5 +1,5 @@
 /* Reads the picked cells, trace by trace, and the failures of a store. */
-#include "cmd/sweep/report.h"
+#include "cmd/sweep/sweep_answers.h"
 
 #include "alloc/base/grow.h"
 

@@ -1,6 +1,6 @@
 /* The answers of a sweep on the screen; the page has the same parts. */
-#include "cmd/sweep/report.h"
 #include "cmd/sweep/report_words.h"
+#include "cmd/sweep/sweep_answers.h"
 
 #include "cmd/results/metric_text.h"
 #include "cmd/ui/table.h"
@@ -30,7 +30,7 @@ static void add_cut(struct tp_table *t, const struct tp_page *page, const char *
 static void print_more(struct tp_page *page, size_t all, size_t shown, const char *what)
 {
     if (all > shown)
-        tp_page_dim(page, INDENT_PARTS, "and %s: --export-json has all",
+        tp_page_dim(page, INDENT_PARTS, "%s not shown: --export-json has all",
                     tp_plural(all - shown, what).s);
 }
 
@@ -191,7 +191,7 @@ void tp_sweep_ranking_print(const struct tp_sweep_answers *all, size_t answer, s
             snprintf(columns[1].head[1], TP_COLUMN_HEAD, "bound");
     tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < a->ranked && i < most; i++) {
-        const struct tp_sweep_setting *setting = &p->settings[a->order[i]];
+        const struct tp_sweep_tried *setting = &p->settings[a->order[i]];
         const struct tp_sweep_score *s = &a->scores[a->order[i]];
         uint32_t failed = s->failed + setting->unread;
         uint32_t has = s->traces + s->failed;

@@ -26,7 +26,7 @@ struct tp_sweep_opts {
     X(of, svg, of, "svg", "write the pictures to FILE", LAST)                                      \
     X(of, html, of, "html", TP_HTML_HELP, FIRST)
 
-/* ---- report_*.c (report.h) ---- */
+/* ---- report_*.c (sweep_answers.h) ---- */
 
 struct tp_store;
 

@@ -28,7 +28,7 @@ static void write_costs(const struct sweep_tree *t, cJSON *o, uint32_t setting)
 
 static void write_setting_row(const struct sweep_tree *t, cJSON *list, uint32_t setting)
 {
-    const struct tp_sweep_setting *of = &t->p->settings[setting];
+    const struct tp_sweep_tried *of = &t->p->settings[setting];
     const struct tp_sweep_score *s = &t->a->scores[setting];
     cJSON *o = tp_json_item(t->j, list);
     tp_json_text(t->j, o, "setting", of->text);
@@ -75,8 +75,7 @@ static void write_fronts(const struct sweep_tree *t, cJSON *root)
             tp_json_text(t->j, point, "setting", setting_text(t, f->settings[k]));
             tp_json_real(t->j, point, "geometric_mean",
                          tp_sweep_mean(&t->a->scores[f->settings[k]]));
-            tp_json_real(t->j, point, "cost",
-                         tp_sweep_cost(t->p, t->a, f->settings[k], f->cost));
+            tp_json_real(t->j, point, "cost", tp_sweep_cost(t->p, t->a, f->settings[k], f->cost));
         }
     }
 }
@@ -128,8 +127,7 @@ static void write_heat(const struct sweep_tree *t, cJSON *root)
         size_t first = tp_sweep_first(h->trace_count, h->rows, i);
         cJSON *row = tp_json_item(t->j, traces);
         tp_json_text(t->j, row, "first", t->all->paths[h->traces[first]]);
-        tp_json_uint(t->j, row, "count",
-                     tp_sweep_first(h->trace_count, h->rows, i + 1) - first);
+        tp_json_uint(t->j, row, "count", tp_sweep_first(h->trace_count, h->rows, i + 1) - first);
     }
     cJSON *settings = tp_json_array(t->j, o, "settings");
     for (size_t i = 0; i < h->columns; i++) {
@@ -155,8 +153,8 @@ static void write_heat(const struct sweep_tree *t, cJSON *root)
 static void write_answer(const struct sweep_tree *t, cJSON *list, size_t settings)
 {
     const struct tp_sweep_answer *a = t->a;
-    static const char *const ratios[] = {[TP_SWEEP_REGRET] = "regret",
-                                         [TP_SWEEP_VS_BEST] = "vs_best"};
+    static const char *const ratios[] = {
+        [TP_SWEEP_REGRET] = "regret", [TP_SWEEP_VS_BEST] = "vs_best"};
     cJSON *o = tp_json_item(t->j, list);
     tp_json_text(t->j, o, "metric", a->metric->name);
     tp_json_text(t->j, o, "unit", tp_metric_unit_name(a->metric));

@@ -11,6 +11,7 @@
 #define TP_SWEEP_REPORT_H
 
 #include "cmd/results/metrics.h"
+#include "cmd/sweep/store.h"
 #include "cmd/sweep/sweep.h"
 
 #include "alloc/base/str.h"
@@ -26,10 +27,10 @@ enum {
 
 /* ---- what is in the store ---- */
 
-struct tp_sweep_setting {
-    char *text, *strategy; /* owned */
-    uint32_t given;        /* options that the plan gave */
-    uint32_t unread;       /* failures on files that are no trace of the store */
+struct tp_sweep_tried {
+    char *text, *strategy;             /* owned */
+    uint32_t given;                    /* options that the plan gave */
+    uint32_t unread;                   /* failures on files that are no trace of the store */
     uint32_t values[TP_SWEEP_OPTIONS]; /* index into the values of each option; 0: not given */
 };
 
@@ -57,7 +58,7 @@ struct tp_sweep_picked {
     const struct tp_sql *sql;
     const struct tp_metric *metrics[TP_SWEEP_FIGURES]; /* those asked for, then the costs */
     size_t asked, metric_count;
-    struct tp_sweep_setting *settings; /* owned */
+    struct tp_sweep_tried *settings; /* owned */
     size_t setting_count;
     struct tp_sweep_reference *references; /* owned; of each trace */
     size_t trace_count;
@@ -106,8 +107,8 @@ enum {
     TP_SWEEP_FACTORS = 7,
     TP_SWEEP_DRAWS = 1000,
     TP_SWEEP_RIVALS = 10,
-    TP_SWEEP_DRAWN_LEAST = 5,     /* traces: fewer say nothing by being drawn again */
-    TP_SWEEP_DRAWN_MOST = 20000,  /* traces: more would take too long */
+    TP_SWEEP_DRAWN_LEAST = 5,    /* traces: fewer say nothing by being drawn again */
+    TP_SWEEP_DRAWN_MOST = 20000, /* traces: more would take too long */
 };
 
 /* Of the profile: 1, 1.01, 1.05, 1.1, 1.25, 1.5, 2. */
@@ -121,14 +122,14 @@ enum tp_sweep_ratio {
 
 /* A setting over all traces. Ratios are logarithms; 0: none. */
 struct tp_sweep_score {
-    double sum, worst;                      /* of the ratios; the largest one */
-    double costs[TP_SWEEP_COSTS];           /* sum of calls, or of the logarithms of times */
-    uint32_t cost_traces[TP_SWEEP_COSTS];   /* that have the cost */
-    uint32_t worst_trace, traces;           /* with a ratio */
-    uint32_t failed;                        /* traces */
-    uint32_t within;                        /* traces within 1 % of the best setting there */
-    uint32_t factors[TP_SWEEP_FACTORS];     /* traces within a factor of the best setting there */
-    bool competes;                          /* it has all traces, and failed on none */
+    double sum, worst;                    /* of the ratios; the largest one */
+    double costs[TP_SWEEP_COSTS];         /* sum of calls, or of the logarithms of times */
+    uint32_t cost_traces[TP_SWEEP_COSTS]; /* that have the cost */
+    uint32_t worst_trace, traces;         /* with a ratio */
+    uint32_t failed;                      /* traces */
+    uint32_t within;                      /* traces within 1 % of the best setting there */
+    uint32_t factors[TP_SWEEP_FACTORS];   /* traces within a factor of the best setting there */
+    bool competes;                        /* it has all traces, and failed on none */
 };
 
 /* What an option does, with all others of the strategy fixed. */
@@ -176,7 +177,7 @@ struct tp_sweep_answer {
     double *hardness;              /* owned: mean logarithm of each trace; NAN */
     /* The best setting against the second: traces on which it is better, equal, worse. */
     uint32_t better, equal, worse;
-    uint32_t draws, wins; /* of samples of the traces; 0 draws: not tried */
+    uint32_t draws, wins;            /* of samples of the traces; 0 draws: not tried */
     struct tp_sweep_effect *effects; /* owned; those that matter most first, by strategy */
     size_t effect_count;
     struct tp_sweep_front fronts[TP_SWEEP_COSTS];

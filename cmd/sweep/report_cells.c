@@ -1,14 +1,14 @@
 /* Picks the cells of a store that the answers are made from.
  *
  * A store may have cells of several tapools and machines, and a file may have anything. Picked are
- * the cells of the newest row's tapool, of those that depend on the machine those of the newest one.
+ * the cells of the newest row's tapool, of those that name a machine those of the newest one.
  * They go into a table of their own, sorted by trace and setting, in a file that SQLite deletes:
  *
  *     picked     trace, setting, cell (0: a failure), failed, invalid values, a value a metric
  *
- * Known weakness: a view that is called `cells` is refused, but a column of values that are wrong is
- * believed. */
-#include "cmd/sweep/report.h"
+ * Known weakness: a view that is called `cells` is refused, but a column of values that are wrong
+ * is believed. */
+#include "cmd/sweep/sweep_answers.h"
 
 #include "alloc/base/grow.h"
 #include "alloc/base/units.h"
@@ -17,16 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Passes that measure what differs from machine to machine. */
-#define MEASURED                                                                                   \
-    "(instr(c.passes, 'throughput') OR instr(c.passes, 'latency') OR instr(c.passes, 'count')"     \
-    " OR instr(c.passes, 'resident') OR instr(c.passes, 'mapped'))"
-#define TABLE_NAMES                                                                                \
-    "('sweep', 'traces', 'files', 'settings', 'options', 'cells', 'failures')"
+#define TABLE_NAMES "('sweep', 'traces', 'files', 'settings', 'options', 'cells', 'failures')"
 enum { TABLES = 7, TRACE_BATCH = 1024, PICKED_COLUMNS = 5, FOLDER_TEXT = 4096 };
 
 const char tp_sweep_condition[] =
-    " c.id > 0 AND c.tool = ?1 AND (NOT " MEASURED " OR c.machine = ?2) ";
+    " c.id > 0 AND c.tool = ?1 AND (c.machine = '' OR c.machine = ?2) ";
 
 /* A number of the store that is none of these is not used. */
 #define IS_NUMBER "typeof(%s) IN ('integer', 'real') AND %s >= 0 AND %s < 9e999"
@@ -112,9 +107,8 @@ static int read_references(struct tp_sweep_picked *p, struct tp_err *err)
 {
     sqlite3_stmt *statement;
     bool row = true;
-    int status =
-        tp_sql_prepare(p->sql, "SELECT bytes, bound FROM temp.numbered_traces ORDER BY number",
-                       &statement, err);
+    int status = tp_sql_prepare(
+        p->sql, "SELECT bytes, bound FROM temp.numbered_traces ORDER BY number", &statement, err);
     size_t room = 0;
     while (!status && (status = tp_sql_step(p->sql, statement, &row, err)) == TP_OK && row) {
         status = TP_GROW(&p->references, &room, p->trace_count + 1, err, .what = "traces",
@@ -141,7 +135,7 @@ static int read_settings(struct tp_sweep_picked *p, struct tp_err *err)
                          .of = p->sql->path, TP_MOST(TP_SWEEP_SETTINGS_MOST));
         if (status)
             break;
-        struct tp_sweep_setting *s = &p->settings[p->setting_count++];
+        struct tp_sweep_tried *s = &p->settings[p->setting_count++];
         memset(s, 0, sizeof *s);
         status = copy_text(tp_sql_text(statement, 0), &s->text, err);
         if (!status)
@@ -199,7 +193,7 @@ static int read_options(struct tp_sweep_picked *p, struct tp_err *err)
                                 " ORDER BY CAST(o.name AS TEXT), CAST(o.value AS TEXT), n.number",
                                 &statement, err);
     while (!status && (status = tp_sql_step(p->sql, statement, &row, err)) == TP_OK && row) {
-        struct tp_sweep_setting *s = &p->settings[sqlite3_column_int64(statement, 0)];
+        struct tp_sweep_tried *s = &p->settings[sqlite3_column_int64(statement, 0)];
         struct tp_sweep_option *o = NULL;
         uint32_t value = 0;
         status = find_option(p, tp_sql_text(statement, 1), &o, err);
@@ -274,7 +268,7 @@ static int count_left_out(struct tp_sweep_picked *p, struct tp_err *err)
     bool row = false;
     int status = tp_sql_prepare(p->sql,
                                 "SELECT count(*), total(c.tool <> ?1), total(c.tool = ?1 AND"
-                                " " MEASURED " AND c.machine <> ?2) FROM main.cells c",
+                                " c.machine <> '' AND c.machine <> ?2) FROM main.cells c",
                                 &statement, err);
     if (status)
         return status;
@@ -283,8 +277,8 @@ static int count_left_out(struct tp_sweep_picked *p, struct tp_err *err)
     if (!status && row) {
         p->left.tools = sqlite3_column_int64(statement, 1);
         p->left.machines = sqlite3_column_int64(statement, 2);
-        p->left.lost = sqlite3_column_int64(statement, 0) - p->left.tools - p->left.machines -
-                       p->cells;
+        p->left.lost =
+            sqlite3_column_int64(statement, 0) - p->left.tools - p->left.machines - p->cells;
     }
     sqlite3_finalize(statement);
     return status;
@@ -367,16 +361,16 @@ static int find_metrics(const struct tp_sweep_opts *o, struct tp_sweep_picked *p
 static int find_origin(struct tp_sweep_picked *p, struct tp_err *err)
 {
     char *expected = NULL;
-    int status = first_text(p, "SELECT tool FROM main.cells ORDER BY id DESC LIMIT 1", &p->tool,
-                            err);
+    int status =
+        first_text(p, "SELECT tool FROM main.cells ORDER BY id DESC LIMIT 1", &p->tool, err);
     if (!status)
         status = first_text(p,
-                            "SELECT machine FROM main.cells c WHERE c.tool = ?1 AND " MEASURED
+                            "SELECT machine FROM main.cells c WHERE c.tool = ?1 AND c.machine <> ''"
                             " ORDER BY id DESC LIMIT 1",
                             &p->machine, err);
     if (!status)
-        status = first_text(p, "SELECT value FROM main.sweep WHERE name = 'plan cells'", &expected,
-                            err);
+        status =
+            first_text(p, "SELECT value FROM main.sweep WHERE name = 'plan cells'", &expected, err);
     uint64_t number;
     bool known = expected && tp_parse_uint(expected, &number) && number <= INT64_MAX;
     p->expected = known ? (int64_t)number : -1;
@@ -387,9 +381,9 @@ static int find_origin(struct tp_sweep_picked *p, struct tp_err *err)
 int tp_sweep_pick(const struct tp_sweep_asking *asking, struct tp_sweep_picked *p,
                   struct tp_err *err)
 {
-    static int (*const steps[])(struct tp_sweep_picked *p, struct tp_err *err) = {
-        read_references, read_settings,  read_options, fill_picked,
-        count_left_out,  add_failures, find_folder};
+    static int (*const steps[])(struct tp_sweep_picked * p, struct tp_err * err) = {
+        read_references, read_settings, read_options, fill_picked,
+        count_left_out,  add_failures,  find_folder};
     *p = (struct tp_sweep_picked){.sql = tp_store_sql(asking->store)};
     int status = find_metrics(asking->opts, p, err);
     if (!status)

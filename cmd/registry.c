@@ -102,6 +102,7 @@
     ROW(type, of, tpt)                     \
     ROW(type, of, snapshots)               \
     ROW(type, of, malloc)                  \
+    ROW(type, of, sweeps)                  \
     ROW(type, of, plugin)                  \
     ROW(type, of, metrics)                 \
     ROW(type, of, ci)                      \

@@ -148,7 +148,7 @@ const struct tp_command tp_command_sweep = {
     .about =
         "Replay each trace under each setting of a plan and keep every result in a store. A "
         "sweep that was interrupted goes on where it was. A plan is a file .ini with a section "
-        "[sweep]: 'tapool help sweep'.",
+        "[sweep]: 'tapool help sweeps'.",
     .opts_size = sizeof(struct tp_sweep_opts),
     .options = rows,
     .run = run_sweep,

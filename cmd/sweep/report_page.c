@@ -154,7 +154,7 @@ static int write_method(const void *of, FILE *out, struct tp_err *err)
     fputs("<p>Each row of the store is in the view <code>results</code>, each value in the view "
           "<code>tidy</code>. DuckDB: <code>ATTACH 'x.sqlite' (TYPE sqlite)</code>; pandas: "
           "<code>read_sql</code>; others: <code>--export-csv</code>. See <code>tapool help "
-          "sweep</code>.</p>\n",
+          "sweeps</code>.</p>\n",
           out);
     tp_html_command("sweep", words, 1, p->all->asking->rows, p->all->asking->opts, out);
     return tp_html_folded("As on the screen", print_whole, of, out, err);

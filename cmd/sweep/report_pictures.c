@@ -196,6 +196,12 @@ static double scatter_cost(const struct scatter *s, uint32_t setting)
     return log(cost < 1 ? 1 : cost);
 }
 
+/* The settings that are drawn, by their place in the ranking. */
+static bool is_dot(const struct scatter *s, size_t place)
+{
+    return !isnan(tp_sweep_cost(&s->all->picked, s->a, s->a->order[place], s->f->cost));
+}
+
 static double scatter_mean(const struct scatter *s, uint32_t setting)
 {
     return s->a->scores[setting].sum / s->a->scores[setting].traces;
@@ -206,6 +212,8 @@ static void scatter_range(struct scatter *s, size_t dots)
     s->x = (struct log_axis){INFINITY, -INFINITY, SCATTER_LEFT, SCATTER_RIGHT};
     s->y = (struct log_axis){INFINITY, -INFINITY, PICTURE_HEAD + SCATTER_HIGH, PICTURE_HEAD};
     for (size_t i = 0; i < dots; i++) {
+        if (!is_dot(s, i))
+            continue;
         double cost = scatter_cost(s, s->a->order[i]), mean = scatter_mean(s, s->a->order[i]);
         s->x.low = fmin(s->x.low, cost);
         s->x.high = fmax(s->x.high, cost);
@@ -285,10 +293,13 @@ static void front_write(const struct tp_sweep_answers *all, size_t answer, uint3
             .height = SCATTER_HEIGHT};
         tp_sweep_frame_begin(&frame, out);
         write_scatter_axes(&s, out);
-        for (size_t i = 0; i < dots; i++)
+        for (size_t i = 0; i < dots; i++) {
+            if (!is_dot(&s, i))
+                continue;
             fprintf(out, "<circle class=\"muted\" cx=\"%s\" cy=\"%s\" r=\"2.5\"/>\n",
                     tp_svg_px(place_on(&s.x, scatter_cost(&s, a->order[i]))).s,
                     tp_svg_px(place_on(&s.y, scatter_mean(&s, a->order[i]))).s);
+        }
         write_front_line(&s, out);
         end_picture(out);
     }

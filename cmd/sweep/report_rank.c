@@ -38,7 +38,9 @@ static int by_rank(const void *left, const void *right)
 static int by_cost(const void *left, const void *right)
 {
     const struct rank_key *a = left, *b = right;
-    int order = compare_numbers(a->cost, b->cost);
+    int order = (isnan(a->cost) ? 1 : 0) - (isnan(b->cost) ? 1 : 0);
+    if (!order)
+        order = compare_numbers(a->cost, b->cost);
     return order ? order : compare_numbers(a->place, b->place);
 }
 
@@ -76,7 +78,8 @@ static size_t make_keys(const struct tp_sweep_picked *p, struct tp_sweep_answer 
 
 /* ---- fronts ---- */
 
-/* Keys are those that compete, in the order of the ranking, which they are returned in. */
+/* Keys are those that compete, in the order of the ranking, which they are returned in. A real
+ * allocator has no driver calls, and is on no front of them. */
 static int find_front(const struct tp_sweep_picked *p, struct tp_sweep_answer *a, size_t cost,
                       struct rank_key *keys, struct tp_err *err)
 {
@@ -89,7 +92,7 @@ static int find_front(const struct tp_sweep_picked *p, struct tp_sweep_answer *a
         keys[i].cost = tp_sweep_cost(p, a, keys[i].setting, cost);
         count += isnan(keys[i].cost) ? 0 : 1;
     }
-    if (count < a->competing || !count)
+    if (!count)
         return TP_OK;
     *front = (struct tp_sweep_front){.cost = cost, .settings = malloc(count * sizeof(uint32_t))};
     a->front_count++;
@@ -97,7 +100,7 @@ static int find_front(const struct tp_sweep_picked *p, struct tp_sweep_answer *a
         return tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
     qsort(keys, a->competing, sizeof *keys, by_cost);
     for (size_t i = 0; i < a->competing; i++)
-        if (keys[i].mean < least) {
+        if (!isnan(keys[i].cost) && keys[i].mean < least) {
             front->settings[front->count++] = keys[i].setting;
             least = keys[i].mean;
         }

@@ -69,7 +69,7 @@ void tp_sweep_head_print(const struct tp_sweep_answers *a, struct tp_page *page)
     tp_page_more(page, 0, p->failures ? ", %s" : ", no failures",
                  tp_plural((uint64_t)p->failures, "failure").s);
     tp_page_line(page);
-    tp_page_at(page, 0, "Replayed by %s", p->tool);
+    tp_page_at(page, 0, "Replayed by tapool %s", p->tool);
     if (*p->machine)
         tp_page_more(page, 0, "; times of %s", p->machine);
     tp_page_line(page);
@@ -163,10 +163,12 @@ void tp_sweep_best_print(const struct tp_sweep_answers *all, size_t answer, stru
         tp_page_line(page);
     }
     print_not_comparable(a, page);
-    if (failing || lacking)
-        tp_page_put(page, INDENT_PARTS,
-                    "Not compared: %s that failed on a trace, %s lacking a trace.",
-                    tp_plural(failing, "setting").s, tp_count(lacking).s);
+    if (failing)
+        tp_page_put(page, INDENT_PARTS, "%s failed on a trace and cannot be the best.",
+                    tp_plural(failing, "setting").s);
+    if (lacking)
+        tp_page_put(page, INDENT_PARTS, "%s without a cell on some trace cannot be the best.",
+                    tp_plural(lacking, "setting").s);
 }
 
 /* ---- all settings ---- */
@@ -279,8 +281,9 @@ void tp_sweep_effects_print(const struct tp_sweep_answers *all, size_t answer, s
         char **values = p->options[e->name].values;
         add_cut(&t, page, e->strategy, VALUE_ROOM - 4);
         add_cut(&t, page, e->option, VALUE_ROOM);
-        add_cut(&t, page, values[e->values[0]], VALUE_ROOM - 6);
-        add_cut(&t, page, values[e->values[e->count - 1]], VALUE_ROOM - 6);
+        bool none = tp_sweep_effect_size(e) < TP_SWEEP_SAME;
+        add_cut(&t, page, none ? "-" : values[e->values[0]], VALUE_ROOM - 6);
+        add_cut(&t, page, none ? "-" : values[e->values[e->count - 1]], VALUE_ROOM - 6);
         tp_table_add(&t, "%s%%", tp_signed_percent(tp_sweep_effect_size(e)).s);
         tp_table_add(&t, "%s", tp_percent((double)e->affected / a->traces).s);
     }

@@ -41,7 +41,8 @@ struct tp_sweep_option {
     size_t count;
 };
 
-/* The best packing of a trace, or else its lower bound; 0: neither is known. Bytes. */
+/* The best packing of a trace, or else its lower bound, which is the trace peak where nothing was
+ * searched; 0: none is known. Bytes. */
 struct tp_sweep_reference {
     double bytes;
     bool bound;

@@ -5,7 +5,8 @@
     made_store.py csv STORE TABLE.csv                         the same of the rows of the CSV
 
 Keys of fill: seed, failed (cells with a failed allocation, in a thousand), missing (cells that are not there, in a
-thousand), timed=1 (a second row of each cell, with times), unsolved (traces without a best packing, in a thousand).
+thousand), timed=1 (a second row of each cell, with times), unsolved and unbound (traces without a best packing, without a
+lower bound, in a thousand).
 What is expected is computed here from the tables alone, cell by cell.
 """
 import csv
@@ -54,7 +55,7 @@ def fill(path, traces, settings, keys):
         packing = None if chance("unsolved") else bound + 512 * rng.randrange(64)
         db.execute("INSERT INTO traces VALUES (?, ?, ?, ?, ?, ?, 1, 1, ?, ?, ?)",
                    (t + 1, "%032x" % (t * 7919 + 1), "/corpus/%s/trace-%05d.tpt" % ("ab"[t % 2], t), "device", 1000 + t, 900 + t,
-                    bound, bound, packing))
+                    bound, None if chance("unbound") else bound, packing))
         rows = []
         times = []
         for s, (text, _, _) in enumerate(made):
@@ -65,8 +66,8 @@ def fill(path, traces, settings, keys):
             calls = rng.randrange(4, 4000) // (1 + s % 5)
             failed = 3 if chance("failed") else 0
             name = (t * len(made) + s).to_bytes(16, "big")
-            rows.append((name, t + 1, s + 1, "usage", "tapool 0.1.0 (abc)", "", 0.01 * rng.random(), peak, calls, failed, rng.random()))
-            times.append((b"t" + name[1:], t + 1, s + 1, "throughput", "tapool 0.1.0 (abc)", "box", 0.1, 5 + 100 * rng.random()))
+            rows.append((name, t + 1, s + 1, "usage", "abc-1", "", 0.01 * rng.random(), peak, calls, failed, rng.random()))
+            times.append((b"t" + name[1:], t + 1, s + 1, "throughput", "abc-1", "box", 0.1, 5 + 100 * rng.random()))
         db.executemany(put, rows)
         if keys.get("timed"):
             db.executemany(time, times)
@@ -84,8 +85,8 @@ class Expected:
         self.options = {i: {} for i in self.settings}
         for i, name, value in db.execute("SELECT setting, name, value FROM options"):
             self.options[i][name] = value
-        traces = {i: (path, packing or bound, not packing) for i, path, bound, packing in
-                  db.execute("SELECT id, path, lower_bound, best_packing FROM traces")}
+        traces = {i: (path, packing or bound or peak, not packing) for i, path, bound, packing, peak in
+                  db.execute("SELECT id, path, lower_bound, best_packing, trace_peak FROM traces")}
         self.failed, values = {i: 0 for i in self.settings}, {}
         query = "SELECT trace, setting, max(%s), coalesce(max(failed_allocations), 0) > 0 FROM cells GROUP BY 1, 2" % column
         for t, s, value, bad in db.execute(query):
@@ -123,7 +124,7 @@ class Expected:
         self.order = sorted(tried, key=key.get)
 
     def front(self, costs):
-        points = sorted((costs[s], self.order.index(s), s) for s in self.competing)
+        points = sorted((costs[s], self.order.index(s), s) for s in self.competing if costs[s] is not None)
         return [s for cost, _, s in points
                 if not any((c < cost and self.mean(o) <= self.mean(s) + SAME / 2) or
                            (c == cost and self.order.index(o) < self.order.index(s)) for c, _, o in points)]

@@ -79,5 +79,5 @@ static const struct tp_topic_section sections[] = {
     {.name = NULL}};
 
 const struct tp_topic tp_topic_sweeps = {"sweeps", "many traces under many settings",
-                                        "grid regret pareto", .texts = {plan_text},
-                                        .sections = sections};
+                                         "grid regret pareto", .texts = {plan_text},
+                                         .sections = sections};

@@ -42,10 +42,10 @@ static void fill(const struct tp_result *r, struct tp_record *out)
 
 int tp_record_of(const struct tp_result *r, struct tp_record *out, struct tp_err *err)
 {
-    const size_t count = r->run->device_count * tp_metric_count;
+    const size_t count = r->facts->devices * tp_metric_count;
     *out = (struct tp_record){.label = strdup(r->spec->label),
                               .trace_name = strdup(r->trace->meta.name),
-                              .devices = (uint16_t)r->run->device_count,
+                              .devices = r->facts->devices,
                               .values = calloc(count, sizeof *out->values),
                               .weights = calloc(count, sizeof *out->weights)};
     if (!out->label || !out->trace_name || !out->values || !out->weights)

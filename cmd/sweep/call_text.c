@@ -82,7 +82,7 @@ void tp_sweep_print_estimate(const struct tp_sweep_state *c, const struct tp_swe
                     tp_duration((uint64_t)(e->seconds * 1e9)).s,
                     tp_plural(c->done.computed, "cell").s, tp_duration(c->done.ns).s);
     if (!isnan(e->bytes))
-        tp_page_row(&page, 2, "disk", 14, "at most %s in %s", tp_bytes((uint64_t)e->bytes, false).s,
+        tp_page_row(&page, 2, "disk", 14, "about %s in %s", tp_bytes((uint64_t)e->bytes, false).s,
                     c->path);
     if (c->done.failed_traces)
         tp_page_put(&page, 2, "%s cannot be read.", tp_plural(c->done.failed_traces, "trace").s);

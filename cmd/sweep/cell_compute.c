@@ -54,14 +54,15 @@ static void describe_options(struct tp_cells *cells)
     const struct tp_sweep_opts *o = cells->plan->opts;
     const struct tp_open_opts *open = &o->open;
     struct tp_str reading = TP_STR_IN(cells->reading), options = TP_STR_IN(cells->options);
+    struct tp_str measured = TP_STR_IN(cells->measured);
     tp_str_add(&reading, "%s,%s,%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%d,%d,%" PRIu64,
                open->input_format ? open->input_format : "", open->space ? open->space : "",
                open->initial_heap, open->limit, open->device, open->strict, open->repair,
                o->bound_time);
-    tp_str_add(&options,
-               "%.200s,%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d",
-               o->source ? o->source : "", o->touch, o->on_oom, o->seed, o->threads, o->min_time,
-               o->repeat, o->thp);
+    tp_str_add(&options, "%.200s,%" PRIu32 ",%" PRIu64, o->source ? o->source : "", o->on_oom,
+               o->seed);
+    tp_str_add(&measured, "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d,%s", o->touch,
+               o->threads, o->min_time, o->repeat, o->thp, cells->machine);
 }
 
 int tp_cells_open(struct tp_cells *cells, const struct tp_sweep_plan *plan, struct tp_err *err)
@@ -80,7 +81,7 @@ int tp_cell_name(const struct tp_cells *cells, const char *identity,
     bool of_machine = group->of_machine || setting->own_memory;
     const char *const texts[] = {
         identity,    setting->whole, cells->options,
-        group->name, cells->tool,    of_machine ? cells->machine : "any machine",
+        group->name, cells->tool,    of_machine ? cells->measured : "exact",
         NULL};
     return tp_texts_hash(texts, name, err);
 }

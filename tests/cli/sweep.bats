@@ -1,0 +1,319 @@
+#!/usr/bin/env bats
+# tapool sweep: the plan, the cells, the store, shards, and what goes wrong. The answers: sweep_answers.bats.
+
+# shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
+load common
+
+# traces COUNT: so many small traces in traces/.
+traces() {
+    mkdir -p traces
+    for ((i = 1; i <= $1; i++)); do
+        "$TAPOOL" gen random-replace --seed "$i" --count 400 -o "traces/t$i.tpt" >/dev/null
+    done
+}
+
+# plan LINE...: plan.ini over traces/*.tpt.
+plan() { printf '%s\n' '[sweep]' 'trace = traces/*.tpt' "$@" >plan.ini; }
+
+# asked STORE SQL
+asked() {
+    python3 - "$@" <<'END'
+import sqlite3, sys
+for row in sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True).execute(sys.argv[2]):
+    print("|".join("" if value is None else str(value) for value in row))
+END
+}
+
+# computed N STORED: the numbers that the last sweep said.
+computed() {
+    matches "$out" "cells?: $1 computed in .*, $2 already stored, 0 failed"
+}
+
+@test "a cell has the figures of tapool replay, and is computed once" {
+    traces 3
+    plan 'strategy = arena:arena_size=1MiB|4MiB,classes=fine|coarse6' 'strategy = lru'
+    ok "$TAPOOL" sweep plan.ini
+    matches "$out" '^15 cells: 15 computed in .*, 0 already stored, 0 failed \(3 traces x 5 settings\)$'
+    matches "$out" '^Next: tapool sweep --report plan.sqlite$'
+    [ "$(asked plan.sqlite 'SELECT count(*), count(DISTINCT name) FROM cells')" = '15|15' ]
+    while IFS='|' read -r trace setting peak calls; do
+        "$TAPOOL" replay "$trace" -s "$setting" --passes usage --json >one.json
+        python3 - one.json "$peak" "$calls" <<'END'
+import json, sys
+run = json.load(open(sys.argv[1]))["runs"][0]
+assert run["memory"]["peak_reserved_bytes"] == int(sys.argv[2]), run["memory"]
+assert run["driver_calls"]["get"] == int(sys.argv[3]), run["driver_calls"]
+END
+    done < <(asked plan.sqlite 'SELECT trace, setting, peak_reserved, get FROM results')
+    [ "$(asked plan.sqlite "SELECT count(*) FROM tidy WHERE metric = 'peak_reserved'")" = 15 ]
+    [ "$(asked plan.sqlite "SELECT value FROM options JOIN settings ON id = options.setting WHERE settings.setting = 'arena:arena_size=1MiB,classes=fine' ORDER BY name")" = "$(printf '1MiB\nfine')" ]
+    ok "$TAPOOL" sweep plan.ini
+    computed 0 15
+    plan 'strategy = arena:arena_size=1MiB|4MiB|16MiB,classes=fine|coarse6' 'strategy = lru'
+    ok "$TAPOOL" sweep plan.ini
+    computed 6 15
+    "$TAPOOL" gen random-replace --seed 77 --count 400 -o traces/t2.tpt -f >/dev/null
+    ok "$TAPOOL" sweep plan.ini
+    computed 7 14
+    [ ! -e plan.sqlite-pending ]
+}
+
+@test "a sweep without a plan has the options of its command line" {
+    traces 2
+    ok "$TAPOOL" sweep 'traces/*.tpt' --exclude 't2*' -s 'lru:capacity_bytes=default|1MiB' -s bump -o out.sqlite -j 1
+    matches "$out" '^3 cells: 3 computed in .*\(1 trace x 3 settings\)$'
+    [ "$(asked out.sqlite 'SELECT setting FROM settings ORDER BY id')" = "$(printf '%s\n' lru 'lru:capacity_bytes=1MiB' bump)" ]
+    [ "$(asked out.sqlite 'SELECT path FROM traces')" = traces/t1.tpt ]
+}
+
+@test "a plan is relative to its folder" {
+    mkdir -p there
+    cd there || return 1
+    traces 1
+    plan 'strategy = lru' 'store = its.sqlite'
+    cd .. || return 1
+    ok "$TAPOOL" sweep there/plan.ini
+    [ "$(asked there/its.sqlite 'SELECT path FROM traces')" = traces/t1.tpt ]
+    ok "$TAPOOL" sweep --cite there/plan.ini
+    matches "$out" '^@software\{tapool,$'
+    matches "$out" '^1 cell of 1 trace and 1 setting, computed with tapool [0-9.]+ \('
+}
+
+@test "torch:conf=tune is the grid of tapool tune, and a grid of its settings may be given" {
+    "$TAPOOL" gen training-step --layers 2 -o step.tpt >/dev/null
+    printf '%s\n' '[sweep]' 'trace = step.tpt' 'strategy = torch:conf=tune' >tune.ini
+    ok "$TAPOOL" sweep tune.ini -n
+    cells=$(sed -nE '1s/ cells.*//p' "$out")
+    [ "$cells" -ge 50 ]
+    [ ! -e tune.sqlite ]
+    printf '%s\n' '[sweep]' 'trace = step.tpt' \
+        'strategy = torch:conf={max_split_size_mb=default|64,roundup_power2_divisions=default|8}' \
+        'capacity = 1GiB' 'capacity = 0' >torch.ini
+    ok "$TAPOOL" sweep torch.ini
+    computed 8 0
+    [ "$(asked torch.sqlite 'SELECT count(*) FROM settings WHERE setting LIKE "%--capacity 1GiB"')" = 4 ]
+    [ "$(asked torch.sqlite "SELECT count(*) FROM options WHERE name = 'max_split_size_mb' AND value = '64'")" = 4 ]
+    [ "$(asked torch.sqlite "SELECT count(DISTINCT peak_reserved) > 0, min(lower_bound) > 0 FROM results")" = '1|1' ]
+}
+
+@test "settings of a malloc library are grids too" {
+    traces 1
+    ok "$TAPOOL" sweep traces/t1.tpt -s 'glibc:arena_max=1|2' -s system --passes resident -o m.sqlite
+    computed 3 0
+    [ "$(asked m.sqlite "SELECT name, value FROM options ORDER BY value")" = "$(printf 'arena_max|1\narena_max|2')" ]
+    [ "$(asked m.sqlite 'SELECT count(*) FROM cells WHERE peak_resident > 0 AND machine != ""')" = 3 ]
+}
+
+@test "times are rows of their own, of this machine" {
+    traces 2
+    ok "$TAPOOL" sweep 'traces/*' -s lru -s bump --passes usage,throughput --min-time 1ms -o t.sqlite
+    computed 8 0
+    [ "$(asked t.sqlite "SELECT passes, count(*), count(peak_reserved), count(ns_per_op), count(nullif(machine, '')) FROM cells GROUP BY passes ORDER BY passes")" = "$(printf 'throughput|4|0|4|4\nusage|4|4|0|0')" ] ||
+        fail "$(asked t.sqlite 'SELECT passes, peak_reserved, ns_per_op, machine FROM cells')"
+    ok "$TAPOOL" sweep 'traces/*' -s lru -s bump --passes usage -o t.sqlite
+    computed 0 4
+}
+
+@test "shards have each cell once, and joined they are the store of one sweep" {
+    traces 9
+    plan 'strategy = arena:arena_size=1MiB|4MiB,classes=fine|coarse6' 'strategy = lru' 'strategy = bump'
+    for ((i = 1; i <= 4; i++)); do
+        ok "$TAPOOL" sweep plan.ini --shard "$i/4"
+        sum=$((${sum:-0} + $(asked "plan.shard-$i-of-4.sqlite" 'SELECT count(*) FROM cells')))
+    done
+    [ "$sum" -eq 54 ]
+    mv plan.shard-3-of-4.sqlite away
+    refused 3 "^tapool: 3 of 4 shards are there$" "$TAPOOL" sweep plan.ini --merge
+    mv away plan.shard-3-of-4.sqlite
+    ok "$TAPOOL" sweep plan.ini --merge
+    matches "$out" '^4 stores joined: 54 cells$'
+    ok "$TAPOOL" sweep plan.ini
+    computed 0 54
+    ok "$TAPOOL" sweep --report plan.sqlite --export-csv joined.csv
+    ok "$TAPOOL" sweep plan.ini -o whole.sqlite
+    ok "$TAPOOL" sweep --report whole.sqlite --export-csv whole.csv
+    cmp joined.csv whole.csv
+    [ "$(wc -l <whole.csv)" -eq 55 ]
+    refused 2 "'--shard 5/4' is not of the form I/N" "$TAPOOL" sweep plan.ini --shard 5/4
+}
+
+# killed: a sweep that is killed at a random moment.
+killed() {
+    "$TAPOOL" sweep plan.ini >/dev/null 2>&1 &
+    local pid=$!
+    sleep "$(printf '0.%03d' $((RANDOM % ${1:-400})))"
+    kill -KILL "$pid" 2>/dev/null || :
+    wait "$pid" 2>/dev/null || :
+}
+
+# lives TIMES: what was stored or pending when a sweep was killed is not computed again, and the store is whole.
+lives() {
+    traces 12
+    plan 'strategy = arena:arena_size=1MiB|2MiB|4MiB|8MiB|16MiB,classes=fine|coarse6' 'strategy = torch' 'strategy = lru'
+    for ((kill = 0; kill < $1; kill++)); do
+        rm -f plan.sqlite*
+        killed 300
+        killed 300
+        had=$(asked plan.sqlite 'SELECT count(*) FROM cells' 2>/dev/null || echo 0)
+        pending=$(grep -c '^{"cell".*}$' plan.sqlite-pending 2>/dev/null || :)
+        ok "$TAPOOL" sweep plan.ini
+        stored=$(sed -nE 's/.*, ([0-9,]+) already stored.*/\1/p' "$out")
+        # a commit may have been done whose lines were still there
+        [ "$stored" -ge "$had" ] && [ "$stored" -ge "${pending:-0}" ] && [ "$stored" -le $((had + ${pending:-0})) ] ||
+            fail "$had were stored, ${pending:-0} pending, and then $stored are there"
+        [ "$(asked plan.sqlite 'SELECT count(*), count(DISTINCT name) FROM cells')" = '144|144' ]
+        [ "$(asked plan.sqlite 'PRAGMA integrity_check')" = ok ]
+    done
+}
+
+@test "a sweep that is killed loses nothing" { lives 3; }
+
+# bats test_tags=nightly
+@test "a sweep that is killed at 20 moments loses nothing" { lives 20; }
+
+@test "a sweep that is interrupted says where it is, and goes on there" {
+    traces 12
+    plan 'strategy = arena:arena_size=1MiB|2MiB|4MiB|8MiB|16MiB,classes=fine|coarse6' 'strategy = torch'
+    "$TAPOOL" gen random-replace --seed 5 --count 300000 -o traces/large.tpt >/dev/null
+    "$TAPOOL" sweep plan.ini >said 2>"$SCRATCH/err" &
+    pid=$!
+    sleep 0.4
+    kill -TERM "$pid"
+    rc=0
+    wait "$pid" || rc=$?
+    [ "$rc" -eq 143 ] || fail "exit code $rc" "$(cat "$SCRATCH/err")"
+    grep -qE '^tapool: interrupted: [0-9]+ of 143 cells are stored$' "$SCRATCH/err" || fail "$(cat "$SCRATCH/err")"
+    before=$(asked plan.sqlite 'SELECT count(*) FROM cells')
+    ok "$TAPOOL" sweep plan.ini
+    matches "$out" ", $before already stored"
+    [ "$(asked plan.sqlite 'SELECT count(*) FROM cells')" = 143 ]
+}
+
+@test "a bad trace fails its cells and no others; what is solved is forgotten" {
+    traces 2
+    echo '{"op": "free", "id": 7}' >traces/bad.tpt
+    plan 'strategy = lru' 'strategy = bump'
+    capture "$TAPOOL" sweep plan.ini
+    [ "$rc" -eq 3 ]
+    matches "$out" '^6 cells: 4 computed in .*, 0 already stored, 2 failed'
+    matches "$out" '^Failed$'
+    matches "$out" '^  traces/bad.tpt: '
+    one_sentence "$err"
+    matches "$err" '^tapool: 2 cells failed; the first: '
+    [ "$(asked plan.sqlite 'SELECT path FROM failures')" = traces/bad.tpt ]
+    cp traces/t1.tpt traces/bad.tpt
+    capture "$TAPOOL" sweep plan.ini
+    [ "$rc" -eq 2 ]
+    matches "$err" "the same program as 'traces/(bad|t1).tpt', which is in the sweep"
+    "$TAPOOL" gen random-replace --seed 9 --count 400 -o traces/bad.tpt -f >/dev/null
+    ok "$TAPOOL" sweep plan.ini
+    computed 2 4
+    [ "$(asked plan.sqlite 'SELECT count(*) FROM failures')" = 0 ]
+}
+
+@test "a plan that is wrong is refused with its place before anything is computed" {
+    traces 1
+    plan 'strategy = arena:arena_sise=1MiB'
+    refused 2 "^tapool: plan.ini:3: strategy 'arena' has no option 'arena_sise'" "$TAPOOL" sweep plan.ini
+    plan 'strategy = lru' 'strategy = arena:classes=fine|rough'
+    refused 2 "^tapool: plan.ini:4: .*'?rough'?" "$TAPOOL" sweep plan.ini
+    plan 'strategy = arena:classes=fine|coarse6' 'strategy = arena'
+    refused 2 "^tapool: plan.ini:4: 'arena' is the same setting as 'arena:classes=fine' of plan.ini:3$" "$TAPOOL" sweep plan.ini
+    plan 'strategy = small=arena'
+    refused 2 "^tapool: plan.ini:3: 'small=arena' has a label$" "$TAPOOL" sweep plan.ini
+    plan 'strategy = lru' 'trace = nothing/*.json'
+    refused 2 "^tapool: plan.ini: no trace matches 'nothing/\*.json'$" "$TAPOOL" sweep plan.ini
+    plan 'strategy = lru' 'passes = usage,speed'
+    refused 2 "^tapool: plan.ini:4: .*speed" "$TAPOOL" sweep plan.ini
+    plan 'strategy = lru' 'strategies = bump'
+    refused 2 "^tapool: plan.ini:4: unknown option 'strategies'" "$TAPOOL" sweep plan.ini
+    plan 'strategy = lru' '[replay]' 'seed = 2'
+    refused 2 "^tapool: plan.ini:5: a plan has no section \[replay\]$" "$TAPOOL" sweep plan.ini
+    plan 'exclude = *' 'strategy = lru'
+    refused 2 '^tapool: the sweep has no traces$' "$TAPOOL" sweep plan.ini
+    plan
+    refused 2 '^tapool: the sweep has no strategies$' "$TAPOOL" sweep plan.ini
+    plan 'strategy = lru' 'source = cuda'
+    refused 2 '^tapool: a sweep does not replay on a GPU$' "$TAPOOL" sweep plan.ini
+    refused 2 '^tapool: sweep needs a plan or traces$' "$TAPOOL" sweep
+    refused 2 "^tapool: two plans" "$TAPOOL" sweep plan.ini other.ini
+    refused 2 "^tapool: 'traces' is a folder$" "$TAPOOL" sweep traces -s lru
+    [ ! -e plan.sqlite ]
+}
+
+@test "a store that is none, or another's, is refused and left as it is" {
+    traces 1
+    plan 'strategy = lru'
+    echo 'no store at all, but some words that are long enough to be read' >plan.sqlite
+    cp plan.sqlite before
+    refused 3 '^tapool: plan.sqlite: file is not a database$' "$TAPOOL" sweep plan.ini
+    cmp plan.sqlite before
+    rm plan.sqlite*
+    python3 -c 'import sqlite3; d = sqlite3.connect("plan.sqlite"); d.execute("CREATE TABLE t (a)"); d.commit()'
+    refused 3 '^tapool: plan.sqlite: an SQLite file, but no store of a sweep$' "$TAPOOL" sweep plan.ini
+    rm plan.sqlite*
+    ok "$TAPOOL" sweep plan.ini
+    python3 -c 'import sqlite3; d = sqlite3.connect("plan.sqlite"); d.execute("PRAGMA user_version = 7"); d.commit()'
+    refused 3 '^tapool: plan.sqlite: a store of schema 7, this tapool has 1$' "$TAPOOL" sweep plan.ini
+    refused 3 '^tapool: plan.sqlite: a store of schema 7' "$TAPOOL" sweep --report plan.sqlite
+    refused 3 '^tapool: nowhere.sqlite: No such file' "$TAPOOL" sweep --report nowhere.sqlite
+}
+
+@test "pending lines of somebody else are not believed" {
+    traces 1
+    plan 'strategy = lru'
+    for line in '{"cell":{"name":"zz"}}' '[]' '{"failure":{"path":7}}' '{"cell":{"name":"00112233445566778899aabbccddeeff","identity":"00112233445566778899aabbccddeeff","setting":"x","passes":"usage","tool":"t","machine":"","seconds":1,"values":{"peak_reserved":"much"}}}' \
+        '{"cell":{"name":"00112233445566778899aabbccddeeff","identity":"00112233445566778899aabbccddeeff","setting":"x","passes":"usage","tool":"t","machine":"","seconds":1,"values":{}}}'; do
+        rm -f plan.sqlite*
+        echo "$line" >plan.sqlite-pending
+        capture "$TAPOOL" sweep plan.ini
+        [ "$rc" -ge 3 ] || fail "taken: $line"
+        one_sentence "$err"
+        matches "$err" 'plan.sqlite'
+    done
+    rm -f plan.sqlite*
+    printf '{"cell":{"name":"0011' >plan.sqlite-pending # cut off, as by a kill
+    ok "$TAPOOL" sweep plan.ini
+    computed 1 0
+}
+
+@test "two sweeps do not write to one store" {
+    traces 2
+    plan 'strategy = lru'
+    "$TAPOOL" gen random-replace --seed 5 --count 400000 -o traces/large.tpt >/dev/null
+    "$TAPOOL" sweep plan.ini >/dev/null &
+    pid=$!
+    for ((i = 0; i < 200; i++)); do
+        [ ! -e plan.sqlite ] || break
+        sleep 0.01
+    done
+    refused 4 '^tapool: plan.sqlite: another sweep writes to this store$' "$TAPOOL" sweep plan.ini
+    wait "$pid"
+    ok "$TAPOOL" sweep plan.ini
+    computed 0 3
+}
+
+@test "a full disk is an error, and what was stored stays" {
+    traces 6
+    plan 'strategy = arena:arena_size=1MiB|2MiB|4MiB,classes=fine|coarse6'
+    ok "$TAPOOL" sweep plan.ini --exclude 't[3-6]*'
+    capture bash -c 'ulimit -f $(($(stat -c %s plan.sqlite) / 1024 + 1)); exec "$TAPOOL" sweep plan.ini'
+    [ "$rc" -eq 4 ] || fail "exit code $rc" "$(cat "$out" "$err")"
+    one_sentence "$err"
+    matches "$err" 'plan.sqlite'
+    [ "$(asked plan.sqlite 'PRAGMA integrity_check')" = ok ]
+    [ "$(asked plan.sqlite 'SELECT count(*) FROM cells')" -ge 12 ]
+    ok "$TAPOOL" sweep plan.ini
+    [ "$(asked plan.sqlite 'SELECT count(*) FROM cells')" = 36 ]
+}
+
+@test "a dry run says what to expect and writes nothing" {
+    traces 2
+    plan 'strategy = lru' 'strategy = bump' 'passes = usage,latency'
+    ok "$TAPOOL" sweep plan.ini --dry-run
+    matches "$out" '^8 cells: 2 traces x 2 settings$'
+    matches "$out" '^  to compute +8 cells$'
+    matches "$out" '^  time +about '
+    matches "$out" '^  disk +about .* in plan.sqlite$'
+    [ "$(echo *)" = 'plan.ini traces' ]
+}

@@ -11,12 +11,12 @@
 #   --retries K   submit failed shards again, at most K times (default 3)
 #
 # A shard goes on from its own store: no cell is computed twice. Slurm requeues the shards of a node
-# that failed. All other failures (out of memory, time limit, a killed process) are found by the merge job:
-# it submits the shards that have not ended well again, and a merge job after them. If your cluster
-# accepts no jobs from compute nodes, or K was not enough, run the same command again.
+# that failed. The merge job finds all other shards that were ended (out of memory, out of time, killed)
+# and submits them again, and a merge job after them. A trace that cannot be read is not tried again.
+# If your cluster accepts no jobs from compute nodes, or K was not enough, run the same command again.
 #
-# Output is in the folder PLAN.slurm: shard-I.log, merge.log, and a file shard-I.done for each shard that
-# ended well. TAPOOL: the tapool that the nodes run (default: the one in PATH here).
+# Output is in the folder PLAN.slurm: shard-I.log, merge.log, and the exit codes, shard-I.status.
+# TAPOOL: the tapool that the nodes run (default: the one in PATH here).
 set -euo pipefail
 
 fail() { # STATUS SENTENCE [HINT]
@@ -61,12 +61,21 @@ submit() { # TAPOOL PLAN TASKS N[%M] K [OPTION...]
         fail 4 "the merge job was not accepted, so the shards were cancelled"
     }
     merge=${merge%%;*}
-    printf 'shards: job %s, merge: job %s (to stop them: scancel %s %s), output: %s\n' "$array" "$merge" "$array" "$merge" "$folder"
+    printf 'shards: job %s, merge: job %s (to stop them: scancel %s %s), output: %s\n' \
+        "$array" "$merge" "$array" "$merge" "$folder"
 }
 
 name() { # PLAN
     local file=${1##*/}
     printf 'sweep-%s' "${file%.ini}"
+}
+
+# One of them: the merge would refuse it.
+other_shards() { # PLAN N
+    local store
+    for store in "${1%.ini}".shard-*-of-*.sqlite; do
+        [[ ! -e $store || $store == *-of-$2.sqlite ]] || { printf '%s' "$store" && break; }
+    done
 }
 
 # The jobs of the plan. Their working folder tells it from others of its name.
@@ -78,28 +87,52 @@ queued() { # PLAN
 }
 
 run_shard() { # TAPOOL PLAN N
-    local workers=${SLURM_CPUS_PER_TASK:-${SLURM_CPUS_ON_NODE:-1}}
-    "$1" sweep "$2" --shard "$SLURM_ARRAY_TASK_ID/$3" -j "$workers"
-    : >"$(logs "$2")/shard-$SLURM_ARRAY_TASK_ID.done"
+    local workers=${SLURM_CPUS_PER_TASK:-${SLURM_CPUS_ON_NODE:-1}} code=0 file
+    file=$(logs "$2")/shard-$SLURM_ARRAY_TASK_ID.status
+    rm -f -- "$file"
+    "$1" sweep "$2" --shard "$SLURM_ARRAY_TASK_ID/$3" -j "$workers" || code=$?
+    echo "$code" >"$file"
+    return "$code"
 }
 
-run_merge() { # TAPOOL PLAN N[%M] K [OPTION...]
-    local tapool=$1 plan=$2 count=$3 retries=$4 folder missing='' i
-    shift 4
-    folder=$(logs "$plan")
-    for ((i = 1; i <= ${count%\%*}; i++)); do
-        [ -e "$folder/shard-$i.done" ] || missing+=,$i
+# The shards in a state, separated by commas. Another try does not help one that ended with a wrong plan (2)
+# or a trace that cannot be read (3); one that was killed has another code, or none.
+shards_in() { # again|failed PLAN N
+    local code state shards='' i
+    for ((i = 1; i <= $3; i++)); do
+        code=$(cat "$(logs "$2")/shard-$i.status" 2>/dev/null) || true
+        case $code in
+        0) state='done' ;;
+        2 | 3) state=failed ;;
+        *) state=again ;;
+        esac
+        [ "$state" != "$1" ] || shards+=,$i
     done
-    missing=${missing#,}
-    [ -n "$missing" ] || exec "$tapool" sweep "$plan" --merge
-    echo "not done: shards $missing of ${count%\%*}"
-    [ "$retries" -gt 0 ] || fail 4 "no retry is left" "look at $folder/shard-${missing%%,*}.log, then submit again"
-    dry_run=no
-    submit "$tapool" "$plan" "$missing" "$count" $((retries - 1)) "$@"
+    printf '%s' "${shards#,}"
+}
+
+# What is there is merged when no retry is left, so that the answers of a night are never lost.
+run_merge() { # TAPOOL PLAN N[%M] K [OPTION...]
+    local tapool=$1 plan=$2 count=$3 retries=$4 again failed partial=()
+    shift 4
+    again=$(shards_in again "$plan" "${count%\%*}")
+    failed=$(shards_in failed "$plan" "${count%\%*}")
+    if [ -n "$again" ] && [ "$retries" -gt 0 ]; then
+        echo "to be continued: shards $again of ${count%\%*}"
+        dry_run=no
+        submit "$tapool" "$plan" "$again" "$count" $((retries - 1)) "$@"
+        return
+    fi
+    [ -z "$again" ] || partial=(--partial)
+    "$tapool" sweep "$plan" --merge "${partial[@]}"
+    [ -z "$failed" ] || echo "with failures: shards $failed; see $(logs "$plan")/shard-${failed%%,*}.log" >&2
+    [ -z "$again" ] || fail 4 "cells are missing: shards $again were ended too often" \
+        "look at $(logs "$plan")/shard-${again%%,*}.log, then submit the plan again"
+    [ -z "$failed" ] || exit 3
 }
 
 main() {
-    local retries=3 plan tapool count=8 running
+    local retries=3 plan tapool count=8 running other
     dry_run=no
     while [ $# -gt 0 ]; do
         case $1 in
@@ -120,12 +153,17 @@ main() {
     [ $# -eq 0 ] || shift
     [[ $count =~ ^[1-9][0-9]*(%[1-9][0-9]*)?$ ]] || fail 2 "'$count' is not a number of shards"
     [[ $retries =~ ^[0-9]+$ ]] || fail 2 "'$retries' is not a number of retries"
-    tapool=$(realpath -- "$(command -v -- "${TAPOOL:-tapool}")" 2>/dev/null) || fail 2 "there is no ${TAPOOL:-tapool}" 'TAPOOL=/path/to/tapool'
+    tapool=$(realpath -- "$(command -v -- "${TAPOOL:-tapool}")" 2>/dev/null) ||
+        fail 2 "there is no ${TAPOOL:-tapool}" 'TAPOOL=/path/to/tapool'
+    other=$(other_shards "$plan" "${count%\%*}")
+    [ -z "$other" ] || fail 2 "'$other' is there, a shard of another number of shards" \
+        "submit that number, or remove such files"
+    "$tapool" sweep "$plan" --dry-run -j 1 || exit # says what is wrong with a plan before it is queued
     if [ "$dry_run" = no ]; then
         running=$(queued "$plan")
         [ -z "$running" ] || fail 2 "the plan is queued or running: job $running" "scancel $running"
         mkdir -p -- "$(logs "$plan")"
-        rm -f -- "$(logs "$plan")"/shard-*.done
+        rm -f -- "$(logs "$plan")"/shard-*.status
     fi
     submit "$tapool" "$plan" "1-${count%\%*}" "$count" "$retries" "$@"
 }

@@ -32,6 +32,7 @@ END
     # shellcheck disable=SC2016
     program scancel <<<'echo "scancel $*" >>"$WORK/calls"'
     program tapool <<'END'
+[[ $* != *--dry-run* ]] || exit 0
 echo "tapool $*" >>"$WORK/calls"
 [ ! -e "$WORK/status" ] || exit "$(cat "$WORK/status")"
 END
@@ -69,44 +70,69 @@ call() { # NUMBER REGEX
     matches "$err" '^sbatch --comment=a\\ b .*--dependency=afterany:JOB '
 }
 
-@test "Slurm: a shard has the workers that it has processors, and is done only if it ends well" {
+@test "Slurm: a shard has the workers that it has processors, and leaves its exit code" {
     with_slurm
     mkdir plan.slurm
+    echo 137 >plan.slurm/shard-2.status
     shard 2
-    [ "$rc" -eq 0 ] && [ -e plan.slurm/shard-2.done ] || fail "$(cat "$err")"
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    [ "$(cat plan.slurm/shard-2.status)" = 0 ]
     call 1 "^tapool sweep $WORK/plan.ini --shard 2/4 -j 3\$"
-    echo 137 >status
+    echo 3 >status
     shard 3
-    [ "$rc" -eq 137 ] && [ ! -e plan.slurm/shard-3.done ] || fail "exit code $rc:" "$(cat "$err")"
+    [ "$rc" -eq 3 ]
+    [ "$(cat plan.slurm/shard-3.status)" = 3 ]
 }
 
-@test "Slurm: the merge submits shards that are not done, and only those, while retries are left" {
+# ended CODE...: of shards 1, 2, ...; "-": none, as of one that was killed with its script
+ended() {
+    local i=0 code
+    mkdir -p plan.slurm
+    for code; do
+        rm -f plan.slurm/shard-$((++i)).status
+        [ "$code" = - ] || echo "$code" >plan.slurm/shard-$i.status
+    done
+}
+
+@test "Slurm: the merge job submits shards that were ended, and only those" {
     with_slurm
-    mkdir plan.slurm
-    touch plan.slurm/shard-1.done plan.slurm/shard-3.done
+    ended 0 137 3 -
     merge 1 --partition=cpu
     [ "$rc" -eq 0 ] || fail "$(cat "$err")"
     call 1 '<--partition=cpu>.*<--array=2,4%2>'
     call 2 '<--dependency=afterany:1>.*<4%2><0><--partition=cpu>$'
+    [ "$(wc -l <calls)" -eq 2 ]
+}
+
+@test "Slurm: stores are merged when all shards are done or no retry is left" {
+    with_slurm
+    ended 0 0 0 0
+    merge 3
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    call 1 "^tapool sweep $WORK/plan.ini --merge\$"
+    ended 0 3 0 2
+    merge 3
+    [ "$rc" -eq 3 ]
+    call 2 "^tapool sweep $WORK/plan.ini --merge\$"
+    matches "$err" '^with failures: shards 2,4; see .*/shard-2.log$'
+    ended 0 3 - 4
     merge 0
-    [ "$rc" -eq 4 ] && [ "$(wc -l <calls)" -eq 2 ] || fail "exit code $rc:" "$(cat "$err")"
-    matches "$err" 'no retry is left'
-    touch plan.slurm/shard-{2,4}.done
-    merge 0
-    [ "$rc" -eq 0 ] && call 3 "^tapool sweep $WORK/plan.ini --merge\$" || fail "exit code $rc:" "$(cat "$err")"
+    [ "$rc" -eq 4 ]
+    call 3 "^tapool sweep $WORK/plan.ini --merge --partial\$"
+    matches "$err" '^slurm.sh: cells are missing: shards 3,4 were'
+    [ "$(wc -l <calls)" -eq 3 ]
 }
 
 @test "Slurm: a plan that is queued is not submitted again; afterwards it is, from the start" {
     with_slurm
-    mkdir plan.slurm
-    touch plan.slurm/shard-1.done
+    ended 0
     printf '7 %s\n' "$WORK" "$WORK" >queue
     submit plan.ini 4
-    [ "$rc" -eq 2 ] && [ ! -e calls ] && [ -e plan.slurm/shard-1.done ] || fail "exit code $rc:" "$(cat "$err")"
+    [ "$rc" -eq 2 ] && [ ! -e calls ] && [ -e plan.slurm/shard-1.status ] || fail "exit code $rc:" "$(cat "$err")"
     matches "$err" 'queued or running: job 7$'
     echo "8 $WORK/elsewhere" >queue # a plan of that name in another folder
     submit plan.ini 4
-    [ "$rc" -eq 0 ] && [ ! -e plan.slurm/shard-1.done ] || fail "$(cat "$err")"
+    [ "$rc" -eq 0 ] && [ ! -e plan.slurm/shard-1.status ] || fail "$(cat "$err")"
 }
 
 @test "Slurm: without a merge job there are no shards" {
@@ -116,7 +142,7 @@ call() { # NUMBER REGEX
     [ "$rc" -eq 4 ] && call 3 '^scancel 1$' || fail "exit code $rc:" "$(cat "$err")"
 }
 
-@test "Slurm: command lines that are wrong" {
+@test "Slurm: command lines and plans that are wrong" {
     with_slurm
     for words in '' 'no.ini' '--foo plan.ini' 'plan.ini 0' 'plan.ini 4%' 'plan.ini 4 5' '--retries x plan.ini'; do
         # shellcheck disable=SC2086 # words
@@ -124,6 +150,15 @@ call() { # NUMBER REGEX
         [ "$rc" -eq 2 ] && [ ! -e calls ] || fail "'$words': $rc" "$(cat "$err")"
         matches "$err" '^slurm.sh: '
     done
+    touch plan.shard-1-of-4.sqlite
+    submit plan.ini 8
+    [ "$rc" -eq 2 ] && [ ! -e calls ] || fail "exit code $rc:" "$(cat "$err")"
+    matches "$err" "'.*/plan.shard-1-of-4.sqlite' is there, a shard of another number of shards\$"
+    submit plan.ini 4
+    [ "$rc" -eq 0 ] || fail "$(cat "$err")"
+    program tapool <<<'exit 3'
+    submit plan.ini 4
+    [ "$rc" -eq 3 ] && [ "$(wc -l <calls)" -eq 2 ] || fail "exit code $rc:" "$(cat "$err")"
     rm bin/tapool
     PATH=$WORK/bin:/usr/bin:/bin submit plan.ini
     [ "$rc" -eq 2 ] && matches "$err" 'there is no tapool' || fail "exit code $rc:" "$(cat "$err")"

@@ -44,7 +44,9 @@ export SLURM_CONF=$NODE/slurm.conf
 # logs open, jobs their output.
 kill_users_of() { # PATH
     local users
-    while users=$(find /proc/[0-9]*/fd -lname "$1*" 2>/dev/null | cut -d/ -f3 | sort -u | grep -vx $$); do
+    while :; do
+        users=$({ find /proc/[0-9]*/fd -lname "$1*" 2>/dev/null || true; } | cut -d/ -f3 | sort -u)
+        [ -n "$users" ] || break
         # shellcheck disable=SC2086 # a list
         kill -KILL $users 2>/dev/null || true
         sleep 0.05
@@ -85,8 +87,7 @@ free_port() { # LOWEST
     echo "$port"
 }
 
-# A lost job is noticed when its node registers, if the job is older than two of the timeouts. A requeued
-# one waits until its old credential has expired.
+# A requeued job waits until its old credential has expired. A node that is down comes back when it registers.
 configure_node() {
     local host
     host=$(hostname -s)
@@ -114,8 +115,6 @@ MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerParameters=bf_interval=1
-BatchStartTimeout=1
-MessageTimeout=2
 ReturnToService=2
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
@@ -137,10 +136,12 @@ start_node() {
     wait_for "a free node" node_is_free
 }
 
-# All that runs on the node ends, as if its power were cut; -b: it says that it has booted.
+# All that runs on the node ends, as if its power were cut, and Slurm is told what it would find out itself
+# after SlurmdTimeout. Then the node boots.
 fail_node() {
     kill_users_of "$NODE/log/slurmd.log"
     kill_users_of "$SWEEP/plan.slurm/"
+    scontrol update "NodeName=$(hostname -s)" State=DOWN Reason="no power"
     slurmd -b -f "$SLURM_CONF"
 }
 
@@ -150,7 +151,7 @@ make_plan() {
     local i
     mkdir -p "$SWEEP/traces"
     cd "$SWEEP"
-    for ((i = 1; i <= 24; i++)); do
+    for ((i = 1; i <= 20; i++)); do
         "$TAPOOL" gen "fleet-$((i % 10))" --count $((20000 + 4000 * i)) --seed "$i" -o "traces/$i.tpt" >/dev/null
     done
     cat >plan.ini <<'END'
@@ -165,20 +166,20 @@ END
     cp plan.ini local.ini
 }
 
-# Whether the shard has stored a cell and is not done.
+# Whether the shard has stored a cell and has not ended.
 computes() { # SHARD
-    [ -s "plan.shard-$1-of-$SHARDS.sqlite-pending" ] && [ ! -e "plan.slurm/shard-$1.done" ]
+    [ ! -e "plan.slurm/shard-$1.status" ] && grep -qs '"cell"' "plan.shard-$1-of-$SHARDS.sqlite-pending"
 }
 
-later_one_computes() {
+# Sets `others` to two other shards that compute.
+two_others_compute() {
     local i
+    others=()
     for ((i = KILLED + 1; i <= SHARDS; i++)); do
-        ! computes "$i" || return 0
+        ! computes "$i" || others+=("$i")
     done
-    return 1
+    [ "${#others[@]}" -eq 2 ]
 }
-
-no_job_is_left() { [ -z "$(squeue -h)" ]; }
 
 kill_shard() {
     local pid
@@ -187,11 +188,56 @@ kill_shard() {
     kill -KILL "$pid"
 }
 
+no_job_is_left() { [ -z "$(squeue -h)" ]; }
+
+# ---- what is asked of the results ----
+
+export_results() { # NAME
+    "$TAPOOL" sweep "$1.ini" --report --export-csv "$1.csv" >/dev/null || fail "no report of $1.ini"
+}
+
+# The last run of a shard went on from its store.
+went_on() { # SHARD
+    tail -n 5 "plan.slurm/shard-$1.log" | grep -qE 'computed in .*, [1-9][0-9]* already stored, 0 failed' ||
+        fail "shard $1 began anew"
+}
+
+# Of the shards that were lost with the node one or both; a shard may have ended just before.
+requeued() {
+    local i
+    for i in "${others[@]}"; do
+        ! grep -q "Requeuing JobId=[0-9]*_$i(" "$NODE/log/slurmctld.log" || echo "$i"
+    done
+}
+
+# The seconds of the slowest shard's cells over the mean.
+balance() {
+    python3 - plan.shard-*-of-$SHARDS.sqlite <<'END'
+import sqlite3, sys
+seconds = [sqlite3.connect(path).execute("SELECT sum(seconds) FROM cells").fetchone()[0] for path in sys.argv[1:]]
+print(f"{max(seconds) * len(seconds) / sum(seconds):.2f}")
+END
+}
+
 make_plan
 start_node
+begin=$SECONDS
 "$SUBMIT" plan.ini "$SHARDS" >submitted
 wait_for "shard $KILLED computes" computes "$KILLED"
 kill_shard
-wait_for "a later shard computes" later_one_computes
+wait_for "two other shards compute" two_others_compute
 fail_node
 wait_for "the end of all jobs" no_job_is_left
+seconds=$((SECONDS - begin))
+
+grep -q "^to be continued: shards $KILLED of $SHARDS\$" plan.slurm/merge.log || fail "shard $KILLED was not submitted again"
+mapfile -t lost < <(requeued)
+[ "${#lost[@]}" -gt 0 ] || fail "the node has lost no shard"
+for shard in "$KILLED" "${lost[@]}"; do
+    went_on "$shard"
+done
+"$TAPOOL" sweep local.ini >/dev/null
+export_results plan
+export_results local
+cmp plan.csv local.csv || fail "the results are not those of a sweep without shards"
+echo "$SHARDS shards in $seconds s, shard $KILLED killed, shards ${lost[*]} lost with the node: $(($(wc -l <plan.csv) - 1)) cells, the same results; slowest shard / mean: $(balance)"

@@ -151,8 +151,8 @@ make_plan() {
     local i
     mkdir -p "$SWEEP/traces"
     cd "$SWEEP"
-    for ((i = 1; i <= 20; i++)); do
-        "$TAPOOL" gen "fleet-$((i % 10))" --count $((20000 + 4000 * i)) --seed "$i" -o "traces/$i.tpt" >/dev/null
+    for ((i = 1; i <= 64; i++)); do
+        "$TAPOOL" gen "fleet-$((i % 10))" --count $((6000 + 300 * i)) --seed "$i" -o "traces/$i.tpt" >/dev/null
     done
     cat >plan.ini <<'END'
 [sweep]
@@ -210,12 +210,22 @@ requeued() {
     done
 }
 
-# The seconds of the slowest shard's cells over the mean.
+# The largest share over the mean share: by bytes of traces, which shares are made of and which must be at
+# most 1.2, and by the seconds that the cells took in the sweep without shards.
 balance() {
-    python3 - plan.shard-*-of-$SHARDS.sqlite <<'END'
-import sqlite3, sys
-seconds = [sqlite3.connect(path).execute("SELECT sum(seconds) FROM cells").fetchone()[0] for path in sys.argv[1:]]
-print(f"{max(seconds) * len(seconds) / sum(seconds):.2f}")
+    python3 - local.sqlite plan.shard-*-of-$SHARDS.sqlite <<'END'
+import os, sqlite3, sys
+
+def cells(path):
+    return {row[:2]: row[2] for row in sqlite3.connect(path).execute("SELECT trace, setting, seconds FROM results")}
+
+def largest(shares):
+    return max(shares) * len(shares) / sum(shares)
+
+alone, *shards = map(cells, sys.argv[1:])
+size = largest([sum(os.path.getsize(trace) for trace, _ in shard) for shard in shards])
+print(f"{size:.2f} by bytes, {largest([sum(alone[cell] for cell in shard) for shard in shards]):.2f} by seconds")
+sys.exit(size > 1.2)
 END
 }
 
@@ -240,4 +250,6 @@ done
 export_results plan
 export_results local
 cmp plan.csv local.csv || fail "the results are not those of a sweep without shards"
-echo "$SHARDS shards in $seconds s, shard $KILLED killed, shards ${lost[*]} lost with the node: $(($(wc -l <plan.csv) - 1)) cells, the same results; slowest shard / mean: $(balance)"
+shares=$(balance) || fail "shares are uneven: $shares"
+echo "$SHARDS shards in $seconds s, shard $KILLED killed, shards ${lost[*]} lost with the node:" \
+    "$(($(wc -l <plan.csv) - 1)) cells, the same results; largest share / mean: $shares"

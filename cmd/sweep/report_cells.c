@@ -10,6 +10,8 @@
  * is believed. */
 #include "cmd/sweep/sweep_answers.h"
 
+#include "cmd/ui/escape.h"
+
 #include "alloc/base/grow.h"
 #include "alloc/base/units.h"
 
@@ -45,6 +47,18 @@ static int copy_text(const char *text, char **out, struct tp_err *err)
 {
     *out = strdup(text);
     return *out ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
+}
+
+/* A text that is valid UTF-8 and moves no cursor, whatever the store has. */
+static int clean_text(const char *text, char **out, struct tp_err *err)
+{
+    struct tp_str clean = {0};
+    tp_str_escape(&clean, TP_TO_LINE, text);
+    int status = tp_str_status(&clean, err);
+    if (!status)
+        status = copy_text(tp_str_text(&clean), out, err);
+    tp_str_drop(&clean);
+    return status;
 }
 
 /* The first text that a statement gives, "" where it gives none. */
@@ -146,9 +160,9 @@ static int read_settings(struct tp_sweep_picked *p, struct tp_err *err)
             break;
         struct tp_sweep_tried *s = &p->settings[p->setting_count++];
         memset(s, 0, sizeof *s);
-        status = copy_text(tp_sql_text(statement, 0), &s->text, err);
+        status = clean_text(tp_sql_text(statement, 0), &s->text, err);
         if (!status)
-            status = copy_text(tp_sql_text(statement, 1), &s->strategy, err);
+            status = clean_text(tp_sql_text(statement, 1), &s->strategy, err);
     }
     sqlite3_finalize(statement);
     return status;
@@ -205,9 +219,16 @@ static int read_options(struct tp_sweep_picked *p, struct tp_err *err)
         struct tp_sweep_tried *s = &p->settings[sqlite3_column_int64(statement, 0)];
         struct tp_sweep_option *o = NULL;
         uint32_t value = 0;
-        status = find_option(p, tp_sql_text(statement, 1), &o, err);
+        char *name = NULL, *text = NULL;
+        status = clean_text(tp_sql_text(statement, 1), &name, err);
         if (!status)
-            status = find_value(o, tp_sql_text(statement, 2), &value, err);
+            status = clean_text(tp_sql_text(statement, 2), &text, err);
+        if (!status)
+            status = find_option(p, name, &o, err);
+        if (!status)
+            status = find_value(o, text, &value, err);
+        free(name);
+        free(text);
         if (!status) {
             s->values[o - p->options] = value;
             s->given++;
@@ -443,7 +464,7 @@ int tp_sweep_path(const struct tp_sweep_picked *p, uint32_t trace, char **out, s
     tp_sql_bind(statement, "i", (int64_t)trace + 1);
     status = tp_sql_step(p->sql, statement, &row, err);
     if (!status)
-        status = copy_text(row ? tp_sql_text(statement, 0) : "", out, err);
+        status = clean_text(row ? tp_sql_text(statement, 0) : "", out, err);
     sqlite3_finalize(statement);
     return status;
 }

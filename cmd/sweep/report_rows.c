@@ -1,6 +1,8 @@
 /* Reads the picked cells, trace by trace, and the failures of a store. */
 #include "cmd/sweep/sweep_answers.h"
 
+#include "cmd/ui/escape.h"
+
 #include "alloc/base/grow.h"
 
 #include <math.h>
@@ -100,9 +102,14 @@ int tp_sweep_failures(const struct tp_sweep_picked *p, size_t most, tp_sweep_fai
         return status;
     tp_sql_bind(statement, "i", (int64_t)(most < INT32_MAX ? most : INT32_MAX));
     while (!status && (status = tp_sql_step(p->sql, statement, &row, err)) == TP_OK && row) {
-        const struct tp_sweep_failure f = {tp_sql_text(statement, 0), tp_sql_text(statement, 1),
-                                           tp_sql_text(statement, 2)};
+        struct tp_str texts[3] = {{0}, {0}, {0}};
+        for (int i = 0; i < 3; i++)
+            tp_str_escape(&texts[i], TP_TO_LINE, tp_sql_text(statement, i));
+        const struct tp_sweep_failure f = {tp_str_text(&texts[0]), tp_str_text(&texts[1]),
+                                           tp_str_text(&texts[2])};
         fn(ctx, &f);
+        for (int i = 0; i < 3; i++)
+            tp_str_drop(&texts[i]);
     }
     sqlite3_finalize(statement);
     return status;

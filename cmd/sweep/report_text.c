@@ -69,10 +69,12 @@ void tp_sweep_head_print(const struct tp_sweep_answers *a, struct tp_page *page)
     tp_page_more(page, 0, p->failures ? ", %s" : ", no failures",
                  tp_plural((uint64_t)p->failures, "failure").s);
     tp_page_line(page);
-    tp_page_at(page, 0, "Replayed by tapool %s", p->tool);
-    if (*p->machine)
-        tp_page_more(page, 0, "; times of %s", p->machine);
-    tp_page_line(page);
+    struct tp_str origin = {0};
+    tp_str_put(&origin, TP_TO_LINE,
+               *p->machine ? "Replayed by tapool %s; times of %s" : "Replayed by tapool %s%s",
+               p->tool, p->machine);
+    tp_page_put(page, 0, "%s", tp_str_text(&origin));
+    tp_str_drop(&origin);
     print_left_out(p, page);
 }
 
@@ -118,9 +120,9 @@ static void print_certainty(const struct tp_sweep_picked *p, const struct tp_swe
     tp_page_line(page);
     if (a->draws)
         tp_page_put(page, INDENT_PARTS,
-                    "None of the next %s is better in %s of %s random samples of the traces "
-                    "(drawn with replacement).",
-                    tp_count(a->rival_count - 1).s, tp_percent((double)a->wins / a->draws).s,
+                    "Best of the first %s in %s of %s random samples of the traces, drawn with "
+                    "replacement.",
+                    tp_count(a->rival_count).s, tp_percent((double)a->wins / a->draws).s,
                     tp_count(a->draws).s);
     else if (a->traces < TP_SWEEP_DRAWN_LEAST)
         tp_page_put(page, INDENT_PARTS, "%s %s too few to say whether other traces would agree.",

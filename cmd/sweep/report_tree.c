@@ -1,5 +1,6 @@
 /* The JSON of the answers of a sweep, which sweep.schema.json describes. */
 #include "cmd/sweep/report_words.h"
+#include "cmd/ui/escape.h"
 #include "cmd/ui/json_out.h"
 
 #include "alloc/base/units.h"
@@ -185,6 +186,16 @@ static void write_left_out(const struct sweep_tree *t, cJSON *root)
     tp_json_uint(t->j, o, "invalid_values", (uint64_t)left->invalid);
 }
 
+/* A text as the store has it; "" is null. */
+static void write_clean(const struct sweep_tree *t, cJSON *o, const char *name, const char *text)
+{
+    struct tp_str clean = {0};
+    tp_str_escape(&clean, TP_TO_LINE, text);
+    t->j->failed |= clean.cut;
+    tp_json_text(t->j, o, name, clean.length ? tp_str_text(&clean) : NULL);
+    tp_str_drop(&clean);
+}
+
 struct failure_list {
     struct tp_json *j;
     cJSON *list;
@@ -208,8 +219,8 @@ cJSON *tp_sweep_tree(struct tp_json *j, const struct tp_sweep_answers *all, size
     tp_json_text(j, root, "schema", "tapool.sweep/1");
     tp_json_tool(j, root);
     tp_json_text(j, root, "store", p->sql->path);
-    tp_json_text(j, root, "replayed_by", p->tool);
-    tp_json_text(j, root, "machine", *p->machine ? p->machine : NULL);
+    write_clean(&t, root, "replayed_by", p->tool);
+    write_clean(&t, root, "machine", p->machine);
     tp_json_uint(j, root, "traces", p->trace_count);
     tp_json_uint(j, root, "settings", p->setting_count);
     tp_json_uint(j, root, "cells", (uint64_t)p->cells);

@@ -25,6 +25,7 @@ import page_tables  # noqa: E402
 import page_verdicts  # noqa: E402
 import predict_page  # noqa: E402
 import snapshot_pages  # noqa: E402
+import sweep_page  # noqa: E402
 from chromium import Browser, find  # noqa: E402
 from page_look import LOOKS, Enough, Findings, has, hover_and_zoom, look, look_at_areas, number, option, sort_tables  # noqa: E402
 from view_checks import look_at_fragmentation, look_at_keys, look_at_moments, look_at_other_keys, look_at_print, look_at_resident, look_at_sites_over_time, look_in_step  # noqa: E402
@@ -148,6 +149,7 @@ PAGES = {
     "tapool.why-pages/1": (host_pages.look_at_map, host_pages.look_closer, host_pages.compare,
                            (*TOLD, "Map of pages: [^<]*</text>"), host_pages.getters),
     "tapool.tune/2": (look_at_areas, no_more, snapshot_pages.compare_tune, TOLD, snapshot_pages.getters_tune),
+    "tapool.sweep/1": (look_at_areas, no_more, sweep_page.compare, TOLD, sweep_page.getters),
     "tapool.predict/2": (look_at_areas, no_more, predict_page.compare, TOLD, predict_page.getters),
 }
 

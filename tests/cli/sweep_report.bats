@@ -225,4 +225,10 @@ END
     filled a.sqlite 40 50 failed=1 timed=1
     ok "$TAPOOL" sweep --report a.sqlite --metric peak_reserved --metric ns_per_op --export-html a.html --export-json a.json
     looked_at a.html --json a.json
+    noticed a.html --json a.json <<'END'
+s/Best setting for all traces: [a-z]/&x/ ## not said: Best setting
+s@(<td[^>]*>)1\.@\12.@ ## ranking, .*stands there
+s/class="h3" d="M[0-9]+/&9/ ## squares of other levels
+s/<circle class/<g class/ ## dots of
+END
 }

@@ -7,35 +7,43 @@
 
 struct replayed_case {
     const struct tp_conformance_case *c;
-    const struct tp_conformance_result *r;
+    struct tp_conformance_result *r;
 };
 
-static int replay(void *ctx, struct tp_err *err)
+static int replay(void *ctx, uint64_t number, void *answer, size_t *size, struct tp_err *err)
 {
     const struct replayed_case *p = ctx;
+    (void)number;
+    (void)answer;
+    (void)size;
     return p->r->check->run(p->c, p->r->on, err);
+}
+
+/* Fills in r->why; an error is one of tapool itself. */
+static int judge(void *ctx, const struct tp_pool_done *d, struct tp_err *err)
+{
+    const struct replayed_case *p = ctx;
+    p->r->why = d->status ? d->err : (struct tp_err){.status = TP_OK};
+    if (!d->answer)
+        p->r->why.status = TP_EBROKEN; /* also where it took too long */
+    if (!d->status || p->r->why.status == TP_EBROKEN)
+        return TP_OK;
+    if (err)
+        *err = d->err;
+    return d->status;
 }
 
 static int replay_one(const struct tp_conformance_case *c, const volatile sig_atomic_t *interrupted,
                       struct tp_conformance_result *r, struct tp_err *err)
 {
-    const struct tp_pool_one one = {.run = replay,
-                                    .ctx = &(struct replayed_case){c, r},
-                                    .timeout_ns = CHECK_NS,
-                                    .interrupted = interrupted};
-    struct tp_pool_done d;
-    int status = tp_pool_do(&one, &d, err);
-    r->why = (struct tp_err){.status = TP_OK};
-    if (status || !d.status)
-        return status;
-    if (d.answer && d.status != TP_EBROKEN) { /* an error of tapool itself */
-        if (err)
-            *err = d.err;
-        return d.status;
-    }
-    r->why = d.err;
-    r->why.status = TP_EBROKEN;
-    return TP_OK;
+    const struct tp_worker_pool pool = {.workers = 1,
+                                        .work = replay,
+                                        .done = judge,
+                                        .count = 1,
+                                        .timeout_ns = CHECK_NS,
+                                        .ctx = &(struct replayed_case){c, r},
+                                        .interrupted = interrupted};
+    return tp_pool_run(&pool, err);
 }
 
 int tp_conformance_run(const struct tp_conformance_case *c, tp_conformance_fn *each, void *ctx,

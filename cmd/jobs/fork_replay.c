@@ -24,11 +24,9 @@ enum { UNTIMED = TP_PASS_VERIFY | TP_PASS_USAGE | TP_PASS_FITS };
 
 struct fork_tasks {
     const struct tp_ahead *list;
-    size_t count, given, done;
-    bool ahead;
+    size_t count, done;
+    bool ahead; /* they are replayed ahead, and one that fails leaves the others */
     const char *label;
-    int status; /* of the last one */
-    struct tp_err err;
     tp_progress_fn *progress; /* may be NULL */
     void *ctx;
 };
@@ -55,25 +53,14 @@ static int replay(void *ctx, uint64_t number, void *answer, size_t *size, struct
     return status;
 }
 
-static bool next(void *ctx, unsigned worker, struct tp_pool_task *task)
-{
-    struct fork_tasks *t = ctx;
-    (void)worker;
-    if (t->given == t->count)
-        return false;
-    task->number = t->given;
-    task->fresh = true; /* a plug-in may have broken what the next one needs */
-    task->timeout_ns = t->list[t->given++].cfg->timeout_ns;
-    return true;
-}
-
 static int take_replay(const struct fork_tasks *t, const struct tp_pool_done *d, struct tp_err *err)
 {
     const struct tp_ahead *item = &t->list[d->task.number];
     if (!d->answer)
         return tp_replay_fail_ended(&d->end, t->label, d->left, err);
     const void *run = (const char *)d->answer + RUN_AT;
-    *err = d->err;
+    if (d->status && err)
+        *err = d->err;
     if (d->status)
         return d->status;
     if (d->size != RUN_AT + run_size(item) ||
@@ -86,11 +73,10 @@ static int take_replay(const struct fork_tasks *t, const struct tp_pool_done *d,
 static int done(void *ctx, const struct tp_pool_done *d, struct tp_err *err)
 {
     struct fork_tasks *t = ctx;
-    (void)err; /* the others go on */
-    t->status = take_replay(t, d, &t->err);
+    int status = take_replay(t, d, err);
     if (t->progress)
         t->progress(t->ctx, "memory", (double)++t->done / (double)t->count);
-    return TP_OK;
+    return t->ahead ? TP_OK : status;
 }
 
 static int replay_all(struct fork_tasks *t, unsigned workers,
@@ -99,8 +85,10 @@ static int replay_all(struct fork_tasks *t, unsigned workers,
     const struct tp_worker_pool pool = {.workers = workers,
                                         .room = RUN_AT + run_size(t->list),
                                         .work = replay,
-                                        .next = next,
                                         .done = done,
+                                        .count = t->count,
+                                        .timeout_ns = t->list->cfg->timeout_ns,
+                                        .fresh = true, /* a plug-in may break the next one */
                                         .ctx = t,
                                         .interrupted = interrupted};
     return tp_pool_run(&pool, err);
@@ -111,10 +99,7 @@ int tp_fork_replay(const struct tp_replay_cfg *cfg, const char *label, struct tp
 {
     const struct tp_ahead item = {cfg, run};
     struct fork_tasks t = {.list = &item, .count = 1, .label = label};
-    int status = replay_all(&t, 1, cfg->interrupted, err);
-    if (!status && t.status && err)
-        *err = t.err;
-    return status ? status : t.status;
+    return replay_all(&t, 1, cfg->interrupted, err);
 }
 
 /* ---- ahead ---- */

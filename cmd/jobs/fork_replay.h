@@ -33,9 +33,10 @@ unsigned tp_ahead_passes(const struct tp_replay_cfg *cfg);
 unsigned tp_ahead_workers(const struct tp_program *program, size_t count, uint64_t workers,
                           uint64_t memory);
 
-/* Replays the passes of `list`, which are of one program, with at most so many processes at once,
- * as tp_ahead_workers has it. Nothing is replayed ahead if that leaves fewer than two. If a process
- * fails, its replay has no passes ahead; whoever replays them later gets the error. */
+/* Replays the passes of `list`, which are of one program and timeout, with at most so many
+ * processes at once, as tp_ahead_workers has it. Nothing is replayed ahead if that leaves fewer
+ * than two. If a process fails, its replay has no passes ahead; whoever replays them later gets the
+ * error. */
 void tp_ahead_replay(const struct tp_ahead *list, size_t count, unsigned workers, uint64_t memory,
                      const volatile sig_atomic_t *interrupted, tp_progress_fn *progress, void *ctx);
 

@@ -239,27 +239,38 @@ struct trial {
     const char *path, *what;
 };
 
-static int try_here(void *ctx, struct tp_err *err)
+static int try_here(void *ctx, uint64_t number, void *answer, size_t *size, struct tp_err *err)
 {
     const struct trial *t = ctx;
     struct tp_loaded_plugin p = {0};
+    (void)number;
+    (void)answer;
+    (void)size;
     return load_here(&p, t->path, t->what, err);
+}
+
+static int judge_trial(void *ctx, const struct tp_pool_done *d, struct tp_err *err)
+{
+    const struct trial *t = ctx;
+    if (d->status && err)
+        *err = d->err;
+    if (d->answer)
+        return d->status;
+    tp_child_fail(&d->end, t->what, "being loaded", err);
+    if (err)
+        err->status = TP_EINPUT;
+    return TP_EINPUT;
 }
 
 static int try_in_child(const char *path, const char *what, struct tp_err *err)
 {
-    const struct tp_pool_one one = {
-        .run = try_here, .ctx = &(struct trial){path, what}, .timeout_ns = LOAD_NS};
-    struct tp_pool_done d;
-    int status = tp_pool_do(&one, &d, err);
-    if (status || (d.answer && !d.status))
-        return status;
-    if (!d.answer)
-        tp_child_fail(&d.end, what, "being loaded", &d.err);
-    d.err.status = d.answer ? (enum tp_status)d.status : TP_EINPUT;
-    if (err)
-        *err = d.err;
-    return (int)d.err.status;
+    const struct tp_worker_pool pool = {.workers = 1,
+                                        .work = try_here,
+                                        .done = judge_trial,
+                                        .count = 1,
+                                        .timeout_ns = LOAD_NS,
+                                        .ctx = &(struct trial){path, what}};
+    return tp_pool_run(&pool, err);
 }
 
 /* ---- loading ---- */

@@ -15,7 +15,7 @@ struct trial_tasks {
     const struct tp_trial_cfg *cfg;
     struct tp_source_spec source;
     struct tp_trial *trials;
-    size_t count, given, done;
+    size_t count, done;
 };
 
 /* What a worker answers. */
@@ -133,19 +133,6 @@ static int try_one(void *ctx, uint64_t number, void *answer, size_t *size, struc
     return status;
 }
 
-/* ---- the tasks ---- */
-
-static bool next(void *ctx, unsigned worker, struct tp_pool_task *task)
-{
-    struct trial_tasks *t = ctx;
-    (void)worker;
-    if (t->given == t->count)
-        return false;
-    task->number = t->given++;
-    task->timeout_ns = t->cfg->timeout_ns;
-    return true;
-}
-
 static int take_figures(const struct trial_tasks *t, const struct tp_pool_done *d,
                         struct tp_trial *trial, struct tp_err *err)
 {
@@ -190,8 +177,9 @@ int tp_trials_replay(const struct tp_trial_cfg *cfg, struct tp_trial *trials, si
             &(struct tp_worker_pool){.workers = fit ? fit : 1,
                                      .room = size_of(tp_program_facts(cfg->program)->devices),
                                      .work = try_one,
-                                     .next = next,
                                      .done = done,
+                                     .count = count,
+                                     .timeout_ns = cfg->timeout_ns,
                                      .ctx = &t,
                                      .interrupted = cfg->interrupted},
             err);

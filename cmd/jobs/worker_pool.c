@@ -58,6 +58,7 @@ struct pool_state {
     pid_t *groups;         /* of each worker; 0: it has no process */
     struct pollfd *sleeps; /* the first is for the hearing; then one for each worker */
     struct task_board *copy;
+    uint64_t given; /* tasks, where they are counted here */
     uint64_t next_tick;
 };
 
@@ -272,13 +273,21 @@ static bool is_interrupted(const struct pool_state *p)
     return p->cfg->interrupted && *p->cfg->interrupted;
 }
 
+static bool choose(struct pool_state *p, unsigned worker, struct tp_pool_task *task)
+{
+    const struct tp_worker_pool *cfg = p->cfg;
+    *task = (struct tp_pool_task){
+        .number = p->given, .timeout_ns = cfg->timeout_ns, .fresh = cfg->fresh, .core = -1};
+    return cfg->next ? cfg->next(cfg->ctx, worker, task) : p->given++ < cfg->count;
+}
+
 /* Gives a task to each worker that has none, as long as there are tasks. */
 static int feed(struct pool_state *p, struct tp_err *err)
 {
     int status = TP_OK;
     for (unsigned i = 0; !status && i < p->cfg->workers; i++) {
-        struct tp_pool_task task = {.core = -1};
-        if (!p->workers[i].busy && p->cfg->next(p->cfg->ctx, i, &task))
+        struct tp_pool_task task;
+        if (!p->workers[i].busy && choose(p, i, &task))
             status = give(&p->workers[i], &task, err);
     }
     return status;
@@ -371,53 +380,4 @@ int tp_pool_run(const struct tp_worker_pool *cfg, struct tp_err *err)
     free(p.sleeps);
     free(p.copy);
     return status;
-}
-
-/* ---- a single one ---- */
-
-struct single_task {
-    const struct tp_pool_one *one;
-    bool given;
-    struct tp_pool_done *done;
-};
-
-static int do_single(void *ctx, uint64_t number, void *answer, size_t *size, struct tp_err *err)
-{
-    const struct single_task *t = ctx;
-    (void)number;
-    (void)answer;
-    (void)size;
-    return t->one->run(t->one->ctx, err);
-}
-
-static bool next_single(void *ctx, unsigned worker, struct tp_pool_task *task)
-{
-    struct single_task *t = ctx;
-    bool first = !t->given;
-    (void)worker;
-    task->timeout_ns = t->one->timeout_ns;
-    t->given = true;
-    return first;
-}
-
-static int take_single(void *ctx, const struct tp_pool_done *d, struct tp_err *err)
-{
-    const struct single_task *t = ctx;
-    (void)err;
-    *t->done = *d;
-    t->done->answer = d->answer ? "" : NULL;
-    t->done->left = NULL;
-    return TP_OK;
-}
-
-int tp_pool_do(const struct tp_pool_one *one, struct tp_pool_done *d, struct tp_err *err)
-{
-    struct single_task t = {.one = one, .done = d};
-    return tp_pool_run(&(struct tp_worker_pool){.workers = 1,
-                                                .work = do_single,
-                                                .next = next_single,
-                                                .done = take_single,
-                                                .ctx = &t,
-                                                .interrupted = one->interrupted},
-                       err);
 }

@@ -55,8 +55,11 @@ struct tp_worker_pool {
     tp_pool_work *work;
     /* The rest is called in this process, which takes no signal meanwhile: it is to be short. */
     /* Chooses the next task of a worker that has none; false: there is none for it now. It is asked
-     * again after each task that has ended. A `core` of -1 is preset. */
+     * again after each task that has ended. A `core` of -1 is preset. NULL: there are `count` tasks
+     * with numbers from 0, of that timeout, fresh or not, and not pinned. */
     bool (*next)(void *ctx, unsigned worker, struct tp_pool_task *task);
+    uint64_t count, timeout_ns;
+    bool fresh;
     /* A task has ended. Another status than TP_OK ends all workers and tp_pool_run with it. */
     int (*done)(void *ctx, const struct tp_pool_done *d, struct tp_err *err);
     /* Called ten times a second while tasks run, for a progress line; may be NULL. */
@@ -68,17 +71,5 @@ struct tp_worker_pool {
 /* Runs tasks until `next` has none for any worker and none runs. TP_ESTOP: interrupted. TP_EIO: a
  * worker could not be started. TP_ENOMEM. No worker is left in any case. */
 int tp_pool_run(const struct tp_worker_pool *cfg, struct tp_err *err);
-
-/* A single task without a number and an answer, in a worker of its own. */
-struct tp_pool_one {
-    int (*run)(void *ctx, struct tp_err *err); /* in the worker */
-    void *ctx;
-    uint64_t timeout_ns;                      /* 0: never */
-    const volatile sig_atomic_t *interrupted; /* may be NULL */
-};
-
-/* `d` says how it ended: its `answer` only says whether there is one. Errors are those of
- * tp_pool_run, and `d` is not set then. */
-int tp_pool_do(const struct tp_pool_one *one, struct tp_pool_done *d, struct tp_err *err);
 
 #endif

@@ -417,33 +417,22 @@ TEST_WITH(a_task_is_pinned_for_its_time, setup, NULL)
         assert_int_equal(all.answers[i].core, core);
 }
 
-/* ---- a single one ---- */
-
-static int do_deed(void *ctx, struct tp_err *why)
+/* Without `next` the tasks are counted. */
+TEST_WITH(tasks_of_one_kind_need_not_be_chosen, setup, NULL)
 {
-    const enum deed *deed = ctx;
-    if (*deed == DIES)
-        raise(SIGKILL);
-    return *deed == SAYS_NO ? tp_fail(why, TP_EINPUT, "no") : TP_OK;
-}
-
-static struct tp_pool_done do_one(enum deed deed)
-{
-    const struct tp_pool_one one = {.run = do_deed, .ctx = &deed};
-    struct tp_pool_done d;
-    assert_int_equal(tp_pool_do(&one, &d, &err), TP_OK);
-    return d;
-}
-
-TEST_WITH(a_single_task_says_how_it_ended, setup, NULL)
-{
-    struct tp_pool_done well = do_one(ANSWERS), no = do_one(SAYS_NO), dead = do_one(DIES);
-    assert_int_equal(well.status, TP_OK);
-    assert_int_equal(no.status, TP_EINPUT);
-    assert_string_equal(no.err.text, "no");
-    assert_true(well.answer && no.answer && !dead.answer);
-    assert_int_equal(dead.status, TP_EBROKEN);
-    assert_int_equal(WTERMSIG(dead.end.how), SIGKILL);
+    struct tp_worker_pool pool = {
+        .workers = WORKERS, .room = ROOM, .work = work, .done = done, .count = 9, .fresh = true};
+    all.given = 9;
+    assert_int_equal(tp_pool_run(&pool, &err), TP_OK);
+    assert_all_done(9);
+    assert_int_equal(count_processes(9), 9);
+    setup(NULL);
+    pool.count = 1;
+    all.given = 1;
+    all.deeds[0] = STAYS;
+    pool.timeout_ns = UINT64_C(250000000);
+    assert_int_equal(tp_pool_run(&pool, &err), TP_OK);
+    assert_ended(0, TP_ELATE, "had not ended after 250 ms");
 }
 
 /* ---- in a process of its own ---- */

@@ -43,6 +43,7 @@ static int replay(void *ctx, uint64_t number, void *answer, size_t *size, struct
     const struct tp_ahead *item = &t->list[number];
     struct tp_replay_cfg cfg = *item->cfg;
     cfg.position = answer;
+    memset(answer, 0, RUN_AT); /* else this page would count as memory of the strategy */
     if (t->ahead) {
         cfg.passes = tp_ahead_passes(&cfg);
         cfg.progress = NULL;

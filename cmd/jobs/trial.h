@@ -1,6 +1,6 @@
 /* What settings of PYTORCH_CUDA_ALLOC_CONF would do to a program: each is a usage pass of the
- * strategy `torch`, or another one that takes such a text, on a simulated device, in a process of
- * its own, several at once. */
+ * strategy `torch`, or another one that takes such a text, on a simulated device, in a process
+ * beside this one, several at once. */
 #ifndef TP_TRIAL_H
 #define TP_TRIAL_H
 

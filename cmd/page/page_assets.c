@@ -31,6 +31,7 @@
     X(page_parts_js, TAPOOL_PAGE_ASSETS "/page-parts.js")                                          \
     X(recorded_js, TAPOOL_PAGE_ASSETS "/recorded.js")                                              \
     X(trade_js, TAPOOL_PAGE_ASSETS "/trade.js")                                                    \
+    X(heat_map_js, TAPOOL_PAGE_ASSETS "/heat-map.js")                                              \
     X(sites_js, TAPOOL_PAGE_ASSETS "/sites.js")                                                    \
     X(fragmentation_js, TAPOOL_PAGE_ASSETS "/fragmentation.js")                                    \
     X(calls_js, TAPOOL_PAGE_ASSETS "/calls.js")                                                    \

@@ -30,6 +30,7 @@ static const struct {
 
 static void write_level_colors(bool dark, FILE *out)
 {
+    fputs(".tp-chart .squares{fill:none}\n", out);
     for (int i = 0; i < HEAT_LEVELS; i++)
         fprintf(out, ".tp-chart .h%d{fill:%s;stroke:none}\n", i,
                 dark ? levels[i].dark : levels[i].light);
@@ -100,6 +101,15 @@ static void write_level(const struct tp_sweep_heat *h, int level, FILE *out)
     fputs("\"/>\n", out);
 }
 
+/* An empty frame around the squares, for the view of the page that says what each is. */
+static void write_frame(const struct tp_sweep_heat *h, FILE *out)
+{
+    struct square_size size = size_of(h);
+    fprintf(out, "<rect class=\"squares\" x=\"%d\" y=\"%d\" width=\"%s\" height=\"%s\"/>\n",
+            HEAT_LEFT, HEAT_TOP, tp_svg_px(size.wide * (uint32_t)h->columns).s,
+            tp_svg_px(size.high * (uint32_t)h->rows).s);
+}
+
 static void write_level_legend(FILE *out)
 {
     for (int i = 0; i < HEAT_LEVELS; i++) {
@@ -165,6 +175,7 @@ void tp_sweep_heat_write(const struct tp_sweep_answers *all, size_t answer, uint
     write_level_legend(out);
     for (int i = 0; i < HEAT_LEVELS; i++)
         write_level(h, i, out);
+    write_frame(h, out);
     write_row_names(all, h, out);
     write_places(h, base + 18, out);
     tp_svg_text(out, "muted", 10 * HEAT_LEFT, 10 * (base + 40),

@@ -179,7 +179,11 @@ static const struct tp_html_section sections[] = {
      .title = TP_SWEEP_EFFECTS_TITLE,
      .write = write_effects,
      .there = has_effects},
-    {.id = "heat", .title = "Traces x settings", .write = write_heat, .there = has_traces},
+    {.id = "heat",
+     .title = "Traces x settings",
+     .view = "The trace and the setting of a square of the heat map below",
+     .write = write_heat,
+     .there = has_traces},
     {.id = "failures", .title = "Failures", .print = print_failures, .there = has_failures},
     {.id = "method", .title = "All figures", .write = write_method, .there = is_last},
 };

@@ -106,6 +106,45 @@ def look_at_pictures(page, figures, document):
         look_at_squares(figures, pictures[-1]["squares"], a)
 
 
+# Each square of the first column, and of the first row, as the mouse and the keys find it.
+POINT = """[...document.querySelectorAll("article")].map(article => {
+    const frame = article.querySelector(".squares"), box = frame.getBoundingClientRect(), board = frame.ownerSVGElement;
+    const said = () => article.querySelector("figure[data-view=heat] .under").textContent;
+    const map = page.data.answers[[...document.querySelectorAll("article")].indexOf(article)].heat_map;
+    const point = (i, k) => {
+        board.dispatchEvent(new MouseEvent("mousemove", { clientX: box.left + (k + 0.5) * box.width / map.settings.length,
+            clientY: box.top + (i + 0.5) * box.height / map.traces.length }));
+        return said();
+    };
+    const press = key => {
+        board.dispatchEvent(new KeyboardEvent("keydown", { key }));
+        return said();
+    };
+    return [map.traces.map((t, i) => point(i, 0)), map.settings.map((s, k) => point(0, k)), [point(0, 0), press("ArrowDown"), press("ArrowRight"), press("ArrowUp"), press("ArrowLeft"), press("ArrowUp")]];
+})"""
+
+
+def said_of(heat, i, k):
+    ratio, words = heat["ratios"][i][k], []
+    for what, at in (("trace", i), ("setting", k)):
+        items = heat[what + "s"]
+        begin, item = sum(x["count"] for x in items[:at]) + 1, items[at]
+        words.append("%s %s: %s" % (what, text.count(begin), item["first"]) if item["count"] == 1 else "%ss %s to %s, the first %s" % (
+            what, text.count(begin), text.count(begin + item["count"] - 1), item["first"]))
+    return ("no cell" if ratio is None else "%.3fx" % ratio) + ", " + "; ".join(words)
+
+
+def look_at_hover(page, figures, document):
+    page.value("document.querySelectorAll('figure[data-view]').forEach(f => f.scrollIntoView())")
+    page.settle()
+    for (down, across, keys), a in zip(page.value(POINT), document["answers"]):
+        heat = a["heat_map"]
+        figures.same("rows", down, [said_of(heat, i, 0) for i in range(len(heat["traces"]))])
+        figures.same("columns", across, [said_of(heat, 0, k) for k in range(len(heat["settings"]))])
+        last, right = min(1, len(heat["traces"]) - 1), min(1, len(heat["settings"]) - 1)
+        figures.same("keys", keys, [said_of(heat, i, k) for i, k in ((0, 0), (last, 0), (last, right), (0, right), (0, 0), (0, 0))])
+
+
 LEVELS = (1.01, 1.05, 1.1, 1.25, 1.5, 2, float("inf"))
 
 
@@ -151,4 +190,5 @@ def compare(page, data, document, found):
              for a in document["answers"]]
     figures.same("tables", check_tables(page, getters, data, document, figures), right)
     look_at_pictures(page, figures, document)
+    look_at_hover(page, figures, document)
     return figures.compared

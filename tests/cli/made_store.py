@@ -66,7 +66,8 @@ def fill(path, traces, settings, keys):
             calls = rng.randrange(4, 4000) // (1 + s % 5)
             failed = 3 if chance("failed") else 0
             name = (t * len(made) + s).to_bytes(16, "big")
-            rows.append((name, t + 1, s + 1, "usage", "abc-1", "", 0.01 * rng.random(), peak, calls, failed, rng.random()))
+            rows.append((name, t + 1, s + 1, "usage", "abc-1", "", 0.01 * rng.random(), peak, calls, failed,
+                         round(rng.random(), 6) if t % 3 else rng.random()))
             times.append((b"t" + name[1:], t + 1, s + 1, "throughput", "abc-1", "box", 0.1, 5 + 100 * rng.random()))
         db.executemany(put, rows)
         if keys.get("timed"):

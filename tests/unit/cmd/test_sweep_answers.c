@@ -1,5 +1,5 @@
-/* The answers of a sweep, from small stores that are written as a sweep writes them, against figures
- * that can be checked by hand. Peaks are in units of the best packing, 100. */
+/* The answers of a sweep, from small stores that are written as a sweep writes them, against
+ * figures that can be checked by hand. Peaks are in units of the best packing, 100. */
 #include "cmd/sweep/sweep_answers.h"
 #include "tests/unit/test.h"
 

@@ -18,6 +18,37 @@ static const char plan_text[] =
     "\n"
     "value|value,... tries every combination; 'default' leaves the option out.\n";
 
+static const char lines_text[] =
+    "Lines of a plan, in its section [sweep]:\n"
+    "\n"
+    "  trace = corpus/*.tpt          files, globs, sample:NAME\n"
+    "  exclude = *-old*              paths or names to leave out\n"
+    "  strategy = arena:classes=fine|coarse6,max_arenas=default|4\n"
+    "  strategy = jemalloc:narenas=1|2\n"
+    "  strategy = torch:conf={max_split_size_mb=default|64|128}\n"
+    "  strategy = torch:conf=tune    the settings of 'tapool tune'; malloc:tune:\n"
+    "                                those of each malloc library of this machine\n"
+    "  capacity = 8GiB               each capacity is a setting of its own\n"
+    "  passes = usage,throughput\n"
+    "\n"
+    "Traces and the store are relative to the folder of the plan. Two settings that\n"
+    "are the same are an error, and so are two traces with the same program.\n"
+    "\n"
+    "A cell is computed once. It is another cell if the program of the trace, the\n"
+    "setting, the passes or tapool's commit is another one; for times and resident\n"
+    "memory also if the machine is. Times are measured last, one replay at a time.\n"
+    "A sweep replays in this machine's memory or on a virtual device, not on a GPU.\n";
+
+static const char shards_text[] =
+    "On a cluster each job computes a share and one job joins them:\n"
+    "\n"
+    "  tapool sweep plan.ini --shard 3/8   the third of eight\n"
+    "  tapool sweep plan.ini --merge       plan.shard-*-of-8.sqlite to plan.sqlite\n"
+    "\n"
+    "Shares depend on the plan and the sizes of its traces, or with --costs STORE on\n"
+    "the times of an earlier sweep. A shard that is run again goes on where it was.\n"
+    "scripts/cluster has a Slurm array and a Kubernetes job; xargs and make do too.\n";
+
 static const char answers_text[] =
     "--report answers, for peak_reserved or each --metric:\n"
     "\n"
@@ -72,6 +103,10 @@ static const char read_text[] =
     "--export-json FILE has all answers (sweep.schema.json).\n";
 
 static const struct tp_topic_section sections[] = {
+    {"plan", "lines of a plan, and when a cell is computed again", "grid grids cells",
+     .texts = {lines_text}},
+    {"shards", "shares for the jobs of a cluster", "cluster slurm kubernetes merge",
+     .texts = {shards_text}},
     {"answers", "best setting, front, profile, effects, heat map",
      "best front profile sensitivity effects", .texts = {answers_text}},
     {"store", "tables, columns and views of the store", "sqlite tables columns tidy results",

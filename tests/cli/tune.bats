@@ -35,6 +35,12 @@ setup() {
     grep -q '3.585 GiB are requested, and the device has 3 GiB' <(tr '\n' ' ' <"$out")
 }
 
+@test "a replay that takes too long says where it was" {
+    refused 4 "'torch' had not ended after 1 ns: it was .*event" \
+        "$TAPOOL" tune "$STEP" --grid max_split_size_mb:64 --timeout 1ns
+    matches "$err" '^hint: was it stuck'
+}
+
 # bats test_tags=nightly
 @test "the usual settings: those that cannot be tried are said, and nothing else is lost" {
     ok "$TAPOOL" tune "$SMALL" --json

@@ -48,6 +48,7 @@ struct sweeping {
     size_t *known;
     size_t known_count;
     uint64_t began_ns, committed_ns;
+    uint64_t stored_before; /* cells: the time that is left is that of the others */
     struct tp_progress_line progress;
 };
 
@@ -348,7 +349,7 @@ static int take_answer(void *ctx, const struct tp_pool_done *d, struct tp_err *e
     size_t trace = d->task.number < traces ? (size_t)d->task.number
                                            : tp_cell_of(s->plan, d->task.number - traces).trace;
     tp_progress_at(&s->progress, s->plan->traces[trace].label,
-                   s->done->computed + s->done->failed + s->done->stored);
+                   s->done->computed + s->done->failed + s->done->stored - s->stored_before);
     return status;
 }
 
@@ -402,7 +403,8 @@ int tp_sweep_compute(const struct tp_sweep_run *run, struct tp_sweep_done *out, 
     int status = open_sweeping(&s, err);
     if (!status)
         status = look_up(&s, err);
-    tp_progress_begin(&s.progress, "sweep", out->cells);
+    s.stored_before = out->stored;
+    tp_progress_begin(&s.progress, "sweep", out->cells - s.stored_before);
     if (!status)
         status = run_phase(&s, false, err);
     if (!status)

@@ -164,7 +164,7 @@ need_schemas() {
     [ ! -d "$dir/node_modules/typescript" ] && have npm && [ "$INSTALL" = yes ] || return 0
     say "installing with npm: kubernetes-models typescript"
     mkdir -p -- "$dir"
-    npm install --silent --no-fund --no-audit --prefix "$dir" kubernetes-models@5 typescript@5 >/dev/null 2>&1 ||
+    npm install --silent --no-fund --no-audit --prefix "$dir" 'kubernetes-models@4 - 5' typescript@5 >/dev/null 2>&1 ||
         say "npm could not install them: the manifest is not held against its schema"
 }
 

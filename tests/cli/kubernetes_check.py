@@ -79,11 +79,11 @@ def schema(path, modules):
         os.symlink(os.path.abspath(modules), os.path.join(work, "node_modules"))
         with open(os.path.join(work, "manifest.ts"), "w", encoding="utf-8") as f:
             f.write(typed(found))
-        compiler = os.path.join(modules, "typescript", "bin", "tsc")
+        compiler = os.path.join("node_modules", "typescript", "bin", "tsc")
         subprocess.run(["node", compiler, *COMPILE.split(), "manifest.ts"], cwd=work, check=True)
         for d in found:
-            program = f"new (require('{MODULES[d['apiVersion']]}').{d['kind']})({json.dumps(d)}).validate()"
-            subprocess.run(["node", "-e", program], cwd=work, check=True)
+            program = f"import {{{d['kind']}}} from '{MODULES[d['apiVersion']]}'; new {d['kind']}({json.dumps(d)}).validate()"
+            subprocess.run(["node", "--input-type=module", "-e", program], cwd=work, check=True)
     print("documents", len(found))
 
 

@@ -78,7 +78,7 @@ static const char store_text[] =
     "  options    setting, name, value: the options that the plan gave\n"
     "  cells      trace, setting, passes, tool, machine, and a column for each metric\n"
     "  failures   path, setting, error: cells that could not be computed\n"
-    "  sweep      name, value: plan, commit, seeds\n"
+    "  sweep      name, value: plan, commit, seed, machine, environment\n"
     "  results    view: a cell with the columns of its trace and setting\n"
     "  tidy       view: trace, setting, metric, value\n"
     "\n"

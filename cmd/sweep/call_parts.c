@@ -50,11 +50,17 @@ static int open_state(struct tp_sweep_call *call, struct tp_sweep_state *c, stru
 /* The settings are stored before any cell, whose row names one. */
 static int keep_plan(const struct tp_sweep_state *c, struct tp_err *err)
 {
-    char cells[32];
+    char cells[32], seed[32];
     snprintf(cells, sizeof cells, "%" PRIu64, tp_sweep_cells(&c->plan));
-    const char *const notes[][2] = {{"plan", c->plan.text},        {"plan cells", cells},
-                                    {"tool", c->cells.tool},       {"version", TAPOOL_VERSION},
-                                    {"machine", c->cells.machine}, {"options", c->cells.options},
+    snprintf(seed, sizeof seed, "%" PRIu64, c->o->seed);
+    const char *const notes[][2] = {{"plan", c->plan.text},
+                                    {"plan cells", cells},
+                                    {"tool", c->cells.tool},
+                                    {"version", TAPOOL_VERSION},
+                                    {"machine", c->cells.machine},
+                                    {"environment", c->cells.environment},
+                                    {"seed", seed},
+                                    {"options", c->cells.options},
                                     {"reading", c->cells.reading}};
     int status = TP_OK;
     for (size_t i = 0; !status && i < sizeof notes / sizeof *notes; i++)

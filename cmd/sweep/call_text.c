@@ -102,7 +102,7 @@ void tp_sweep_print_merged(const struct tp_sweep_state *c, FILE *out)
 /* ---- citing ---- */
 
 struct citation {
-    char version[64], tool[160], machine[512], options[512];
+    char version[64], tool[160], machine[512], seed[32], environment[1024];
     int64_t cells, traces, settings;
 };
 
@@ -129,7 +129,9 @@ static int read_citation(const struct tp_sql *sql, struct citation *c, struct tp
     if (!status)
         status = read_note(sql, "machine", c->machine, sizeof c->machine, err);
     if (!status)
-        status = read_note(sql, "options", c->options, sizeof c->options, err);
+        status = read_note(sql, "seed", c->seed, sizeof c->seed, err);
+    if (!status)
+        status = read_note(sql, "environment", c->environment, sizeof c->environment, err);
     if (!status)
         status = tp_sql_number(sql, "SELECT count(*) FROM cells", &c->cells, err);
     if (!status)
@@ -152,9 +154,9 @@ int tp_sweep_print_cite(const struct tp_store *store, FILE *out, struct tp_err *
             "  version = {%s},\n"
             "  note    = {commit %s}\n"
             "}\n\n"
-            "%s of %s and %s, computed with tapool %s (%s) on %s.\n",
+            "%s of %s and %s, computed with tapool %s (%s) on %s; seed %s%s%s.\n",
             c.version, c.tool, tp_plural((uint64_t)c.cells, "cell").s,
             tp_plural((uint64_t)c.traces, "trace").s, tp_plural((uint64_t)c.settings, "setting").s,
-            c.version, c.tool, c.machine);
+            c.version, c.tool, c.machine, c.seed, *c.environment ? "; " : "", c.environment);
     return TP_OK;
 }

@@ -1,6 +1,7 @@
 /* What a cell is, and how a worker computes it; see sweep_run.h. */
 #include "cmd/sweep/sweep_run.h"
 
+#include "alloc/base/malloc_variables.h"
 #include "alloc/base/str.h"
 #include "cmd/jobs/bound.h"
 #include "cmd/jobs/machine.h"
@@ -49,6 +50,29 @@ static void describe_machine(char *out, size_t size)
              tp_machine_cores_to_use(), TAPOOL_COMPILER, TAPOOL_BUILD);
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The variables by which a malloc is set, in order: a malloc library that is replayed has them
+ * too. */
+static int describe_environment(struct tp_cells *cells, struct tp_err *err)
+{
+    const char *list[64];
+    size_t count = 0;
+    struct tp_str text = TP_STR_IN(cells->environment);
+    for (char **entry = environ; *entry && count < sizeof list / sizeof *list; entry++)
+        if (tp_is_malloc_variable(*entry))
+            list[count++] = *entry;
+    qsort(list, count, sizeof *list, by_text);
+    for (size_t i = 0; i < count; i++)
+        tp_str_item(&text, " ", "%s", list[i]);
+    return text.cut || count == sizeof list / sizeof *list
+               ? tp_fail(err, TP_EUSAGE, "the environment sets too much of malloc: MALLOC_...")
+               : TP_OK;
+}
+
 static void describe_options(struct tp_cells *cells)
 {
     const struct tp_sweep_opts *o = cells->plan->opts;
@@ -61,8 +85,8 @@ static void describe_options(struct tp_cells *cells)
                o->bound_time);
     tp_str_add(&options, "%.200s,%" PRIu32 ",%" PRIu64, o->source ? o->source : "", o->on_oom,
                o->seed);
-    tp_str_add(&measured, "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d,%s", o->touch,
-               o->threads, o->min_time, o->repeat, o->thp, cells->machine);
+    tp_str_add(&measured, "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d,%s,%s", o->touch,
+               o->threads, o->min_time, o->repeat, o->thp, cells->machine, cells->environment);
 }
 
 int tp_cells_open(struct tp_cells *cells, const struct tp_sweep_plan *plan, struct tp_err *err)
@@ -70,6 +94,8 @@ int tp_cells_open(struct tp_cells *cells, const struct tp_sweep_plan *plan, stru
     *cells = (struct tp_cells){.plan = plan};
     int status = find_tool(cells, err);
     describe_machine(cells->machine, sizeof cells->machine);
+    if (!status)
+        status = describe_environment(cells, err);
     describe_options(cells);
     return status ? status : tp_clock_calibrate(&cells->clock, err);
 }

@@ -16,9 +16,10 @@ struct tp_cells {
     const struct tp_sweep_plan *plan;
     char tool[160]; /* the commit, and of a build with changes the hash of the program */
     char machine[512];
-    char reading[512];   /* the options that decide on the program of a file */
-    char options[512];   /* those that decide on all figures */
-    char measured[1024]; /* those that decide on measured ones, and the machine */
+    char environment[1024]; /* variables by which a malloc is set */
+    char reading[512];      /* the options that decide on the program of a file */
+    char options[512];      /* those that decide on all figures */
+    char measured[2048];    /* those that decide on measured ones, and the machine */
     struct tp_clock clock;
 };
 

@@ -49,6 +49,7 @@ const struct tp_term tp_terms[] = {
     TERM(TIME, "replay overhead", "time tapool itself adds; subtracted from ns/op"),
     TERM(TIME, "95% CI", "confidence interval of a time", SAID_BY("hyperfine, benchstat")),
 
+    TERM(REPLAY, "cell", "a trace under a setting, in a sweep", FOUND_BY("sweep")),
     TERM(REPLAY, "replay", "run a trace through a strategy"),
     TERM(REPLAY, "strategy", "allocator that places the blocks: -s arena",
          FOUND_BY("strategy|strategies")),

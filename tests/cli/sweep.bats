@@ -112,6 +112,11 @@ END
         fail "$(asked t.sqlite 'SELECT passes, peak_reserved, ns_per_op, machine FROM cells')"
     ok "$TAPOOL" sweep 'traces/*' -s lru -s bump --passes usage -o t.sqlite
     computed 0 4
+    ok "$TAPOOL" sweep traces/t1.tpt -s system -s lru -o e.sqlite
+    ok env MALLOC_ARENA_MAX=1 "$TAPOOL" sweep traces/t1.tpt -s system -s lru -o e.sqlite
+    computed 1 1
+    ok "$TAPOOL" sweep --cite e.sqlite
+    matches "$out" '; seed 1; MALLOC_ARENA_MAX=1\.$'
 }
 
 @test "shards have each cell once, and joined they are the store of one sweep" {

@@ -16,34 +16,49 @@ static struct tp_page page_of(const struct tp_sweep_state *c, FILE *out)
     return page;
 }
 
-/* The failures of the store, which has those of this sweep last: the others were solved. */
+static void print_head(struct tp_page *page)
+{
+    tp_page_styled(page, 0, TP_RED, "Failed");
+    tp_page_line(page);
+}
+
+/* A kind of failure with one of its cells. A trace that cannot be opened has no setting. */
+static void print_failure(sqlite3_stmt *row, struct tp_page *page)
+{
+    uint64_t count = (uint64_t)sqlite3_column_int64(row, 1);
+    const char *setting = tp_sql_text(row, 3);
+    tp_page_put(page, 2, "%s", tp_sql_text(row, 0));
+    tp_page_at(page, 4, "%s", tp_sql_text(row, 2));
+    if (*setting)
+        tp_page_more(page, 4, ", %s", setting);
+    if (count > 1)
+        tp_page_more(page, 4, " and %s",
+                     tp_plural(count - 1, *setting ? "other cell" : "other trace").s);
+    tp_page_line(page);
+}
+
+/* The failures of the store, those with one error together. What was solved is no failure. */
 static void print_failures(const struct tp_sweep_state *c, struct tp_page *page)
 {
     sqlite3_stmt *rows = NULL;
     struct tp_err ignored;
     bool row = true;
-    uint64_t shown = 0;
+    int shown = 0;
     const struct tp_sql *sql = tp_store_sql(c->store);
-    int status = tp_sql_prepare(
-        sql, "SELECT path, setting, error FROM failures ORDER BY path, setting, passes", &rows,
-        &ignored);
+    int status = tp_sql_prepare(sql,
+                                "SELECT error, count(*), min(path), min(setting) FROM failures"
+                                " GROUP BY error, setting = '' ORDER BY count(*) DESC, error",
+                                &rows, &ignored);
     while (!status && row && shown < FAILURES_SHOWN) {
         status = tp_sql_step(sql, rows, &row, &ignored);
         if (status || !row)
             break;
         if (!shown++)
-            tp_page_styled(page, 0, TP_RED, "Failed");
-        tp_page_line(page);
-        tp_page_at(page, 2, "%s", tp_sql_text(rows, 0));
-        if (*tp_sql_text(rows, 1))
-            tp_page_more(page, 4, ", %s", tp_sql_text(rows, 1));
-        tp_page_more(page, 4, ": %s", tp_sql_text(rows, 2));
+            print_head(page);
+        print_failure(rows, page);
     }
     if (shown)
-        tp_page_line(page);
-    uint64_t all = c->done.failed_traces + c->done.failed;
-    if (shown == FAILURES_SHOWN && all > shown)
-        tp_page_put(page, 2, "Others are in the table 'failures' of the store.");
+        tp_page_put(page, 2, "All are in the table 'failures' of the store.");
     sqlite3_finalize(rows);
 }
 

@@ -202,7 +202,7 @@ lives() {
     [ "$rc" -eq 3 ]
     matches "$out" '^6 cells: 4 computed in .*, 0 already stored, 2 failed'
     matches "$out" '^Failed$'
-    matches "$out" '^  traces/bad.tpt: '
+    matches "$out" '^    traces/bad.tpt$'
     one_sentence "$err"
     matches "$err" '^tapool: 2 cells failed; the first: '
     [ "$(asked plan.sqlite 'SELECT path FROM failures')" = traces/bad.tpt ]

@@ -17,7 +17,8 @@ static const char others[] =
     "\n"
     "compare has text, markdown, csv, json and html, and --export-json and\n"
     "--export-html; info and why have text, json, folded and html; tune has text,\n"
-    "json and html. Formats of check: tapool help ci exports.\n";
+    "json and html; sweep has text, json, csv, svg and html. Formats of check: tapool\n"
+    "help ci exports.\n";
 
 /* Prints the paragraph of an exporter beside its name. */
 static void print_about(const struct tp_exporter *x, FILE *out)

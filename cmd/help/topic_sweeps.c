@@ -60,7 +60,7 @@ static const char answers_text[] =
     "  profile          share of traces within a factor of the best setting of the\n"
     "                   trace; each strategy with its best setting\n"
     "  effects          an option's worst value against its best one, with the same\n"
-    "                   values of all other options\n"
+    "                   values of all other options, on the same traces\n"
     "  heat map         traces times settings (--export-html, --export-svg)\n"
     "\n"
     "peak_reserved is divided by the best packing of the trace (regret), or by its\n"

@@ -3,8 +3,8 @@
  *     order=1,merge=yes   order=2,merge=yes      a combination of the others: merge=yes
  *     order=1,merge=no    order=2,merge=no       another one
  *
- * A value is compared with another one in the same combinations, those in which each value of the
- * option was tried and all settings compete. So nothing else differs between them. */
+ * A value is compared with another one in the same combinations and on the same traces, those in
+ * which each value of the option has a ratio. So nothing else differs between them. */
 #include "cmd/sweep/sweep_answers.h"
 
 #include "alloc/base/grow.h"
@@ -85,51 +85,6 @@ static int add_group(struct tp_sweep_effect *e, const struct combination *list, 
     return status;
 }
 
-struct effect_value {
-    double mean, rounded;
-    uint32_t value, column;
-};
-
-static int by_mean(const void *left, const void *right)
-{
-    const struct effect_value *a = left, *b = right;
-    if (a->rounded != b->rounded)
-        return a->rounded < b->rounded ? -1 : 1;
-    return a->value < b->value ? -1 : a->value > b->value;
-}
-
-/* Puts the best value first. */
-static int order_values(struct tp_sweep_effect *e, const struct tp_sweep_answer *a,
-                        struct tp_err *err)
-{
-    struct effect_value *list = calloc(e->count, sizeof *list);
-    uint32_t *row = malloc(e->count * sizeof *row);
-    bool made = list && row;
-    for (size_t v = 0; made && v < e->count; v++) {
-        list[v] = (struct effect_value){.value = e->values[v], .column = (uint32_t)v};
-        for (size_t g = 0; g < e->groups; g++) {
-            const struct tp_sweep_score *s = &a->scores[e->members[g * e->count + v]];
-            list[v].mean += s->sum / s->traces / (double)e->groups;
-        }
-        list[v].rounded = rint(list[v].mean / TP_SWEEP_SAME);
-    }
-    if (made)
-        qsort(list, e->count, sizeof *list, by_mean);
-    for (size_t g = 0; made && g < e->groups; g++) {
-        uint32_t *members = &e->members[g * e->count];
-        memcpy(row, members, e->count * sizeof *row);
-        for (size_t v = 0; v < e->count; v++)
-            members[v] = row[list[v].column];
-    }
-    for (size_t v = 0; made && v < e->count; v++) {
-        e->values[v] = list[v].value;
-        e->means[v] = list[v].mean;
-    }
-    free(list);
-    free(row);
-    return made ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
-}
-
 static void drop_effect(struct tp_sweep_effect *e)
 {
     free(e->values);
@@ -152,8 +107,6 @@ static int find_effect(const struct tp_sweep_picked *p, struct tp_sweep_answer *
         status = add_group(&e, &list[i], end - i, &room, err);
     }
     if (!status && e.groups)
-        status = order_values(&e, a, err);
-    if (!status && e.groups)
         status = TP_ONE_MORE(&a->effects, a->effect_count, err, .what = "options");
     if (!status && e.groups)
         a->effects[a->effect_count++] = e;
@@ -164,19 +117,30 @@ static int find_effect(const struct tp_sweep_picked *p, struct tp_sweep_answer *
 
 /* ---- all of them ---- */
 
+/* A setting that failed on every trace would take its value from all combinations. */
+static size_t list_settings(const struct tp_sweep_picked *p, const struct tp_sweep_answer *a,
+                            struct combination *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < a->ranked; i++)
+        if (a->scores[a->order[i]].traces)
+            list[count++] = (struct combination){
+                .s = &p->settings[a->order[i]], .options = p->option_count, .setting = a->order[i]};
+    if (count)
+        qsort(list, count, sizeof *list, by_strategy_name);
+    return count;
+}
+
 int tp_sweep_effects_find(const struct tp_sweep_picked *p, struct tp_sweep_answer *a,
                           struct tp_err *err)
 {
-    struct combination *list = malloc((a->competing + 1) * sizeof *list);
-    int status = list ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
-    for (size_t i = 0; list && i < a->competing; i++)
-        list[i] = (struct combination){
-            .s = &p->settings[a->order[i]], .options = p->option_count, .setting = a->order[i]};
-    if (list)
-        qsort(list, a->competing, sizeof *list, by_strategy_name);
-    for (size_t i = 0, end; !status && i < a->competing; i = end) {
-        for (end = i + 1; end < a->competing && !strcmp(list[i].s->strategy, list[end].s->strategy);
-             end++)
+    struct combination *list = malloc((a->ranked + 1) * sizeof *list);
+    if (!list)
+        return tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
+    size_t count = list_settings(p, a, list);
+    int status = TP_OK;
+    for (size_t i = 0, end; !status && i < count; i = end) {
+        for (end = i + 1; end < count && !strcmp(list[i].s->strategy, list[end].s->strategy); end++)
             ;
         for (size_t o = 0; !status && o < p->option_count; o++) {
             for (size_t k = i; k < end; k++)
@@ -188,25 +152,67 @@ int tp_sweep_effects_find(const struct tp_sweep_picked *p, struct tp_sweep_answe
     return status;
 }
 
-static bool is_affected(const struct tp_sweep_effect *e, const double *ratios)
+/* Adds a combination on a trace, if all values have a ratio there. */
+static bool add_pair(struct tp_sweep_effect *e, const uint32_t *members, const double *ratios,
+                     bool *affected)
 {
-    for (size_t g = 0; g < e->groups; g++) {
-        double low = INFINITY, high = -INFINITY;
-        for (size_t v = 0; v < e->count; v++) {
-            double ratio = ratios[e->members[g * e->count + v]];
-            low = ratio < low ? ratio : low;
-            high = ratio > high ? ratio : high;
-        }
-        if (high - low > TP_SWEEP_PERCENT + TP_SWEEP_SAME)
-            return true;
+    double low = INFINITY, high = -INFINITY;
+    for (size_t v = 0; v < e->count; v++) {
+        double ratio = ratios[members[v]];
+        if (isnan(ratio))
+            return false;
+        low = ratio < low ? ratio : low;
+        high = ratio > high ? ratio : high;
     }
-    return false;
+    for (size_t v = 0; v < e->count; v++)
+        e->means[v] += ratios[members[v]];
+    *affected |= high - low > TP_SWEEP_PERCENT + TP_SWEEP_SAME;
+    return true;
 }
 
 void tp_sweep_effects_count(struct tp_sweep_answer *a, const double *ratios)
 {
-    for (size_t i = 0; i < a->effect_count; i++)
-        a->effects[i].affected += is_affected(&a->effects[i], ratios);
+    for (size_t i = 0; i < a->effect_count; i++) {
+        struct tp_sweep_effect *e = &a->effects[i];
+        uint64_t pairs = e->pairs;
+        bool affected = false;
+        for (size_t g = 0; g < e->groups; g++)
+            e->pairs += add_pair(e, &e->members[g * e->count], ratios, &affected) ? 1 : 0;
+        e->traces += e->pairs > pairs ? 1 : 0;
+        e->affected += affected ? 1 : 0;
+    }
+}
+
+struct effect_value {
+    double mean, rounded;
+    uint32_t value;
+};
+
+static int by_mean(const void *left, const void *right)
+{
+    const struct effect_value *a = left, *b = right;
+    if (a->rounded != b->rounded)
+        return a->rounded < b->rounded ? -1 : 1;
+    return a->value < b->value ? -1 : a->value > b->value;
+}
+
+/* Makes sums means, and puts the best value first. */
+static int order_values(struct tp_sweep_effect *e, struct tp_err *err)
+{
+    struct effect_value *list = calloc(e->count, sizeof *list);
+    if (!list)
+        return tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
+    for (size_t v = 0; v < e->count; v++) {
+        double mean = e->means[v] / (double)e->pairs;
+        list[v] = (struct effect_value){mean, rint(mean / TP_SWEEP_SAME), e->values[v]};
+    }
+    qsort(list, e->count, sizeof *list, by_mean);
+    for (size_t v = 0; v < e->count; v++) {
+        e->values[v] = list[v].value;
+        e->means[v] = list[v].mean;
+    }
+    free(list);
+    return TP_OK;
 }
 
 static int by_strategy_and_size(const void *left, const void *right)
@@ -222,10 +228,22 @@ static int by_strategy_and_size(const void *left, const void *right)
     return strcmp(a->option, b->option);
 }
 
-void tp_sweep_effects_sort(struct tp_sweep_answer *a)
+/* An effect that no trace shows is dropped. */
+int tp_sweep_effects_sort(struct tp_sweep_answer *a, struct tp_err *err)
 {
-    if (a->effect_count)
-        qsort(a->effects, a->effect_count, sizeof *a->effects, by_strategy_and_size);
+    size_t kept = 0;
+    int status = TP_OK;
+    for (size_t i = 0; i < a->effect_count; i++)
+        if (a->effects[i].pairs)
+            a->effects[kept++] = a->effects[i];
+        else
+            drop_effect(&a->effects[i]);
+    a->effect_count = kept;
+    for (size_t i = 0; !status && i < kept; i++)
+        status = order_values(&a->effects[i], err);
+    if (!status && kept)
+        qsort(a->effects, kept, sizeof *a->effects, by_strategy_and_size);
+    return status;
 }
 
 void tp_sweep_effects_drop(struct tp_sweep_answer *a)

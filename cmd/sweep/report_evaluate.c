@@ -247,7 +247,8 @@ static int finish_answer(struct tp_sweep_answers *all, struct tp_sweep_answer *a
                          struct tp_err *err)
 {
     int status = a->rivals ? draw_traces(a, err) : TP_OK;
-    tp_sweep_effects_sort(a);
+    if (!status)
+        status = tp_sweep_effects_sort(a, err);
     return status ? status : name_traces(all, a, err);
 }
 

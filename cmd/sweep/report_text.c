@@ -287,7 +287,7 @@ void tp_sweep_effects_print(const struct tp_sweep_answers *all, size_t answer, s
         add_cut(&t, page, none ? "-" : values[e->values[0]], VALUE_ROOM - 6);
         add_cut(&t, page, none ? "-" : values[e->values[e->count - 1]], VALUE_ROOM - 6);
         tp_table_add(&t, "%s%%", tp_signed_percent(tp_sweep_effect_size(e)).s);
-        tp_table_add(&t, "%s", tp_percent((double)e->affected / a->traces).s);
+        tp_table_add(&t, "%s", tp_percent((double)e->affected / e->traces).s);
     }
     tp_table_print(&t, page, INDENT_PARTS, TP_TABLE_FIRST);
     tp_table_drop(&t);
@@ -296,10 +296,16 @@ void tp_sweep_effects_print(const struct tp_sweep_answers *all, size_t answer, s
 
 /* ---- failures ---- */
 
+/* Most errors begin with the path. */
 static void print_failure(void *ctx, const struct tp_sweep_failure *f)
 {
-    tp_page_put(ctx, INDENT_PARTS, *f->setting ? "%s, %s: %s" : "%s%s: %s", f->path, f->setting,
+    struct tp_str where = {0};
+    tp_str_add(&where, "%s", strncmp(f->error, f->path, strlen(f->path)) ? f->path : "");
+    if (*f->setting)
+        tp_str_item(&where, ", ", "%s", f->setting);
+    tp_page_put(ctx, INDENT_PARTS, *tp_str_text(&where) ? "%s: %s" : "%s%s", tp_str_text(&where),
                 f->error);
+    tp_str_drop(&where);
 }
 
 void tp_sweep_failures_print(const struct tp_sweep_answers *all, struct tp_page *page)

@@ -107,6 +107,7 @@ static void write_effects(const struct sweep_tree *t, cJSON *root)
         tp_json_text(t->j, o, "strategy", e->strategy);
         tp_json_text(t->j, o, "option", e->option);
         tp_json_uint(t->j, o, "combinations", e->groups);
+        tp_json_uint(t->j, o, "traces", e->traces);
         tp_json_uint(t->j, o, "traces_affected", e->affected);
         tp_json_real(t->j, o, "worst_vs_best", tp_sweep_effect_size(e));
         cJSON *values = tp_json_array(t->j, o, "values");

@@ -133,16 +133,19 @@ struct tp_sweep_score {
     bool competes;                        /* it has all traces, and failed on none */
 };
 
-/* What an option does, with all others of the strategy fixed. */
+/* What an option does, with all others of the strategy fixed: over the traces on which each value
+ * has a ratio, in each combination. */
 struct tp_sweep_effect {
     const char *strategy, *option;
-    uint32_t *values;  /* owned: indexes of values, the best first */
-    double *means;     /* owned: mean logarithm over the combinations, of each value */
-    size_t count;      /* of values, 2 or more */
-    uint32_t *members; /* owned: the settings of each combination, by value as in `values` */
+    size_t name;      /* index of the option */
+    uint32_t *values; /* owned: indexes of values, the best first */
+    double *means;    /* owned: mean logarithm of each value; sums before the second pass is over */
+    size_t count;     /* of values, 2 or more */
+    uint32_t *members; /* owned: the settings of each combination, by value in their first order */
     size_t groups;     /* combinations of the other options that have all values */
-    uint32_t affected; /* traces on which one of the combinations differs by more than 1 % */
-    size_t name;       /* index of the option */
+    uint64_t pairs;    /* combinations times traces that are compared */
+    uint32_t traces;   /* with one of them */
+    uint32_t affected; /* traces on which a combination differs by more than 1 % */
 };
 
 /* Settings that no other one beats in both, the cheapest first. */
@@ -234,12 +237,12 @@ size_t tp_sweep_first(size_t all, size_t count, size_t at);
 bool tp_sweep_logs(const struct tp_sweep_picked *p, const struct tp_sweep_answer *a,
                    const struct tp_sweep_row *row, double *ratios, double *over_best);
 
-/* Finds the effects whose settings compete, before the second pass, and sorts them after it. */
+/* Finds the combinations before the second pass, and sorts effects and values after it. */
 int tp_sweep_effects_find(const struct tp_sweep_picked *p, struct tp_sweep_answer *a,
                           struct tp_err *err);
 /* Counts a trace: `ratios` has a logarithm or NAN for each setting. */
 void tp_sweep_effects_count(struct tp_sweep_answer *a, const double *ratios);
-void tp_sweep_effects_sort(struct tp_sweep_answer *a);
+int tp_sweep_effects_sort(struct tp_sweep_answer *a, struct tp_err *err);
 void tp_sweep_effects_drop(struct tp_sweep_answer *a);
 
 /* Ranks the settings, and finds fronts and profiles, after the first pass. */

@@ -76,7 +76,7 @@ def effects(a):
         none = e["worst_vs_best"] < 1e-9
         first, last = e["values"][0]["value"], e["values"][-1]["value"]
         sizes = {"%+.1f%%" % (100 * (e["worst_vs_best"] + d)) for d in (-6e-7, 0, 6e-7)}
-        rows.append([e["strategy"], e["option"], "-" if none else first, "-" if none else last, sizes, share(e["traces_affected"], a["traces"])])
+        rows.append([e["strategy"], e["option"], "-" if none else first, "-" if none else last, sizes, share(e["traces_affected"], e["traces"])])
     return Cells(["strategy", "option", "best value", "worst value", "worst vs best", "traces affected"], rows)
 
 

@@ -132,8 +132,8 @@ class Expected:
 
     def effects(self):
         found = {}
-        for strategy in {self.settings[s][1] for s in self.competing}:
-            mine = [s for s in self.competing if self.settings[s][1] == strategy]
+        for strategy in {self.settings[s][1] for s in self.order}:
+            mine = [s for s in self.order if self.settings[s][1] == strategy and self.of(s)]
             for name in {n for s in mine for n in self.options[s]}:
                 groups = {}
                 for s in mine:
@@ -141,12 +141,14 @@ class Expected:
                     groups.setdefault(others, {})[self.options[s].get(name, "default")] = s
                 all_values = {v for g in groups.values() for v in g}
                 whole = [g for g in groups.values() if set(g) == all_values]
-                if len(all_values) < 2 or not whole:
+                pairs = [(t, {v: row[s] for v, s in g.items()}) for t, row in self.ratios.items() for g in whole
+                         if all(s in row for s in g.values())]
+                if len(all_values) < 2 or not pairs:
                     continue
-                means = {v: sum(self.mean(g[v]) for g in whole) / len(whole) for v in all_values}
-                affected = sum(any(max(row[s] for s in g.values()) - min(row[s] for s in g.values()) > PERCENT + SAME
-                                   for g in whole) for row in self.ratios.values())
-                found[strategy, name] = (len(whole), affected, math.exp(max(means.values()) - min(means.values())) - 1,
+                means = {v: sum(logs[v] for _, logs in pairs) / len(pairs) for v in all_values}
+                affected = {t for t, logs in pairs if max(logs.values()) - min(logs.values()) > PERCENT + SAME}
+                found[strategy, name] = (len(whole), len({t for t, _ in pairs}), len(affected),
+                                         math.exp(max(means.values()) - min(means.values())) - 1,
                                          {v: math.exp(m) for v, m in means.items()})
         return found
 
@@ -199,8 +201,8 @@ def compare(db, answer, need):
     sure = e.effects()
     need({(o["strategy"], o["option"]) for o in answer["effects"]} == set(sure), "options", sorted(sure))
     for o in answer["effects"]:
-        groups, affected, size, means = sure.get((o["strategy"], o["option"]), (0, 0, 0, {}))
-        need((o["combinations"], o["traces_affected"]) == (groups, affected), "effect", o, groups, affected)
+        groups, traces, affected, size, means = sure.get((o["strategy"], o["option"]), (0, 0, 0, 0, {}))
+        need((o["combinations"], o["traces"], o["traces_affected"]) == (groups, traces, affected), "effect", o, groups, traces, affected)
         need(near(o["worst_vs_best"], size), "effect", o, size)
         need({v["value"] for v in o["values"]} == set(means) and
              all(near(v["geometric_mean"], means[v["value"]]) for v in o["values"]), "values", o, means)

@@ -182,6 +182,30 @@ TEST(settings_that_failed_or_lack_a_trace_are_last)
     end_store(&r);
 }
 
+TEST(effects_are_of_traces_that_have_all_values)
+{
+    struct answers_rig r;
+    struct tp_err err;
+    begin_store(&r);
+    for (unsigned t = 0; t < 3; t++)
+        add_trace(&r, t);
+    add_setting(&r, "arena:x=1", "x=1");
+    add_setting(&r, "arena:x=2", "x=2");
+    add_setting(&r, "arena:x=3", "x=3");
+    add_peak(&r, 0, "arena:x=1", 100, 1);
+    add_peak(&r, 0, "arena:x=2", 200, 1);
+    add_peak(&r, 1, "arena:x=1", 100, 1);
+    add_peak(&r, 1, "arena:x=2", 100, 1);
+    add_peak(&r, 2, "arena:x=1", 900, 1);
+    add_values(&r, 0, "arena:x=3", "\"peak_reserved\":10,\"failed_allocations\":2");
+    assert_int_equal(evaluate(&r, &err), TP_OK);
+    assert_int_equal(r.answers.list[0].effect_count, 1);
+    const struct tp_sweep_effect *e = &r.answers.list[0].effects[0];
+    assert_fields(*e, count, 2, groups, 1, pairs, 2, traces, 2, affected, 1, values[0], 1);
+    assert_true(fabs(exp(e->means[1] - e->means[0]) - sqrt(2)) < 1e-9);
+    end_store(&r);
+}
+
 TEST(counts_are_compared_plus_one_and_shares_the_other_way_round)
 {
     struct answers_rig r;

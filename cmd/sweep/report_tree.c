@@ -13,6 +13,7 @@ struct sweep_tree {
     const struct tp_sweep_answers *all;
     const struct tp_sweep_picked *p;
     const struct tp_sweep_answer *a;
+    size_t most; /* of each list that grows with the settings */
 };
 
 static const char *setting_text(const struct sweep_tree *t, uint32_t setting)
@@ -71,7 +72,7 @@ static void write_fronts(const struct sweep_tree *t, cJSON *root)
         cJSON *o = tp_json_item(t->j, list);
         tp_json_text(t->j, o, "cost", tp_sweep_cost_metric(t->p, f->cost)->name);
         cJSON *points = tp_json_array(t->j, o, "settings");
-        for (size_t k = 0; k < f->count; k++) {
+        for (size_t k = 0; k < f->count && k < t->most; k++) {
             cJSON *point = tp_json_item(t->j, points);
             tp_json_text(t->j, point, "setting", setting_text(t, f->settings[k]));
             tp_json_real(t->j, point, "geometric_mean",
@@ -84,7 +85,7 @@ static void write_fronts(const struct sweep_tree *t, cJSON *root)
 static void write_profiles(const struct sweep_tree *t, cJSON *root)
 {
     cJSON *list = tp_json_array(t->j, root, "profiles");
-    for (size_t i = 0; i < t->a->profile_count; i++) {
+    for (size_t i = 0; i < t->a->profile_count && i < t->most; i++) {
         uint32_t setting = t->a->profiles[i];
         cJSON *o = tp_json_item(t->j, list);
         tp_json_text(t->j, o, "strategy", t->p->settings[setting].strategy);
@@ -101,7 +102,7 @@ static void write_profiles(const struct sweep_tree *t, cJSON *root)
 static void write_effects(const struct sweep_tree *t, cJSON *root)
 {
     cJSON *list = tp_json_array(t->j, root, "effects");
-    for (size_t i = 0; i < t->a->effect_count; i++) {
+    for (size_t i = 0; i < t->a->effect_count && i < t->most; i++) {
         const struct tp_sweep_effect *e = &t->a->effects[i];
         cJSON *o = tp_json_item(t->j, list);
         tp_json_text(t->j, o, "strategy", e->strategy);
@@ -112,6 +113,8 @@ static void write_effects(const struct sweep_tree *t, cJSON *root)
         tp_json_real(t->j, o, "worst_vs_best", tp_sweep_effect_size(e));
         cJSON *values = tp_json_array(t->j, o, "values");
         for (size_t k = 0; k < e->count; k++) {
+            if (k >= t->most && k + 1 < e->count) /* the worst value stays */
+                continue;
             cJSON *value = tp_json_item(t->j, values);
             tp_json_text(t->j, value, "value", t->p->options[e->name].values[e->values[k]]);
             tp_json_bool(t->j, value, "default", !e->values[k]);
@@ -152,7 +155,7 @@ static void write_heat(const struct sweep_tree *t, cJSON *root)
     }
 }
 
-static void write_answer(const struct sweep_tree *t, cJSON *list, size_t settings)
+static void write_answer(const struct sweep_tree *t, cJSON *list)
 {
     const struct tp_sweep_answer *a = t->a;
     static const char *const ratios[] = {
@@ -168,7 +171,7 @@ static void write_answer(const struct sweep_tree *t, cJSON *list, size_t setting
     tp_json_uint(t->j, o, "settings_competing", a->competing);
     write_best(t, o);
     cJSON *rows = tp_json_array(t->j, o, "settings");
-    for (size_t i = 0; i < a->ranked && i < settings; i++)
+    for (size_t i = 0; i < a->ranked && i < t->most; i++)
         write_setting_row(t, rows, a->order[i]);
     write_fronts(t, o);
     write_profiles(t, o);
@@ -211,9 +214,9 @@ static void push_failure(void *ctx, const struct tp_sweep_failure *f)
     tp_json_text(l->j, o, "error", f->error);
 }
 
-cJSON *tp_sweep_tree(struct tp_json *j, const struct tp_sweep_answers *all, size_t settings)
+cJSON *tp_sweep_tree(struct tp_json *j, const struct tp_sweep_answers *all, size_t most)
 {
-    struct sweep_tree t = {.j = j, .all = all, .p = &all->picked};
+    struct sweep_tree t = {.j = j, .all = all, .p = &all->picked, .most = most};
     const struct tp_sweep_picked *p = t.p;
     cJSON *root = tp_json_object(j, NULL, NULL);
     struct tp_err ignored;
@@ -230,7 +233,7 @@ cJSON *tp_sweep_tree(struct tp_json *j, const struct tp_sweep_answers *all, size
     cJSON *answers = tp_json_array(j, root, "answers");
     for (size_t i = 0; i < p->asked; i++) {
         t.a = &all->list[i];
-        write_answer(&t, answers, settings);
+        write_answer(&t, answers);
     }
     tp_json_uint(j, root, "failure_count", (uint64_t)p->failures);
     struct failure_list list = {j, tp_json_array(j, root, "failures")};

@@ -283,10 +283,10 @@ typedef void tp_sweep_failure_fn(void *ctx, const struct tp_sweep_failure *f);
 int tp_sweep_failures(const struct tp_sweep_picked *p, size_t most, tp_sweep_failure_fn *fn,
                       void *ctx, struct tp_err *err);
 
-/* The tree of JSON with at most so many settings. */
+/* The tree of JSON with at most so many settings, and as much of what else grows with them. */
 struct cJSON;
 struct tp_json;
-struct cJSON *tp_sweep_tree(struct tp_json *j, const struct tp_sweep_answers *a, size_t settings);
+struct cJSON *tp_sweep_tree(struct tp_json *j, const struct tp_sweep_answers *a, size_t most);
 
 /* A picture, `y` pixels from the top of the outer element; its height in pixels. */
 struct tp_sweep_picture {

@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SHARD_DONE "shard done" /* a note: "I/N" */
+
 #define ESTIMATE_NS UINT64_C(2000000000)
 
 /* Seconds of a timed pass when a trace is shorter than its least time, and it is not set. */
@@ -95,6 +97,18 @@ static int compute(struct tp_sweep_state *c, uint64_t limit_ns, struct tp_err *e
     return status;
 }
 
+/* Notes for a merge whether the shard was done. */
+static int note_shard(const struct tp_sweep_state *c, bool done, struct tp_err *err)
+{
+    char text[64] = "";
+    if (!c->shards)
+        return TP_OK;
+    if (done)
+        snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64, c->shard, c->shards);
+    int status = tp_store_note(c->store, SHARD_DONE, text, true, err);
+    return status ? status : tp_store_commit(c->store, err);
+}
+
 static int compute_all(struct tp_sweep_call *call, struct tp_sweep_state *c, struct tp_err *err)
 {
     int status = open_state(call, c, err);
@@ -102,7 +116,11 @@ static int compute_all(struct tp_sweep_call *call, struct tp_sweep_state *c, str
         status = tp_store_write(c->path, &c->store, err);
     if (!status)
         status = keep_plan(c, err);
-    return status ? status : compute(c, 0, err);
+    if (!status)
+        status = note_shard(c, false, err);
+    if (!status)
+        status = compute(c, 0, err);
+    return status ? status : note_shard(c, true, err);
 }
 
 int tp_sweep_call_compute(struct tp_sweep_call *call, FILE *out, struct tp_err *failed,
@@ -190,33 +208,97 @@ int tp_sweep_call_estimate(struct tp_sweep_call *call, FILE *out, struct tp_err 
 
 /* ---- joining ---- */
 
-/* The stores of all shards, in their order; of a set of shards all must be there. */
-static int find_shards(const struct tp_sweep_state *c, glob_t *found, struct tp_err *err)
+/* The stores of the shards, "BASE.shard-I-of-N.sqlite". */
+struct shard_stores {
+    glob_t found;
+    size_t skip;     /* characters of BASE */
+    uint64_t shards; /* N, of all of them */
+};
+
+/* Whether the store is that of a shard which was done: other stores have no such note, or that of
+ * another shard. */
+static int check_shard(const struct tp_sweep_state *c, const char *path, uint64_t shard,
+                       uint64_t shards, struct tp_err *err)
 {
-    char *pattern = tp_sweep_store_path(&c->plan, 1, 1), *one = NULL;
-    uint64_t shard, shards = 0, missing = 0;
-    int used = 0;
-    if (!pattern)
+    struct tp_store *store;
+    char done[64], expected[64];
+    int status = tp_store_open(path, &store, err);
+    if (status)
+        return status;
+    status = tp_store_read_note(store, SHARD_DONE, done, sizeof done, err);
+    tp_store_drop(store);
+    snprintf(expected, sizeof expected, "%" PRIu64 "/%" PRIu64, shard, shards);
+    if (status || !strcmp(done, expected) || c->o->partial)
+        return status;
+    return tp_hint(err, tp_fail(err, TP_EINPUT, "%s: shard %s is not done", path, expected),
+                   "run it again: --shard %s; or join what is there: --partial", expected);
+}
+
+/* Names the first shards of which there is no store. */
+static int check_missing(const struct tp_sweep_state *c, const struct shard_stores *s,
+                         const bool *there, struct tp_err *err)
+{
+    char room[128];
+    struct tp_str missing = TP_STR_IN(room);
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < s->shards; i++)
+        if (!there[i] && ++count <= 8)
+            tp_str_item(&missing, ", ", "%" PRIu64, i + 1);
+    if (!count || c->o->partial)
+        return TP_OK;
+    return tp_hint(err,
+                   tp_fail(err, TP_EINPUT, "%s of %" PRIu64 " not there: %s%s",
+                           tp_plural(count, "shard").s, s->shards, tp_str_text(&missing),
+                           count > 8 ? ", ..." : ""),
+                   "--partial joins those that are there");
+}
+
+static int check_shards(const struct tp_sweep_state *c, struct shard_stores *s, struct tp_err *err)
+{
+    bool *there = NULL;
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < s->found.gl_pathc; i++) {
+        const char *path = s->found.gl_pathv[i];
+        uint64_t shard, shards;
+        if (sscanf(path + s->skip, ".shard-%" SCNu64 "-of-%" SCNu64, &shard, &shards) != 2 ||
+            !shard || shard > shards || shards > TP_SWEEP_SHARDS)
+            status = tp_fail(err, TP_EINPUT, "%s: no name of a shard", path);
+        else if (s->shards && shards != s->shards)
+            status = tp_hint(
+                err,
+                tp_fail(err, TP_EINPUT, "%s: there are also shards of %" PRIu64, path, s->shards),
+                "remove the stores of one of the two");
+        if (status)
+            break;
+        s->shards = shards;
+        there = there ? there : calloc(shards, sizeof *there);
+        status = there ? check_shard(c, path, shard, shards, err)
+                       : tp_fail(err, TP_ENOMEM, "out of memory");
+        if (!status)
+            there[shard - 1] = true;
+    }
+    if (!status)
+        status = check_missing(c, s, there, err);
+    free(there);
+    return status;
+}
+
+static int find_shards(const struct tp_sweep_state *c, struct shard_stores *s, struct tp_err *err)
+{
+    static const char one[] = ".shard-1-of-1";
+    char *first = tp_sweep_store_path(&c->plan, 1, 1), *pattern = NULL;
+    if (!first)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    char *at = strstr(pattern, ".shard-1-of-1");
-    int made = asprintf(&one, "%.*s.shard-*-of-*.sqlite", (int)(at - pattern), pattern);
-    int code = made < 0 ? GLOB_NOSPACE : glob(one, 0, NULL, found);
-    free(one);
-    size_t skip = (size_t)(at - pattern);
+    s->skip = strlen(first) - strlen(one) - strlen(".sqlite");
+    int code = asprintf(&pattern, "%.*s.shard-*-of-*.sqlite", (int)s->skip, first) < 0
+                   ? GLOB_NOSPACE
+                   : glob(pattern, 0, NULL, &s->found);
     free(pattern);
+    free(first);
     if (code)
         return tp_hint(err, tp_fail(err, TP_EINPUT, "no shard of '%s' is there", c->path),
                        "--shard I/N computes one");
-    for (size_t i = 0; i < found->gl_pathc; i++)
-        if (sscanf(found->gl_pathv[i] + skip, ".shard-%" SCNu64 "-of-%" SCNu64 "%n", &shard,
-                   &shards, &used) == 2)
-            missing = shards;
-    if (c->o->partial || found->gl_pathc == missing)
-        return TP_OK;
-    return tp_hint(
-        err,
-        tp_fail(err, TP_EINPUT, "%zu of %" PRIu64 " shards are there", found->gl_pathc, missing),
-        "--partial joins these; stores of another number of shards are in the way");
+    return check_shards(c, s, err);
 }
 
 static int merge_all(struct tp_sweep_state *c, char *const *paths, size_t count, struct tp_err *err)
@@ -233,14 +315,14 @@ static int merge_all(struct tp_sweep_state *c, char *const *paths, size_t count,
 
 static int merge_found(struct tp_sweep_state *c, const struct tp_args *args, struct tp_err *err)
 {
-    glob_t found = {0};
+    struct shard_stores s = {0};
     int plan = c->plan.file != NULL;
     if (args->count > plan)
         return merge_all(c, args->words + plan, (size_t)(args->count - plan), err);
-    int status = find_shards(c, &found, err);
+    int status = find_shards(c, &s, err);
     if (!status)
-        status = merge_all(c, found.gl_pathv, found.gl_pathc, err);
-    globfree(&found);
+        status = merge_all(c, s.found.gl_pathv, s.found.gl_pathc, err);
+    globfree(&s.found);
     return status;
 }
 

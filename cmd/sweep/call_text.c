@@ -121,32 +121,19 @@ struct citation {
     int64_t cells, traces, settings;
 };
 
-static int read_note(const struct tp_sql *sql, const char *name, char *out, size_t size,
-                     struct tp_err *err)
+static int read_citation(const struct tp_store *store, struct citation *c, struct tp_err *err)
 {
-    sqlite3_stmt *statement;
-    bool row = false;
-    int status = tp_sql_prepare(sql, "SELECT value FROM sweep WHERE name = ?", &statement, err);
-    if (status)
-        return status;
-    tp_sql_bind(statement, "t", name);
-    status = tp_sql_step(sql, statement, &row, err);
-    snprintf(out, size, "%s", row ? tp_sql_text(statement, 0) : "");
-    sqlite3_finalize(statement);
-    return status;
-}
-
-static int read_citation(const struct tp_sql *sql, struct citation *c, struct tp_err *err)
-{
-    int status = read_note(sql, "version", c->version, sizeof c->version, err);
+    const struct tp_sql *sql = tp_store_sql(store);
+    int status = tp_store_read_note(store, "version", c->version, sizeof c->version, err);
     if (!status)
-        status = read_note(sql, "tool", c->tool, sizeof c->tool, err);
+        status = tp_store_read_note(store, "tool", c->tool, sizeof c->tool, err);
     if (!status)
-        status = read_note(sql, "machine", c->machine, sizeof c->machine, err);
+        status = tp_store_read_note(store, "machine", c->machine, sizeof c->machine, err);
     if (!status)
-        status = read_note(sql, "seed", c->seed, sizeof c->seed, err);
+        status = tp_store_read_note(store, "seed", c->seed, sizeof c->seed, err);
     if (!status)
-        status = read_note(sql, "environment", c->environment, sizeof c->environment, err);
+        status =
+            tp_store_read_note(store, "environment", c->environment, sizeof c->environment, err);
     if (!status)
         status = tp_sql_number(sql, "SELECT count(*) FROM cells", &c->cells, err);
     if (!status)
@@ -159,7 +146,7 @@ static int read_citation(const struct tp_sql *sql, struct citation *c, struct tp
 int tp_sweep_print_cite(const struct tp_store *store, FILE *out, struct tp_err *err)
 {
     struct citation c;
-    int status = read_citation(tp_store_sql(store), &c, err);
+    int status = read_citation(store, &c, err);
     if (status)
         return status;
     fprintf(out,

@@ -377,7 +377,7 @@ int tp_sweep_shard(const char *text, uint64_t *shard, uint64_t *shards, struct t
 {
     int used = 0;
     bool read = sscanf(text, "%" SCNu64 "/%" SCNu64 "%n", shard, shards, &used) == 2;
-    if (read && !text[used] && *shard && *shard <= *shards && *shards <= 1000000)
+    if (read && !text[used] && *shard && *shard <= *shards && *shards <= TP_SWEEP_SHARDS)
         return TP_OK;
     return tp_hint(err, tp_fail(err, TP_EUSAGE, "'--shard %.40s' is not of the form I/N", text),
                    "--shard 1/8 is the first of eight");

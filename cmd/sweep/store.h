@@ -66,6 +66,10 @@ int tp_store_setting(struct tp_store *store, const struct tp_store_setting *s, s
 int tp_store_note(struct tp_store *store, const char *name, const char *value, bool replace,
                   struct tp_err *err);
 
+/* Reads such a row; "": there is none. */
+int tp_store_read_note(const struct tp_store *store, const char *name, char *out, size_t size,
+                       struct tp_err *err);
+
 /* Forgets the failures of a path, for another try. */
 int tp_store_forget(struct tp_store *store, const char *path, struct tp_err *err);
 

@@ -273,6 +273,22 @@ int tp_store_note(struct tp_store *store, const char *name, const char *value, b
                     (const char *const[]){name, value, NULL}, err);
 }
 
+int tp_store_read_note(const struct tp_store *store, const char *name, char *out, size_t size,
+                       struct tp_err *err)
+{
+    const struct tp_sql *sql = &store->sql;
+    sqlite3_stmt *statement;
+    bool row = false;
+    int status = tp_sql_prepare(sql, "SELECT value FROM sweep WHERE name = ?", &statement, err);
+    if (status)
+        return status;
+    tp_sql_bind(statement, "t", name);
+    status = tp_sql_step(sql, statement, &row, err);
+    snprintf(out, size, "%s", row ? tp_sql_text(statement, 0) : "");
+    sqlite3_finalize(statement);
+    return status;
+}
+
 int tp_store_forget(struct tp_store *store, const char *path, struct tp_err *err)
 {
     return run_once(store, "DELETE FROM failures WHERE path = ?", (const char *const[]){path, NULL},

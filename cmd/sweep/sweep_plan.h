@@ -16,7 +16,7 @@
 struct tp_args;
 struct tp_command;
 
-enum { TP_SWEEP_TRACES = 1000000 /* at most */ };
+enum { TP_SWEEP_TRACES = 1000000, TP_SWEEP_SHARDS = 1000000 /* at most */ };
 
 struct tp_sweep_trace {
     char *label;                 /* owned; as the plan names it: the path in the store */

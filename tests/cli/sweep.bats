@@ -128,8 +128,13 @@ END
     done
     [ "$sum" -eq 54 ]
     mv plan.shard-3-of-4.sqlite away
-    refused 3 "^tapool: 3 of 4 shards are there$" "$TAPOOL" sweep plan.ini --merge
+    refused 3 "^tapool: 1 shard of 4 not there: 3$" "$TAPOOL" sweep plan.ini --merge
+    cp plan.shard-2-of-4.sqlite plan.shard-3-of-4.sqlite
+    refused 3 "^tapool: plan.shard-3-of-4.sqlite: shard 3/4 is not done$" "$TAPOOL" sweep plan.ini --merge
     mv away plan.shard-3-of-4.sqlite
+    cp plan.shard-2-of-4.sqlite plan.shard-2-of-5.sqlite
+    refused 3 "^tapool: plan.shard-2-of-5.sqlite: there are also shards of 4$" "$TAPOOL" sweep plan.ini --merge
+    rm plan.shard-2-of-5.sqlite
     ok "$TAPOOL" sweep plan.ini --merge
     matches "$out" '^4 stores joined: 54 cells$'
     ok "$TAPOOL" sweep plan.ini

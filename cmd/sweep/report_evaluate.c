@@ -318,38 +318,3 @@ void tp_sweep_answers_drop(struct tp_sweep_answers *all)
     free(all->paths);
     tp_sweep_picked_drop(&all->picked);
 }
-
-/* ---- what is read of it ---- */
-
-double tp_sweep_mean(const struct tp_sweep_score *s)
-{
-    return s->traces ? exp(s->sum / s->traces) : NAN;
-}
-
-const struct tp_metric *tp_sweep_cost_metric(const struct tp_sweep_picked *p, size_t cost)
-{
-    return p->metrics[p->asked + cost];
-}
-
-double tp_sweep_cost(const struct tp_sweep_picked *p, const struct tp_sweep_answer *a,
-                     uint32_t setting, size_t cost)
-{
-    const struct tp_sweep_score *s = &a->scores[setting];
-    if (!s->traces || s->cost_traces[cost] != s->traces)
-        return NAN;
-    bool counted = tp_sweep_cost_metric(p, cost)->unit == TP_UNIT_COUNT;
-    return counted ? s->costs[cost] : exp(s->costs[cost] / s->traces);
-}
-
-const char *tp_sweep_ratio_name(const struct tp_sweep_answer *a)
-{
-    if (a->ratio == TP_SWEEP_VS_BEST)
-        return "vs best";
-    return a->bounds == a->traces ? "over lower bound" : "regret";
-}
-
-const char *tp_sweep_trace_name(const struct tp_sweep_answers *a, uint32_t trace)
-{
-    const char *path = a->paths[trace];
-    return path ? path + a->picked.folder : "";
-}

@@ -28,24 +28,6 @@ enum {
 
 /* ---- what all have ---- */
 
-void tp_sweep_frame_begin(const struct tp_sweep_frame *f, FILE *out)
-{
-    struct tp_str title = {0}, about = {0};
-    tp_str_add(&title, "%s%s%s", f->title, f->metric->name, f->against ? " against " : "");
-    tp_str_add(&title, "%s", f->against ? f->against : "");
-    tp_str_add(&about, "%s%s", f->ratio ? f->ratio : "", f->about);
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tp-chart\" role=\"img\" y=\"%u\" "
-            "width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\">\n",
-            f->y, TP_CHART_WIDTH, f->height, TP_CHART_WIDTH, f->height);
-    tp_put(out, TP_TO_XML, "<title>%s</title>\n<desc>%s</desc>\n", tp_str_text(&title),
-           tp_str_text(&about));
-    tp_svg_text(out, "title ink", 140, 240, tp_str_text(&title));
-    tp_svg_text(out, "muted", 140, 440, tp_str_text(&about));
-    tp_str_drop(&title);
-    tp_str_drop(&about);
-}
-
 static void end_picture(FILE *out)
 {
     fputs("</svg>\n", out);

@@ -24,6 +24,8 @@
  * replay in this machine's memory. */
 enum { TOUCH_NONE = TP_TOUCH_NONE + 1 }; /* of the option */
 
+extern char **environ;
+
 /* ---- what all cells share ---- */
 
 /* Files that differ from the commit make another program. */
@@ -50,29 +52,6 @@ static void describe_machine(char *out, size_t size)
              tp_machine_cores_to_use(), TAPOOL_COMPILER, TAPOOL_BUILD);
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The variables by which a malloc is set, in order: a malloc library that is replayed has them
- * too. */
-static int describe_environment(struct tp_cells *cells, struct tp_err *err)
-{
-    const char *list[64];
-    size_t count = 0;
-    struct tp_str text = TP_STR_IN(cells->environment);
-    for (char **entry = environ; *entry && count < sizeof list / sizeof *list; entry++)
-        if (tp_is_malloc_variable(*entry))
-            list[count++] = *entry;
-    qsort(list, count, sizeof *list, by_text);
-    for (size_t i = 0; i < count; i++)
-        tp_str_item(&text, " ", "%s", list[i]);
-    return text.cut || count == sizeof list / sizeof *list
-               ? tp_fail(err, TP_EUSAGE, "the environment sets too much of malloc: MALLOC_...")
-               : TP_OK;
-}
-
 static void describe_options(struct tp_cells *cells)
 {
     const struct tp_sweep_opts *o = cells->plan->opts;
@@ -85,8 +64,39 @@ static void describe_options(struct tp_cells *cells)
                o->bound_time);
     tp_str_add(&options, "%.200s,%" PRIu32 ",%" PRIu64, o->source ? o->source : "", o->on_oom,
                o->seed);
-    tp_str_add(&measured, "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d,%s,%s", o->touch,
-               o->threads, o->min_time, o->repeat, o->thp, cells->machine, cells->environment);
+    tp_str_add(&measured, "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d,%s", o->touch,
+               o->threads, o->min_time, o->repeat, o->thp, cells->machine);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool sets_malloc(const char *variable)
+{
+    return tp_is_malloc_variable(variable) || !strncmp(variable, "LD_PRELOAD=", 11);
+}
+
+/* The order of variables makes no difference. */
+static int describe_environment(struct tp_cells *cells, struct tp_err *err)
+{
+    struct tp_str text = TP_STR_IN(cells->environment);
+    size_t count = 0, all = 0;
+    while (environ && environ[all])
+        all++;
+    const char **list = calloc(all + 1, sizeof *list);
+    if (!list)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < all; i++)
+        if (sets_malloc(environ[i]))
+            list[count++] = environ[i];
+    qsort(list, count, sizeof *list, by_text);
+    for (size_t i = 0; i < count; i++)
+        tp_str_item(&text, " ", "%s", list[i]);
+    int status = tp_texts_hash(list, cells->environment_hash, err);
+    free(list);
+    return status;
 }
 
 int tp_cells_open(struct tp_cells *cells, const struct tp_sweep_plan *plan, struct tp_err *err)
@@ -94,9 +104,9 @@ int tp_cells_open(struct tp_cells *cells, const struct tp_sweep_plan *plan, stru
     *cells = (struct tp_cells){.plan = plan};
     int status = find_tool(cells, err);
     describe_machine(cells->machine, sizeof cells->machine);
+    describe_options(cells);
     if (!status)
         status = describe_environment(cells, err);
-    describe_options(cells);
     return status ? status : tp_clock_calibrate(&cells->clock, err);
 }
 
@@ -105,10 +115,14 @@ int tp_cell_name(const struct tp_cells *cells, const char *identity,
                  char name[TP_STORE_NAME + 1], struct tp_err *err)
 {
     bool of_machine = group->of_machine || setting->own_memory;
-    const char *const texts[] = {
-        identity,    setting->whole, cells->options,
-        group->name, cells->tool,    of_machine ? cells->measured : "exact",
-        NULL};
+    const char *const texts[] = {identity,
+                                 setting->whole,
+                                 cells->options,
+                                 group->name,
+                                 cells->tool,
+                                 of_machine ? cells->measured : "exact",
+                                 setting->own_memory ? cells->environment_hash : "",
+                                 NULL};
     return tp_texts_hash(texts, name, err);
 }
 
@@ -278,6 +292,8 @@ int tp_cell_compute(const struct tp_cells *cells, uint64_t cell, struct tp_cell_
     uint64_t began = tp_wall_ns();
     status = replay_cell(cells, &of, &record, err);
     tp_job_forget_choice(&worker_job.job);
+    if (!status)
+        status = tp_setting_files_same(&cells->plan->settings.files, &setting->files, err);
     struct tp_line_cell c = {.setting = setting->text,
                              .passes = group->name,
                              .tool = cells->tool,

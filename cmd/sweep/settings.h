@@ -11,15 +11,17 @@
 
 #include "alloc/base/opt.h"
 #include "alloc/base/texts.h"
+#include "cmd/sweep/settings_files.h"
 
 enum { TP_SWEEP_SETTINGS = 100000 }; /* at most */
 
 struct tp_sweep_setting {
     char *text; /* owned; as tapool replay takes it: "arena:arena_size=4MiB --capacity 8GiB" */
     char *spec; /* owned; the value of -s */
-    /* owned; all options with their values, and the hash of a library or plug-in: equal for
-     * settings that are the same */
+    /* owned; all options with their values, and the hashes of files: equal for settings that are
+     * the same */
     char *whole;
+    struct tp_setting_file_numbers files;
     const char *strategy; /* its name; static */
     char **options;       /* owned; "name=value", as the plan gave them; ends with NULL */
     uint64_t capacity;    /* TP_OPT_KEYWORD(0): as recorded */
@@ -31,6 +33,7 @@ struct tp_sweep_settings {
     struct tp_sweep_setting *items; /* owned */
     size_t count;
     struct tp_texts wholes; /* of the items, in their order */
+    struct tp_setting_files files;
 };
 
 /* Adds the settings of a strategy with its grid. `capacities` are sizes as texts; with none of them

@@ -6,7 +6,6 @@
 #include "cmd/jobs/catalog.h"
 #include "cmd/jobs/libraries.h"
 #include "cmd/jobs/spec.h"
-#include "cmd/sweep/file_hash.h"
 #include "cmd/tune/grid.h"
 #include "cmd/tune/malloc_settings.h"
 #include "cmd/ui/option_words.h"
@@ -34,6 +33,7 @@ static void release_setting(struct tp_sweep_setting *s)
     free(s->text);
     free(s->spec);
     free(s->whole);
+    free(s->files.items);
 }
 
 struct option_list {
@@ -76,17 +76,12 @@ static int list_options(struct tp_sweep_setting *s, const char *grid, const char
 }
 
 /* All that decides on the figures beside the trace and the source. */
-static int describe_whole(struct tp_sweep_setting *s, const struct tp_strategy_spec *spec,
-                          struct tp_err *err)
+static int describe_whole(struct tp_sweep_setting *s, struct tp_setting_files *files,
+                          const struct tp_strategy_spec *spec, const char *text, struct tp_err *err)
 {
-    char path[TP_LIBRARY_PATH] = "", hash[TP_FILE_HASH + 1] = "";
     struct tp_str whole = {0};
     tp_strategy_spec_add(&whole, spec, NULL);
-    const char *file = spec->preload;
-    if (spec->plugin)
-        file = tp_strategy_library(spec->strategy, path, sizeof path);
-    int status = file ? tp_file_hash(file, hash, err) : TP_OK;
-    tp_str_add(&whole, " %s", hash);
+    int status = tp_setting_files_add(files, spec, text, &whole, &s->files, err);
     if (s->capacity != TP_OPT_KEYWORD(0))
         tp_str_add(&whole, " capacity=%llu", (unsigned long long)s->capacity);
     if (!status)
@@ -117,7 +112,7 @@ static int fill(struct tp_sweep_setting *s, const struct adding_settings *a, con
     if (!status) {
         s->strategy = spec.plugin ? TP_PLUGIN_WORD : spec.strategy->name;
         s->own_memory = !tp_strategy_takes_source(spec.strategy);
-        status = describe_whole(s, &spec, err);
+        status = describe_whole(s, &a->list->files, &spec, spec_text, err);
     }
     tp_strategy_spec_release(&spec);
     s->place = a->place;
@@ -358,5 +353,6 @@ void tp_sweep_settings_release(struct tp_sweep_settings *list)
         release_setting(&list->items[i]);
     free(list->items);
     tp_texts_release(&list->wholes);
+    tp_setting_files_release(&list->files);
     *list = (struct tp_sweep_settings){0};
 }

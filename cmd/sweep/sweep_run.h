@@ -1,8 +1,9 @@
 /* The cells of a sweep: a trace under a setting, with a group of passes.
  *
  * A cell is named by the hash of what decides on its figures: the program of the trace and what was
- * recorded beside it, all options of the setting, the options of the sweep, the passes and the
- * commit of tapool; where figures are this machine's, also by the machine. So a cell is computed
+ * recorded beside it, all options of the setting, its files, the options of the sweep, the passes
+ * and the commit of tapool; where figures are this machine's, also by the machine, and for a real
+ * allocator by the variables of the environment that set mallocs. So a cell is computed
  * once, and again where any of these is another one. */
 #ifndef TP_SWEEP_RUN_H
 #define TP_SWEEP_RUN_H
@@ -16,10 +17,12 @@ struct tp_cells {
     const struct tp_sweep_plan *plan;
     char tool[160]; /* the commit, and of a build with changes the hash of the program */
     char machine[512];
-    char environment[1024]; /* variables by which a malloc is set */
-    char reading[512];      /* the options that decide on the program of a file */
-    char options[512];      /* those that decide on all figures */
-    char measured[2048];    /* those that decide on measured ones, and the machine */
+    char reading[512];   /* the options that decide on the program of a file */
+    char options[512];   /* those that decide on all figures */
+    char measured[1024]; /* those that decide on measured ones, and the machine */
+    /* variables by which mallocs are set, and a hash of all of them: they decide on what a real
+     * allocator does */
+    char environment[1024], environment_hash[TP_STORE_NAME + 1];
     struct tp_clock clock;
 };
 

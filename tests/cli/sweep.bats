@@ -327,3 +327,62 @@ lives() {
     matches "$out" '^  disk +about .* in plan.sqlite$'
     [ "$(echo *)" = 'plan.ini traces' ]
 }
+
+@test "variables that set mallocs decide on the cells of a real allocator, and on no others" {
+    traces 1
+    ok "$TAPOOL" sweep traces/t1.tpt -s system -s lru -o m.sqlite
+    computed 2 0
+    ok env MALLOC_TOP_PAD_=16777216 "$TAPOOL" sweep traces/t1.tpt -s system -s lru -o m.sqlite
+    computed 1 1
+    ok env MALLOC_TOP_PAD_=16777216 "$TAPOOL" sweep traces/t1.tpt -s system -s lru -o m.sqlite
+    computed 0 2
+    [ "$(asked m.sqlite "SELECT value FROM sweep WHERE name = 'environment'")" = MALLOC_TOP_PAD_=16777216 ]
+}
+
+@test "a plug-in whose file has changed is another setting" {
+    plugin=${TAPOOL%/*}/tests/misfit.so
+    [ -f "$plugin" ] || skip "$TAPOOL is not in a build folder"
+    traces 1
+    cp "$plugin" one.so
+    ok "$TAPOOL" sweep traces/t1.tpt -s 'plugin:./one.so,first=0|64' -o p.sqlite
+    computed 2 0
+    echo >>one.so
+    ok "$TAPOOL" sweep traces/t1.tpt -s 'plugin:./one.so,first=0|64' -o p.sqlite
+    computed 2 0
+    cp "$plugin" two.so
+    ok "$TAPOOL" sweep traces/t1.tpt -s plugin:./one.so -s plugin:./two.so -o q.sqlite
+    computed 2 0
+}
+
+@test "a plan of a strategy that has changed is another setting" {
+    "$TAPOOL" gen training-step --layers 2 -o step.tpt >/dev/null
+    ok "$TAPOOL" plan step.tpt -o step.plan
+    ok "$TAPOOL" sweep step.tpt -s planned:plan=step.plan -o p.sqlite
+    computed 1 0
+    echo '# a comment' >>step.plan
+    ok "$TAPOOL" sweep step.tpt -s planned:plan=step.plan -o p.sqlite
+    computed 1 0
+    ok "$TAPOOL" sweep step.tpt -s planned:plan=step.plan -o p.sqlite
+    computed 0 1
+}
+
+@test "a file of a setting that changes while the sweep runs fails its cells" {
+    plugin=${TAPOOL%/*}/tests/misfit.so
+    [ -f "$plugin" ] || skip "$TAPOOL is not in a build folder"
+    "$TAPOOL" gen random-replace --seed 5 --count 300000 -o large.tpt >/dev/null
+    cp "$plugin" one.so
+    "$TAPOOL" sweep large.tpt -s plugin:./one.so -o p.sqlite >said 2>"$SCRATCH/err" &
+    pid=$!
+    for ((i = 0; i < 1000; i++)); do
+        [ ! -e p.sqlite ] || break
+        sleep 0.005
+    done
+    kill -STOP "$pid" # its workers go on
+    echo >>one.so
+    kill -CONT "$pid"
+    rc=0
+    wait "$pid" || rc=$?
+    [ "$rc" -eq 3 ] || fail "exit code $rc" "$(cat "$SCRATCH/err")"
+    grep -q "'./one.so' has changed since the sweep began" "$SCRATCH/err" || fail "$(cat "$SCRATCH/err")"
+    [ "$(asked p.sqlite 'SELECT count(*) FROM cells')" = 0 ]
+}

@@ -46,7 +46,7 @@ static int run_picked(const struct tp_sweep_picked *p, const char *sql, struct t
 static int copy_text(const char *text, char **out, struct tp_err *err)
 {
     *out = strdup(text);
-    return *out ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
+    return *out ? TP_OK : tp_sweep_no_memory(err);
 }
 
 /* A text that is valid UTF-8 and moves no cursor, whatever the store has. */

@@ -161,7 +161,7 @@ static int write_settings_cells(struct csv_table *t, struct tp_err *err)
     int status = TP_OK;
     t->settings = calloc(t->p->setting_count + 1, sizeof *t->settings);
     if (!t->settings)
-        return tp_fail(err, TP_ENOMEM, "out of memory for the rows of CSV");
+        return tp_sweep_no_memory(err);
     for (size_t i = 0; !status && i < t->p->setting_count; i++) {
         const struct tp_sweep_tried *s = &t->p->settings[i];
         add_cell(&t->settings[i], ",", s->text);

@@ -69,7 +69,7 @@ static int find_values(struct tp_sweep_effect *e, const struct combination *list
         if (had[i])
             e->values[e->count++] = i;
     free(had);
-    return made ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
+    return made ? TP_OK : tp_sweep_no_memory(err);
 }
 
 /* Adds a combination if it has all values; of two settings with one value the first stands. */
@@ -136,7 +136,7 @@ int tp_sweep_effects_find(const struct tp_sweep_picked *p, struct tp_sweep_answe
 {
     struct combination *list = malloc((a->ranked + 1) * sizeof *list);
     if (!list)
-        return tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
+        return tp_sweep_no_memory(err);
     size_t count = list_settings(p, a, list);
     int status = TP_OK;
     for (size_t i = 0, end; !status && i < count; i = end) {
@@ -201,7 +201,7 @@ static int order_values(struct tp_sweep_effect *e, struct tp_err *err)
 {
     struct effect_value *list = calloc(e->count, sizeof *list);
     if (!list)
-        return tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
+        return tp_sweep_no_memory(err);
     for (size_t v = 0; v < e->count; v++) {
         double mean = e->means[v] / (double)e->pairs;
         list[v] = (struct effect_value){mean, rint(mean / TP_SWEEP_SAME), e->values[v]};

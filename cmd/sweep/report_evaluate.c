@@ -10,11 +10,6 @@
 
 const double tp_sweep_factors[TP_SWEEP_FACTORS] = {1, 1.01, 1.05, 1.1, 1.25, 1.5, 2};
 
-static int answers_no_memory(struct tp_err *err)
-{
-    return tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
-}
-
 /* ---- a row ---- */
 
 /* One more of what is counted, so that none is not infinitely better than one. */
@@ -161,7 +156,7 @@ static int draw_traces(struct tp_sweep_answer *a, struct tp_err *err)
     double *sums = malloc((rivals + 1) * sizeof *sums);
     struct tp_random random;
     if (!sums)
-        return answers_no_memory(err);
+        return tp_sweep_no_memory(err);
     tp_random_seed(&random, 1);
     for (a->draws = 0; a->draws < TP_SWEEP_DRAWS; a->draws++) {
         memset(sums, 0, rivals * sizeof *sums);
@@ -185,7 +180,7 @@ static int prepare_rivals(struct tp_sweep_answer *a, struct tp_err *err)
     if (a->traces < TP_SWEEP_DRAWN_LEAST || a->traces > TP_SWEEP_DRAWN_MOST || a->rival_count < 2)
         return TP_OK;
     a->rivals = malloc(a->traces * a->rival_count * sizeof *a->rivals);
-    return a->rivals ? TP_OK : answers_no_memory(err);
+    return a->rivals ? TP_OK : tp_sweep_no_memory(err);
 }
 
 /* ---- the whole ---- */
@@ -201,7 +196,7 @@ static int begin_answer(struct tp_sweep_answers *all, size_t i, struct tp_err *e
     a->order = calloc(p->setting_count + 1, sizeof *a->order);
     a->hardness = malloc((p->trace_count + 1) * sizeof *a->hardness);
     if (!a->scores || !a->order || !a->hardness)
-        return answers_no_memory(err);
+        return tp_sweep_no_memory(err);
     for (size_t t = 0; t < p->trace_count; t++)
         a->hardness[t] = NAN;
     return TP_OK;
@@ -288,7 +283,7 @@ int tp_sweep_evaluate(const struct tp_sweep_asking *asking, struct tp_sweep_answ
     if (all->list && all->paths && pass.ratios && pass.over_best && pass.by_setting)
         status = run_passes(all, &pass, err);
     else
-        status = answers_no_memory(err);
+        status = tp_sweep_no_memory(err);
     free(pass.ratios);
     free(pass.over_best);
     free(pass.by_setting);

@@ -60,7 +60,7 @@ int tp_sweep_heat_begin(const struct tp_sweep_picked *p, struct tp_sweep_answer 
     h->counts = calloc(TP_SWEEP_ROWS * TP_SWEEP_COLUMNS, sizeof *h->counts);
     bool made = h->traces && h->settings && h->row_of && h->column_of && h->sums && h->counts;
     if (!made || order_traces(p, a, h))
-        return tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
+        return tp_sweep_no_memory(err);
     for (size_t i = 0; i < a->ranked; i++)
         if (a->scores[a->order[i]].traces)
             h->settings[h->setting_count++] = a->order[i];

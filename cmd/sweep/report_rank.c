@@ -97,7 +97,7 @@ static int find_front(const struct tp_sweep_picked *p, struct tp_sweep_answer *a
     *front = (struct tp_sweep_front){.cost = cost, .settings = malloc(count * sizeof(uint32_t))};
     a->front_count++;
     if (!front->settings)
-        return tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
+        return tp_sweep_no_memory(err);
     qsort(keys, a->competing, sizeof *keys, by_cost);
     for (size_t i = 0; i < a->competing; i++)
         if (!isnan(keys[i].cost) && keys[i].mean < least) {
@@ -114,7 +114,7 @@ static int find_profiles(struct tp_sweep_answer *a, struct rank_key *keys, struc
 {
     a->profiles = malloc((a->ranked + 1) * sizeof *a->profiles);
     if (!a->profiles)
-        return tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
+        return tp_sweep_no_memory(err);
     qsort(keys, a->ranked, sizeof *keys, by_strategy);
     for (size_t i = 0, kept = 0; i < a->ranked; i++)
         if (!i || strcmp(keys[i].s->strategy, keys[kept - 1].s->strategy) != 0) {
@@ -132,7 +132,7 @@ int tp_sweep_rank(const struct tp_sweep_picked *p, struct tp_sweep_answer *a, st
     struct rank_key *keys = malloc((p->setting_count + 1) * sizeof *keys);
     int status = TP_OK;
     if (!keys)
-        return tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
+        return tp_sweep_no_memory(err);
     a->ranked = make_keys(p, a, keys);
     qsort(keys, a->ranked, sizeof *keys, by_rank);
     for (size_t i = 0; i < a->ranked; i++) {

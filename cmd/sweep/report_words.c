@@ -6,6 +6,11 @@
 #include "cmd/results/metric_text.h"
 #include "cmd/ui/escape.h"
 
+int tp_sweep_no_memory(struct tp_err *err)
+{
+    return tp_fail(err, TP_ENOMEM, "out of memory for the answers of a sweep");
+}
+
 struct tp_text tp_sweep_times(double ratio)
 {
     if (isnan(ratio))

@@ -232,6 +232,8 @@ size_t tp_sweep_first(size_t all, size_t count, size_t at);
 
 /* ---- parts of the evaluation ---- */
 
+int tp_sweep_no_memory(struct tp_err *err); /* TP_ENOMEM, as all parts say it */
+
 /* Logarithms of a row: ratio of each cell to what a ratio of 1 is, and to the best setting of the
  * trace; NAN: the cell failed or has no value. False: the trace has no ratios. */
 bool tp_sweep_logs(const struct tp_sweep_picked *p, const struct tp_sweep_answer *a,

@@ -21,7 +21,7 @@ extern const struct tp_command tp_command_sweep;
 
 #define ROW(member) offsetof(struct tp_sweep_opts, member)
 static const struct tp_opt rows[] = {
-    TP_LIST_AT("trace", ROW(traces), .arg = "GLOB", TP_FIRST(TRACES),
+    TP_LIST_AT("trace", ROW(traces), .from = TP_OPT_USER, .arg = "GLOB", TP_FIRST(TRACES),
                .help = "traces: files, globs, sample:NAME; repeatable\n"
                        "The same as the words of the command line. In a plan a relative name "
                        "begins at the plan's folder."),

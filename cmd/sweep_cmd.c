@@ -25,7 +25,7 @@ static const struct tp_opt rows[] = {
                .help = "traces: files, globs, sample:NAME; repeatable\n"
                        "The same as the words of the command line. In a plan a relative name "
                        "begins at the plan's folder."),
-    TP_LIST_AT("exclude", ROW(exclude), .arg = "GLOB", TP_IN(TRACES),
+    TP_LIST_AT("exclude", ROW(exclude), .from = TP_OPT_USER, .arg = "GLOB", TP_IN(TRACES),
                .help = "leave out traces whose path or name matches; repeatable"),
     TP_STRATEGY_ROW(ROW(strategies),
                     "strategy with its grid; repeatable\n"

@@ -2,6 +2,7 @@
 #include "cmd/sweep/sweep_call.h"
 
 #include "alloc/base/numbers.h"
+#include "alloc/base/str.h"
 #include "cmd/cli/commands.h"
 #include "cmd/jobs/machine.h"
 #include "cmd/stats/measure.h"
@@ -260,8 +261,10 @@ static int check_shards(const struct tp_sweep_state *c, struct shard_stores *s, 
     for (size_t i = 0; !status && i < s->found.gl_pathc; i++) {
         const char *path = s->found.gl_pathv[i];
         uint64_t shard, shards;
-        if (sscanf(path + s->skip, ".shard-%" SCNu64 "-of-%" SCNu64, &shard, &shards) != 2 ||
-            !shard || shard > shards || shards > TP_SWEEP_SHARDS)
+        int used = 0;
+        if (sscanf(path + s->skip, ".shard-%" SCNu64 "-of-%" SCNu64 TP_STORE_SUFFIX "%n",
+                   &shard, &shards, &used) != 2 ||
+            !used || path[s->skip + (size_t)used] || !shard || shard > shards || shards > TP_SWEEP_SHARDS)
             status = tp_fail(err, TP_EINPUT, "%s: no name of a shard", path);
         else if (s->shards && shards != s->shards)
             status = tp_hint(
@@ -285,20 +288,21 @@ static int check_shards(const struct tp_sweep_state *c, struct shard_stores *s, 
 
 static int find_shards(const struct tp_sweep_state *c, struct shard_stores *s, struct tp_err *err)
 {
-    static const char one[] = ".shard-1-of-1";
-    char *first = tp_sweep_store_path(&c->plan, 1, 1), *pattern = NULL;
-    if (!first)
+    static const char first[] = ".shard-1-of-1" TP_STORE_SUFFIX;
+    char *path = tp_sweep_store_path(&c->plan, 1, 1);
+    struct tp_str pattern = {0};
+    if (!path)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    s->skip = strlen(first) - strlen(one) - strlen(".sqlite");
-    int code = asprintf(&pattern, "%.*s.shard-*-of-*.sqlite", (int)s->skip, first) < 0
-                   ? GLOB_NOSPACE
-                   : glob(pattern, 0, NULL, &s->found);
-    free(pattern);
-    free(first);
-    if (code)
-        return tp_hint(err, tp_fail(err, TP_EINPUT, "no shard of '%s' is there", c->path),
-                       "--shard I/N computes one");
-    return check_shards(c, s, err);
+    s->skip = strlen(path) - strlen(first);
+    tp_sweep_add_literal(&pattern, path, s->skip);
+    tp_str_add(&pattern, ".shard-*-of-*" TP_STORE_SUFFIX);
+    int status = tp_str_status(&pattern, err);
+    if (!status && glob(tp_str_text(&pattern), 0, NULL, &s->found))
+        status = tp_hint(err, tp_fail(err, TP_EINPUT, "no shard of '%s' is there", c->path),
+                         "--shard I/N computes one");
+    tp_str_drop(&pattern);
+    free(path);
+    return status ? status : check_shards(c, s, err);
 }
 
 static int merge_all(struct tp_sweep_state *c, char *const *paths, size_t count, struct tp_err *err)
@@ -313,13 +317,31 @@ static int merge_all(struct tp_sweep_state *c, char *const *paths, size_t count,
     return status;
 }
 
+/* Joins the stores among the words; *any: there were some. */
+static int merge_words(struct tp_sweep_state *c, const struct tp_args *args, bool *any,
+                       struct tp_err *err)
+{
+    char **words = calloc((size_t)args->count + 1, sizeof *words);
+    size_t count = 0;
+    if (!words)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (int i = 0; i < args->count; i++)
+        if (!tp_sweep_is_plan(args->words[i]))
+            words[count++] = args->words[i];
+    *any = count > 0;
+    int status = count ? merge_all(c, words, count, err) : TP_OK;
+    free(words);
+    return status;
+}
+
 static int merge_found(struct tp_sweep_state *c, const struct tp_args *args, struct tp_err *err)
 {
     struct shard_stores s = {0};
-    int plan = c->plan.file != NULL;
-    if (args->count > plan)
-        return merge_all(c, args->words + plan, (size_t)(args->count - plan), err);
-    int status = find_shards(c, &s, err);
+    bool any = false;
+    int status = merge_words(c, args, &any, err);
+    if (status || any)
+        return status;
+    status = find_shards(c, &s, err);
     if (!status)
         status = merge_all(c, s.found.gl_pathv, s.found.gl_pathc, err);
     globfree(&s.found);

@@ -17,10 +17,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define PLAN_SUFFIX  ".ini"
-#define STORE_SUFFIX ".sqlite"
+#define PLAN_SUFFIX ".ini"
 
-static bool is_plan(const char *word)
+bool tp_sweep_is_plan(const char *word)
 {
     size_t length = strlen(word), suffix = strlen(PLAN_SUFFIX);
     return length > suffix && !strcmp(word + length - suffix, PLAN_SUFFIX);
@@ -83,7 +82,7 @@ static int find_places(struct tp_sweep_plan *plan, const struct tp_config *confi
 static int find_plan(struct tp_sweep_plan *plan, const struct tp_args *args, struct tp_err *err)
 {
     for (int i = 0; i < args->count; i++) {
-        if (!is_plan(args->words[i]))
+        if (!tp_sweep_is_plan(args->words[i]))
             continue;
         if (plan->file)
             return tp_fail(err, TP_EUSAGE, "two plans: '%.150s' and '%.150s'", plan->file,
@@ -117,7 +116,7 @@ static int keep_text(struct tp_sweep_plan *plan, const struct tp_config *config,
     for (size_t i = 0; i < config->count; i++)
         tp_str_add(&text, "%s = %s\n", config->entries[i].option, config->entries[i].value);
     for (int i = 0; i < args->count; i++)
-        if (!is_plan(args->words[i]))
+        if (!tp_sweep_is_plan(args->words[i]))
             tp_str_add(&text, "trace = %s\n", args->words[i]);
     for (size_t i = 0; !plan->file && i < plan->opts->strategies.count; i++)
         tp_str_add(&text, "strategy = %s\n", plan->opts->strategies.items[i]);
@@ -172,7 +171,13 @@ static bool is_excluded(const struct tp_sweep_plan *plan, const char *label)
     return false;
 }
 
-/* A trace that two globs match is one. */
+static uint64_t ns_of_timespec(const struct timespec *t)
+{
+    return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+}
+
+/* A trace that two globs match is one. The time is that of the last change of the file or of what
+ * is known of it: `cp -p` sets an old one on other bytes. */
 static int add_trace(struct finding *f, const char *path, const char *label, struct tp_err *err)
 {
     struct tp_sweep_plan *plan = f->plan;
@@ -184,6 +189,9 @@ static int add_trace(struct finding *f, const char *path, const char *label, str
     if (known && S_ISDIR(file.st_mode))
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%.200s' is a folder", label),
                        "'%.200s/*' names the traces in it", label);
+    if (known && !S_ISREG(file.st_mode))
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%.200s' is not a regular file", label),
+                       "a sweep opens a trace more than once: store it in a file");
     if (plan->trace_count == TP_SWEEP_TRACES)
         return tp_fail(err, TP_EUSAGE, "more than %d traces", TP_SWEEP_TRACES);
     int status = tp_texts_add(&f->seen, label, length, err);
@@ -200,11 +208,31 @@ static int add_trace(struct finding *f, const char *path, const char *label, str
     }
     if (known) {
         t->bytes = (uint64_t)file.st_size;
-        t->modified_ns =
-            (uint64_t)file.st_mtim.tv_sec * 1000000000u + (uint64_t)file.st_mtim.tv_nsec;
+        uint64_t modified = ns_of_timespec(&file.st_mtim), changed = ns_of_timespec(&file.st_ctim);
+        t->modified_ns = modified > changed ? modified : changed;
     }
     plan->trace_count++;
     return TP_OK;
+}
+
+void tp_sweep_add_literal(struct tp_str *pattern, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        tp_str_add(pattern, strchr("*?[]\\", text[i]) ? "\\%c" : "%c", text[i]);
+}
+
+/* As glob; the folder matches itself alone. */
+static int match(const char *folder, const char *item, glob_t *found)
+{
+    struct tp_str pattern = {0};
+    struct tp_err ignored;
+    tp_sweep_add_literal(&pattern, folder, strlen(folder));
+    tp_str_add(&pattern, "%s", item);
+    int code = tp_str_status(&pattern, &ignored)
+                   ? GLOB_NOSPACE
+                   : glob(tp_str_text(&pattern), GLOB_TILDE, NULL, found);
+    tp_str_drop(&pattern);
+    return code;
 }
 
 /* Adds what a glob matches; labels leave out the folder. A name that is a file is no glob. */
@@ -212,17 +240,18 @@ static int add_glob(struct finding *f, const char *folder, const char *item, str
 {
     struct stat file;
     glob_t found = {0};
-    char *pattern = NULL;
-    bool absolute = item[0] == '/';
+    char *path = NULL;
     if (tp_trace_is_sample(item))
         return add_trace(f, item, item, err);
-    if (asprintf(&pattern, "%s%s", absolute ? "" : folder, item) < 0)
+    if (item[0] == '/')
+        folder = "";
+    if (asprintf(&path, "%s%s", folder, item) < 0)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    size_t skip = absolute ? 0 : strlen(folder);
+    size_t skip = strlen(folder);
     int status = TP_OK, code = 0;
-    if (!stat(pattern, &file))
-        status = add_trace(f, pattern, pattern + skip, err);
-    else if ((code = glob(pattern, GLOB_TILDE, NULL, &found)) == GLOB_NOMATCH)
+    if (!stat(path, &file))
+        status = add_trace(f, path, path + skip, err);
+    else if ((code = match(folder, item, &found)) == GLOB_NOMATCH)
         status = tp_fail(err, TP_EUSAGE, "no trace matches '%.300s'", item);
     else if (code)
         status = tp_fail(err, TP_EIO, "'%.300s': %s", item,
@@ -232,7 +261,7 @@ static int add_glob(struct finding *f, const char *folder, const char *item, str
             f, found.gl_pathv[i],
             strlen(found.gl_pathv[i]) > skip ? found.gl_pathv[i] + skip : found.gl_pathv[i], err);
     globfree(&found);
-    free(pattern);
+    free(path);
     return status;
 }
 
@@ -254,7 +283,7 @@ static int find_traces(struct tp_sweep_plan *plan, const struct tp_command *comm
     if (status && plan->file && is_in_plan(level))
         tp_prefix(err, status, "%s", plan->file);
     for (int i = 0; !status && i < args->count; i++)
-        if (!is_plan(args->words[i]))
+        if (!tp_sweep_is_plan(args->words[i]))
             status = add_glob(&f, "", args->words[i], err);
     tp_texts_release(&f.seen);
     if (!status && !plan->trace_count)
@@ -359,7 +388,7 @@ void tp_sweep_plan_release(struct tp_sweep_plan *plan)
 char *tp_sweep_store_path(const struct tp_sweep_plan *plan, uint64_t shard, uint64_t shards)
 {
     const char *asked = plan->store, *base = asked ? asked : plan->file;
-    const char *suffix = asked ? STORE_SUFFIX : PLAN_SUFFIX;
+    const char *suffix = asked ? TP_STORE_SUFFIX : PLAN_SUFFIX;
     char *path = NULL, part[64] = "";
     if (asked && !shards)
         return strdup(asked);
@@ -370,7 +399,7 @@ char *tp_sweep_store_path(const struct tp_sweep_plan *plan, uint64_t shard, uint
         length -= end;
     if (shards)
         snprintf(part, sizeof part, ".shard-%" PRIu64 "-of-%" PRIu64, shard, shards);
-    return asprintf(&path, "%.*s%s" STORE_SUFFIX, (int)length, base, part) < 0 ? NULL : path;
+    return asprintf(&path, "%.*s%s" TP_STORE_SUFFIX, (int)length, base, part) < 0 ? NULL : path;
 }
 
 int tp_sweep_shard(const char *text, uint64_t *shard, uint64_t *shards, struct tp_err *err)

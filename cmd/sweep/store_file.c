@@ -369,11 +369,21 @@ static int take_pending(struct tp_store *store, const char *from, struct tp_err 
     return status;
 }
 
+static bool is_same_store(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return !stat(a, &of_a) && !stat(b, &of_b) && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
+
 int tp_store_merge(struct tp_store *store, const char *from, struct tp_err *err)
 {
     struct tp_store *other;
     sqlite3_stmt *attach = NULL;
     int status = tp_store_commit(store, err);
+    if (!status && is_same_store(store->path, from))
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%.200s' cannot be joined into itself", from),
+                       "--store FILE is the store that the others are joined into");
     if (!status)
         status = tp_store_open(from, &other, err); /* for its checks */
     if (status)

@@ -16,12 +16,14 @@
 struct tp_args;
 struct tp_command;
 
+#define TP_STORE_SUFFIX ".sqlite"
+
 enum { TP_SWEEP_TRACES = 1000000, TP_SWEEP_SHARDS = 1000000 /* at most */ };
 
 struct tp_sweep_trace {
     char *label;                 /* owned; as the plan names it: the path in the store */
     char *path;                  /* owned; of the file */
-    uint64_t bytes, modified_ns; /* 0: not a file */
+    uint64_t bytes, modified_ns; /* 0: not a file; when its bytes or its name last changed */
 };
 
 /* Passes that are computed together. The figures of a group are exact, or those of this machine. */
@@ -58,6 +60,13 @@ void tp_sweep_plan_release(struct tp_sweep_plan *plan);
 /* Reads only the plan's file, for a command that needs neither traces nor settings. */
 int tp_sweep_plan_options(struct tp_sweep_plan *plan, const struct tp_command *command,
                           const struct tp_args *args, struct tp_err *err);
+
+/* Adds a text to the pattern of a glob, so that it matches itself alone. */
+struct tp_str;
+void tp_sweep_add_literal(struct tp_str *pattern, const char *text, size_t length);
+
+/* Whether a word of the command line is a plan. */
+bool tp_sweep_is_plan(const char *word);
 
 /* The store: as asked for, or PLAN.sqlite, or sweep.sqlite. With `shard` and `shards` that of a
  * shard. The caller frees it; NULL: out of memory. */

@@ -386,3 +386,55 @@ lives() {
     grep -q "'./one.so' has changed since the sweep began" "$SCRATCH/err" || fail "$(cat "$SCRATCH/err")"
     [ "$(asked p.sqlite 'SELECT count(*) FROM cells')" = 0 ]
 }
+
+@test "a plan may lie in a folder whose name has the characters of a glob" {
+    mkdir -p 'a [1] *b\c'
+    cd 'a [1] *b\c' || return 1
+    traces 1
+    printf '[sweep]\r\ntrace = traces/*.tpt\r\nstrategy = lru\r\n' >'p[2].ini'
+    cd .. || return 1
+    ok "$TAPOOL" sweep 'a [1] *b\c/p[2].ini' --shard 1/1
+    [ "$(asked 'a [1] *b\c/p[2].shard-1-of-1.sqlite' 'SELECT path FROM traces')" = traces/t1.tpt ]
+    ok "$TAPOOL" sweep --merge 'a [1] *b\c/p[2].ini'
+    matches "$out" '^1 store joined: 1 cell$'
+}
+
+@test "what is not a regular file is no trace and no store" {
+    traces 1
+    mkfifo pipe
+    refused 2 "^tapool: 'pipe' is not a regular file$" timeout 20 "$TAPOOL" sweep pipe -s lru
+    refused 2 "^tapool: '/dev/zero' is not a regular file$" timeout 20 "$TAPOOL" sweep /dev/zero -s lru
+}
+
+@test "a trace that was replaced by one of its size and its time is opened again" {
+    printf 'id,lower,upper,size\n1,0,5,%s\n' 1000 >one.csv
+    printf 'id,lower,upper,size\n1,0,5,%s\n' 9000 >two.csv
+    touch -d '2026-01-01' one.csv two.csv
+    ok "$TAPOOL" sweep one.csv -s lru -o s.sqlite
+    cp -p two.csv one.csv
+    ok "$TAPOOL" sweep one.csv -s lru -o s.sqlite
+    computed 1 0
+}
+
+@test "stores are joined in any order of the words, and none into itself" {
+    traces 2
+    plan 'strategy = lru'
+    ok "$TAPOOL" sweep traces/t1.tpt -s lru -o one.sqlite
+    ok "$TAPOOL" sweep traces/t2.tpt -s lru -o two.sqlite
+    ok "$TAPOOL" sweep --merge one.sqlite plan.ini two.sqlite
+    matches "$out" '^2 stores joined: 2 cells$'
+    ok "$TAPOOL" sweep --merge one.sqlite one.sqlite two.sqlite -o again.sqlite
+    matches "$out" '^3 stores joined: 2 cells$'
+    refused 2 "^tapool: 'one.sqlite' cannot be joined into itself$" "$TAPOOL" sweep --merge one.sqlite -o one.sqlite
+    [ "$(asked one.sqlite 'SELECT count(*) FROM cells')" = 1 ]
+}
+
+@test "shards of two sets are not taken for one that is complete" {
+    traces 3
+    plan 'strategy = lru'
+    for shard in 1/3 2/3 1/2; do
+        ok "$TAPOOL" sweep plan.ini --shard "$shard"
+    done
+    refused 3 '^tapool: shards of another number of shards are beside those of 3$' "$TAPOOL" sweep plan.ini --merge
+    ok "$TAPOOL" sweep plan.ini --merge --partial
+}

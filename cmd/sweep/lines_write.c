@@ -7,10 +7,10 @@
 
 #include <math.h>
 
-/* Prints a tree into the line and deletes it. */
+/* Prints a tree into the line and deletes it. There is room for the end of the line. */
 static int print_line(struct tp_json *j, cJSON *root, char *line, size_t size, struct tp_err *err)
 {
-    bool fits = !j->failed && cJSON_PrintPreallocated(root, line, (int)size, false);
+    bool fits = !j->failed && cJSON_PrintPreallocated(root, line, (int)size - 1, false);
     cJSON_Delete(root);
     if (j->failed)
         return tp_fail(err, TP_ENOMEM, "out of memory");

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 enum {
     CACHE_KIB = 64 << 10, /* pages of a file in memory */
@@ -28,13 +29,16 @@ static int status_of(int code)
 
 int tp_sql_fail(const struct tp_sql *s, struct tp_err *err)
 {
-    int code = s->db ? sqlite3_errcode(s->db) : SQLITE_NOMEM;
+    int code = s->db ? sqlite3_extended_errcode(s->db) : SQLITE_NOMEM;
     int status = tp_fail(err, (enum tp_status)status_of(code), "%s: %s", s->path,
                          s->db ? sqlite3_errmsg(s->db) : "out of memory");
     if ((code & 0xff) == SQLITE_FULL)
         return tp_hint(err, status,
                        "free disk space and run the same command again: "
                        "nothing that was stored is lost");
+    if (code == SQLITE_READONLY_ROLLBACK)
+        return tp_hint(err, status,
+                       "a sweep was killed while it wrote: run it again, which puts that right");
     if ((code & 0xff) == SQLITE_BUSY)
         return tp_hint(err, status, "another process writes to it");
     return status;
@@ -51,7 +55,10 @@ int tp_sql_open(struct tp_sql *s, const char *path, int flags, struct tp_err *er
                                       {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
                                       {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0}};
     char pragmas[200];
+    struct stat file;
     *s = (struct tp_sql){.path = path};
+    if (!stat(path, &file) && !S_ISREG(file.st_mode)) /* a pipe would be waited for */
+        return tp_fail(err, TP_EINPUT, "%s: not a regular file", path);
     if (sqlite3_open_v2(path, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
         return tp_sql_fail(s, err);
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)

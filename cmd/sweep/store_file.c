@@ -20,7 +20,8 @@ struct tp_store {
     FILE *pending; /* lines that are not committed; NULL: opened for reading */
     struct tp_line_store lines;
     sqlite3_stmt *has, *identity;
-    bool begun; /* a transaction is open */
+    bool locked; /* the file of pending lines, by this process */
+    bool begun;  /* a transaction is open */
 };
 
 const struct tp_sql *tp_store_sql(const struct tp_store *store)
@@ -56,24 +57,50 @@ int tp_store_commit(struct tp_store *store, struct tp_err *err)
 /* ---- what is pending ---- */
 
 /* Two sweeps must not write to one store. A file system without locks locks nothing. */
-static int lock_pending(const struct tp_store *store, struct tp_err *err)
+static int lock_pending(struct tp_store *store, struct tp_err *err)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (!fcntl(fileno(store->pending), F_OFD_SETLK, &whole) || (errno != EAGAIN && errno != EACCES))
+    store->locked =
+        !fcntl(fileno(store->pending), F_OFD_SETLK, &whole) || (errno != EAGAIN && errno != EACCES);
+    if (store->locked)
         return TP_OK;
     return tp_hint(err, tp_fail(err, TP_EIO, "%s: another sweep writes to this store", store->path),
                    "wait until it has ended, or give --store FILE");
 }
 
+/* Opens lines that are pending. A pipe is not waited for. */
+static int open_lines(const char *path, int flags, FILE **out, struct tp_err *err)
+{
+    struct stat file;
+    int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    int status =
+        fd < 0 || fstat(fd, &file) ? tp_fail(err, TP_EIO, "%s: %s", path, strerror(errno)) : TP_OK;
+    if (!status && !S_ISREG(file.st_mode))
+        status = tp_fail(err, TP_EIO, "%s: not a regular file", path);
+    *out = status ? NULL : fdopen(fd, flags & O_APPEND ? "a+" : "r");
+    if (!status && !*out)
+        status = tp_fail(err, TP_EIO, "%s: %s", path, strerror(errno));
+    if (status && fd >= 0)
+        close(fd);
+    return status;
+}
+
+/* The sweep that had the lock may have removed the file in the meantime: what is written to it then
+ * would be lost, and a third sweep would lock a new one. */
 static int open_pending(struct tp_store *store, struct tp_err *err)
 {
-    int fd = open(store->pending_path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    store->pending = fd < 0 ? NULL : fdopen(fd, "a+");
-    if (!store->pending && fd >= 0)
-        close(fd);
-    if (!store->pending)
-        return tp_fail(err, TP_EIO, "%s: %s", store->pending_path, strerror(errno));
-    return lock_pending(store, err);
+    for (;;) {
+        struct stat file = {.st_nlink = 1};
+        int status =
+            open_lines(store->pending_path, O_RDWR | O_APPEND | O_CREAT, &store->pending, err);
+        if (!status)
+            status = lock_pending(store, err);
+        if (status || fstat(fileno(store->pending), &file) || file.st_nlink)
+            return status;
+        fclose(store->pending);
+        store->pending = NULL;
+        store->locked = false;
+    }
 }
 
 /* Stores the lines of a file. The last one may be cut off, where a sweep was killed while it wrote:
@@ -185,12 +212,11 @@ void tp_store_drop(struct tp_store *store)
     struct stat file;
     if (!store)
         return;
-    bool held = store->has; /* this process has the lock */
     tp_line_store_close(&store->lines);
     sqlite3_finalize(store->has);
     sqlite3_finalize(store->identity);
     tp_sql_close(&store->sql);
-    if (store->pending && held && !fstat(fileno(store->pending), &file) && !file.st_size)
+    if (store->locked && !fstat(fileno(store->pending), &file) && !file.st_size)
         unlink(store->pending_path);
     if (store->pending)
         fclose(store->pending);
@@ -361,9 +387,12 @@ static int take_pending(struct tp_store *store, const char *from, struct tp_err 
 {
     char path[4200];
     snprintf(path, sizeof path, "%s" PENDING, from);
-    FILE *file = fopen(path, "re");
-    if (!file)
+    FILE *file = NULL;
+    if (access(path, F_OK))
         return errno == ENOENT ? TP_OK : tp_fail(err, TP_EIO, "%s: %s", path, strerror(errno));
+    int opened = open_lines(path, O_RDONLY, &file, err);
+    if (opened)
+        return opened;
     int status = store_lines(store, file, path, err);
     fclose(file);
     return status;

@@ -100,6 +100,38 @@ int tp_store_create(const struct tp_sql *s, struct tp_err *err)
     return status;
 }
 
+#define TABLE_NAMES "('sweep', 'traces', 'files', 'settings', 'options', 'cells', 'failures')"
+enum { TABLES = 7, KEYS = 3 };
+
+/* Views and generated columns could compute without end, and so would a search for each row of a
+ * table without a key. */
+static int check_tables(const struct tp_sql *s, struct tp_err *err)
+{
+    static const struct {
+        const char *sql;
+        int64_t count;
+    } checks[] = {
+        {"SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND"
+         " name IN " TABLE_NAMES,
+         TABLES},
+        {"SELECT count(*) FROM pragma_table_list l, pragma_table_xinfo(l.name, 'main') x WHERE"
+         " l.schema = 'main' AND l.name IN " TABLE_NAMES " AND x.hidden <> 0",
+         0},
+        {"SELECT count(*) FROM pragma_table_list l, pragma_table_xinfo(l.name, 'main') x WHERE"
+         " l.schema = 'main' AND l.name IN ('cells', 'traces', 'settings') AND NOT l.wr AND"
+         " x.name = 'id' AND x.pk = 1 AND x.type = 'INTEGER'",
+         KEYS}};
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < sizeof checks / sizeof *checks; i++) {
+        int64_t count = 0;
+        status = tp_sql_number(s, checks[i].sql, &count, err);
+        if (!status && count != checks[i].count)
+            status = tp_fail(err, TP_EINPUT, "%s: its tables are not those of a store of a sweep",
+                             s->path);
+    }
+    return status;
+}
+
 int tp_store_check(const struct tp_sql *s, struct tp_err *err)
 {
     int64_t id = 0, version = 0;
@@ -113,5 +145,5 @@ int tp_store_check(const struct tp_sql *s, struct tp_err *err)
                        tp_fail(err, TP_EINPUT, "%s: a store of schema %lld, this tapool has %d",
                                s->path, (long long)version, (int)TP_STORE_SCHEMA),
                        "its own tapool reads it: --export-csv, or another --store for this one");
-    return status;
+    return status ? status : check_tables(s, err);
 }

@@ -438,3 +438,52 @@ lives() {
     refused 3 '^tapool: shards of another number of shards are beside those of 3$' "$TAPOOL" sweep plan.ini --merge
     ok "$TAPOOL" sweep plan.ini --merge --partial
 }
+
+@test "a store that is a folder or a pipe is refused, and no file is left" {
+    traces 1
+    mkdir folder.sqlite
+    mkfifo pipe.sqlite line.sqlite-pending
+    for store in folder pipe line; do
+        capture timeout 20 "$TAPOOL" sweep traces/t1.tpt -s lru -o "$store.sqlite"
+        [ "$rc" -eq 3 ] || [ "$rc" -eq 4 ] || fail "exit code $rc of $store"
+        matches "$err" '^tapool: [a-z.-]*: not a regular file$'
+    done
+    refused 3 '^tapool: pipe.sqlite: not a regular file$' timeout 20 "$TAPOOL" sweep --report pipe.sqlite
+    [ "$(echo *)" = 'folder.sqlite line.sqlite-pending pipe.sqlite traces' ] || fail "$(echo *)"
+    ok "$TAPOOL" sweep traces/t1.tpt -s lru -o one.sqlite
+    mkfifo one.sqlite-pending
+    refused 4 '^tapool: one.sqlite-pending: not a regular file$' timeout 20 "$TAPOOL" sweep --merge one.sqlite -o two.sqlite
+}
+
+@test "a store with views for tables is refused" {
+    traces 1
+    ok "$TAPOOL" sweep traces/t1.tpt -s lru -o v.sqlite
+    python3 - <<'END'
+import sqlite3
+d = sqlite3.connect("v.sqlite")
+names = [row[1] for row in d.execute("PRAGMA table_info(cells)")]
+d.executescript("DROP VIEW tidy; DROP VIEW results; ALTER TABLE cells RENAME TO old; CREATE VIEW cells AS"
+    " WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT %s FROM c" % ",".join("x AS " + n for n in names))
+END
+    for words in '--cite v.sqlite' '--report v.sqlite' '--merge v.sqlite -o to.sqlite' 'traces/t1.tpt -s lru -o v.sqlite'; do
+        # shellcheck disable=SC2086 # words
+        refused 3 '^tapool: v.sqlite: its tables are not those of a store of a sweep$' timeout 20 "$TAPOOL" sweep $words
+    done
+}
+
+@test "a sweep that was killed while it committed is put right by the next one" {
+    traces 1
+    ok "$TAPOOL" sweep traces/t1.tpt -s lru -o s.sqlite
+    python3 - <<'END' || :
+import os, sqlite3
+d = sqlite3.connect("s.sqlite", isolation_level=None)
+d.executescript("PRAGMA cache_size = 2; BEGIN; CREATE TABLE z (a)")
+d.executemany("INSERT INTO z VALUES (?)", [("x" * 1000,)] * 1000)
+os.kill(os.getpid(), 9)
+END
+    refused 4 '^tapool: s.sqlite: attempt to write a readonly database$' "$TAPOOL" sweep --report s.sqlite
+    matches "$err" '^hint: a sweep was killed while it wrote'
+    ok "$TAPOOL" sweep traces/t1.tpt -s lru -o s.sqlite
+    computed 0 1
+    ok "$TAPOOL" sweep --report s.sqlite
+}

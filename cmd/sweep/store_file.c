@@ -73,12 +73,13 @@ static int open_lines(const char *path, int flags, FILE **out, struct tp_err *er
 {
     struct stat file;
     int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    int status =
-        fd < 0 || fstat(fd, &file) ? tp_fail(err, TP_EIO, "%s: %s", path, strerror(errno)) : TP_OK;
-    if (!status && !S_ISREG(file.st_mode))
+    int status = TP_OK;
+    *out = NULL;
+    if (fd < 0 || fstat(fd, &file))
+        status = tp_fail(err, TP_EIO, "%s: %s", path, strerror(errno));
+    else if (!S_ISREG(file.st_mode))
         status = tp_fail(err, TP_EIO, "%s: not a regular file", path);
-    *out = status ? NULL : fdopen(fd, flags & O_APPEND ? "a+" : "r");
-    if (!status && !*out)
+    else if (!(*out = fdopen(fd, flags & O_APPEND ? "a+" : "r")))
         status = tp_fail(err, TP_EIO, "%s: %s", path, strerror(errno));
     if (status && fd >= 0)
         close(fd);

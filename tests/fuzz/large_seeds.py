@@ -183,6 +183,17 @@ def page_list(event, blocks, pages):
     return head + body + b"".join(struct.pack("<Q", (1000 + n) << 16 | 512) for n in range(pages))
 
 
+def store_lines():
+    """A trace with cells of a sweep, each with a failure behind it."""
+    name = '"%032x"'
+    trace = ('{"trace":{"identity":%s,"path":"a.tpt","reading":"","bytes":9,"modified_ns":9,"kind":"host","events":4,'
+             '"operations":4,"devices":1,"threads":1,"trace_peak":99}}\n' % (name % 7))
+    cell = ('{"cell":{"name":%s,"identity":%s,"setting":"lru","passes":"usage","tool":"t","machine":"","seconds":0.5,'
+            '"values":{"peak_reserved":%d}}}\n')
+    fault = '{"failure":{"path":"%d.tpt","setting":"lru","passes":"usage","status":3,"error":"it was killed"}}\n'
+    return (trace + "".join(cell % (name % n, name % 7, n) + fault % n for n in range(300))).encode()
+
+
 def json_traces():
     one = '{{"t": {n}, "op": "%s", "id": {i}%s}}'
     body = lines("", one % ("alloc", ', "size": {s}'), one % ("free", "")).decode()
@@ -213,6 +224,7 @@ def seeds():
     yield "malloc_raw", "records", malloc_raw()
     yield "plan", "rows", plan()
     yield "page_lists", "moments", page_list(10, 500, 2000) + page_list(20, 90, 9000)
+    yield "store_lines", "cells", store_lines()
     for name, data in json_traces():
         yield "json", name, data
     for protocol in (2, 4):

@@ -81,8 +81,14 @@ static void answer(const struct pool_state *p, const struct task_order *o, struc
     tp_answer_give(&b->answer, status, &err, &b->size, FOLLOWS(size));
 }
 
+static size_t shared_size(const struct pool_state *p)
+{
+    return sizeof(struct task_board) + p->cfg->room;
+}
+
 /* What it has of this process and must not use: the terminal's input, signals that are held back,
- * and the ends of sockets, by which another worker would not notice that it is on its own. */
+ * the ends of sockets, by which another worker would not notice that it is on its own, and the
+ * answers of other workers, which code under test could write over. */
 static void leave_parent(const struct pool_worker *w)
 {
     const struct pool_state *p = w->pool;
@@ -90,9 +96,12 @@ static void leave_parent(const struct pool_worker *w)
     if (nothing >= 0)
         dup2(nothing, STDIN_FILENO);
     tp_hearing_end(&p->hearing);
-    for (unsigned i = 0; i < p->cfg->workers; i++)
+    for (unsigned i = 0; i < p->cfg->workers; i++) {
         if (&p->workers[i] == w || p->groups[i])
             close(p->workers[i].socket);
+        if (&p->workers[i] != w && p->groups[i])
+            munmap(p->workers[i].shared, shared_size(p));
+    }
 }
 
 /* `socket` is the worker's end. It ends with this: what exit would write is not its own. */
@@ -116,11 +125,6 @@ static void serve(const struct pool_worker *w, int socket)
 static pid_t *group_of(const struct pool_worker *w)
 {
     return &w->pool->groups[w - w->pool->workers];
-}
-
-static size_t shared_size(const struct pool_state *p)
-{
-    return sizeof(struct task_board) + p->cfg->room;
 }
 
 static int fork_worker(const struct pool_worker *w, int socket, struct tp_err *err)

@@ -1,7 +1,7 @@
 /* Fuzz target: the lines that are pending beside the store of a sweep, which anybody may have
- * written. Whatever the bytes are, a line is a row of the store, or an error with one clean sentence
- * that names the place; the rows refer to rows that are there, and a line that is stored twice adds
- * none. */
+ * written. Whatever the bytes are, a line is a row of the store, or an error with one clean
+ * sentence that names the place; the rows refer to rows that are there, and a line that is stored
+ * twice adds none. */
 #include "cmd/sweep/store_lines.h"
 
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -34,8 +35,9 @@ enum deed {
 struct answer {
     pid_t pid;
     uint64_t number;
-    int core;  /* the only one that it may run on; -1: there are several */
-    int input; /* what reading its input returned */
+    int core;   /* the only one that it may run on; -1: there are several */
+    int input;  /* what reading its input returned */
+    int boards; /* memory that it shares with others */
 };
 
 /* What is to be done, and what has been. */
@@ -70,6 +72,19 @@ static int only_core(void)
     return found;
 }
 
+/* Places of memory that is shared with other processes and is of no file. */
+static int count_shared(void)
+{
+    char line[600];
+    int count = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && fgets(line, sizeof line, maps))
+        count += strstr(line, " rw-s ") && strstr(line, "/dev/zero");
+    if (maps)
+        fclose(maps);
+    return count;
+}
+
 static void stay(void)
 {
     const pid_t self = getpid();
@@ -91,7 +106,8 @@ static void leave_one(void)
 
 static int work(void *ctx, uint64_t number, void *answer, size_t *size, struct tp_err *why)
 {
-    const struct answer a = {.pid = getpid(), .number = number, .core = only_core()};
+    const struct answer a = {
+        .pid = getpid(), .number = number, .core = only_core(), .boards = count_shared()};
     enum deed deed = all.deeds[number];
     char byte;
     (void)ctx;
@@ -404,6 +420,14 @@ TEST_WITH(a_worker_has_no_input, setup, NULL)
     close(ends[1]);
     assert_int_equal(status, TP_OK);
     assert_int_equal(all.answers[0].input, 0);
+}
+
+TEST_WITH(a_worker_shares_memory_with_the_parent_alone, setup, NULL)
+{
+    const int before = count_shared();
+    assert_int_equal(run_tasks(TASKS, WORKERS), TP_OK);
+    for (unsigned i = 0; i < TASKS; i++)
+        assert_int_equal(all.answers[i].boards, before + 1);
 }
 
 TEST_WITH(a_task_is_pinned_for_its_time, setup, NULL)

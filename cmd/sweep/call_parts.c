@@ -218,8 +218,7 @@ struct shard_stores {
 
 /* Whether the store is that of a shard which was done: other stores have no such note, or that of
  * another shard. */
-static int check_shard(const struct tp_sweep_state *c, const char *path, uint64_t shard,
-                       uint64_t shards, struct tp_err *err)
+static int check_shard(const char *path, uint64_t shard, uint64_t shards, struct tp_err *err)
 {
     struct tp_store *store;
     char done[64], expected[64];
@@ -229,15 +228,14 @@ static int check_shard(const struct tp_sweep_state *c, const char *path, uint64_
     status = tp_store_read_note(store, SHARD_DONE, done, sizeof done, err);
     tp_store_drop(store);
     snprintf(expected, sizeof expected, "%" PRIu64 "/%" PRIu64, shard, shards);
-    if (status || !strcmp(done, expected) || c->o->partial)
+    if (status || !strcmp(done, expected))
         return status;
     return tp_hint(err, tp_fail(err, TP_EINPUT, "%s: shard %s is not done", path, expected),
                    "run it again: --shard %s; or join what is there: --partial", expected);
 }
 
 /* Names the first shards of which there is no store. */
-static int check_missing(const struct tp_sweep_state *c, const struct shard_stores *s,
-                         const bool *there, struct tp_err *err)
+static int check_missing(const struct shard_stores *s, const bool *there, struct tp_err *err)
 {
     char room[128];
     struct tp_str missing = TP_STR_IN(room);
@@ -245,7 +243,7 @@ static int check_missing(const struct tp_sweep_state *c, const struct shard_stor
     for (uint64_t i = 0; i < s->shards; i++)
         if (!there[i] && ++count <= 8)
             tp_str_item(&missing, ", ", "%" PRIu64, i + 1);
-    if (!count || c->o->partial)
+    if (!count)
         return TP_OK;
     return tp_hint(err,
                    tp_fail(err, TP_EINPUT, "%s of %" PRIu64 " not there: %s%s",
@@ -254,7 +252,7 @@ static int check_missing(const struct tp_sweep_state *c, const struct shard_stor
                    "--partial joins those that are there");
 }
 
-static int check_shards(const struct tp_sweep_state *c, struct shard_stores *s, struct tp_err *err)
+static int check_shards(struct shard_stores *s, struct tp_err *err)
 {
     bool *there = NULL;
     int status = TP_OK;
@@ -262,9 +260,10 @@ static int check_shards(const struct tp_sweep_state *c, struct shard_stores *s, 
         const char *path = s->found.gl_pathv[i];
         uint64_t shard, shards;
         int used = 0;
-        if (sscanf(path + s->skip, ".shard-%" SCNu64 "-of-%" SCNu64 TP_STORE_SUFFIX "%n",
-                   &shard, &shards, &used) != 2 ||
-            !used || path[s->skip + (size_t)used] || !shard || shard > shards || shards > TP_SWEEP_SHARDS)
+        if (sscanf(path + s->skip, ".shard-%" SCNu64 "-of-%" SCNu64 TP_STORE_SUFFIX "%n", &shard,
+                   &shards, &used) != 2 ||
+            !used || path[s->skip + (size_t)used] || !shard || shard > shards ||
+            shards > TP_SWEEP_SHARDS)
             status = tp_fail(err, TP_EINPUT, "%s: no name of a shard", path);
         else if (s->shards && shards != s->shards)
             status = tp_hint(
@@ -275,13 +274,13 @@ static int check_shards(const struct tp_sweep_state *c, struct shard_stores *s, 
             break;
         s->shards = shards;
         there = there ? there : calloc(shards, sizeof *there);
-        status = there ? check_shard(c, path, shard, shards, err)
+        status = there ? check_shard(path, shard, shards, err)
                        : tp_fail(err, TP_ENOMEM, "out of memory");
         if (!status)
             there[shard - 1] = true;
     }
     if (!status)
-        status = check_missing(c, s, there, err);
+        status = check_missing(s, there, err);
     free(there);
     return status;
 }
@@ -302,7 +301,7 @@ static int find_shards(const struct tp_sweep_state *c, struct shard_stores *s, s
                          "--shard I/N computes one");
     tp_str_drop(&pattern);
     free(path);
-    return status ? status : check_shards(c, s, err);
+    return status || c->o->partial ? status : check_shards(s, err);
 }
 
 static int merge_all(struct tp_sweep_state *c, char *const *paths, size_t count, struct tp_err *err)

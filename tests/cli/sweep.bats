@@ -435,7 +435,7 @@ lives() {
     for shard in 1/3 2/3 1/2; do
         ok "$TAPOOL" sweep plan.ini --shard "$shard"
     done
-    refused 3 '^tapool: shards of another number of shards are beside those of 3$' "$TAPOOL" sweep plan.ini --merge
+    refused 3 '^tapool: plan.shard-1-of-3.sqlite: there are also shards of 2$' "$TAPOOL" sweep plan.ini --merge
     ok "$TAPOOL" sweep plan.ini --merge --partial
 }
 

@@ -108,11 +108,17 @@ static int find_store(struct tp_sweep_plan *plan, enum tp_level level, struct tp
     return TP_OK;
 }
 
+/* A shell may have made very many names of a glob: a text that is longer is cut. */
+enum { KEPT_TEXT = 256 << 10 };
+
 /* The plan as a text, for the store: of the file what it sets, line by line. */
 static int keep_text(struct tp_sweep_plan *plan, const struct tp_config *config,
                      const struct tp_args *args, struct tp_err *err)
 {
-    struct tp_str text = {0};
+    char *room = malloc(KEPT_TEXT);
+    if (!room)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    struct tp_str text = tp_str_in(room, KEPT_TEXT);
     for (size_t i = 0; i < config->count; i++)
         tp_str_add(&text, "%s = %s\n", config->entries[i].option, config->entries[i].value);
     for (int i = 0; i < args->count; i++)
@@ -120,10 +126,8 @@ static int keep_text(struct tp_sweep_plan *plan, const struct tp_config *config,
             tp_str_add(&text, "trace = %s\n", args->words[i]);
     for (size_t i = 0; !plan->file && i < plan->opts->strategies.count; i++)
         tp_str_add(&text, "strategy = %s\n", plan->opts->strategies.items[i]);
-    int status = tp_str_status(&text, err);
-    plan->text = status ? NULL : strdup(tp_str_text(&text));
-    tp_str_drop(&text);
-    return status || plan->text ? status : tp_fail(err, TP_ENOMEM, "out of memory");
+    plan->text = room;
+    return TP_OK;
 }
 
 int tp_sweep_plan_options(struct tp_sweep_plan *plan, const struct tp_command *command,

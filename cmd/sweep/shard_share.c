@@ -30,15 +30,24 @@ struct dealing {
 
 /* ---- costs ---- */
 
-static int find_column(const struct tp_sweep_plan *p, const char *setting, const char *passes,
-                       size_t *out)
+static int name_settings(const struct tp_sweep_plan *p, struct tp_texts *names, struct tp_err *err)
 {
-    for (size_t s = 0; s < p->settings.count; s++)
-        for (size_t g = 0; !strcmp(p->settings.items[s].text, setting) && g < p->group_count; g++)
-            if (!strcmp(p->groups[g].name, passes)) {
-                *out = s * p->group_count + g;
-                return true;
-            }
+    int status = TP_OK;
+    for (size_t s = 0; !status && s < p->settings.count; s++)
+        status =
+            tp_texts_add(names, p->settings.items[s].text, strlen(p->settings.items[s].text), err);
+    return status;
+}
+
+static bool find_column(const struct tp_sweep_plan *p, struct tp_texts *names, const char *setting,
+                        const char *passes, size_t *out)
+{
+    uint32_t s = tp_texts_find(names, setting, strlen(setting));
+    for (size_t g = 0; s != TP_NO_TEXT && g < p->group_count; g++)
+        if (!strcmp(p->groups[g].name, passes)) {
+            *out = s * p->group_count + g;
+            return true;
+        }
     return false;
 }
 
@@ -47,10 +56,13 @@ static int find_column(const struct tp_sweep_plan *p, const char *setting, const
 static int read_costs(struct dealing *s, const char *path, struct tp_err *err)
 {
     struct tp_store *store = NULL;
+    struct tp_texts names = {0};
     sqlite3_stmt *rows = NULL;
     double sum = 0, known = 0;
     bool row = true;
-    int status = tp_store_open(path, &store, err);
+    int status = name_settings(s->plan, &names, err);
+    if (!status)
+        status = tp_store_open(path, &store, err);
     if (!status)
         status = tp_sql_prepare(tp_store_sql(store),
                                 "SELECT s.setting, c.passes, sum(c.seconds) / sum(f.bytes) FROM"
@@ -61,7 +73,7 @@ static int read_costs(struct dealing *s, const char *path, struct tp_err *err)
         size_t at;
         status = tp_sql_step(tp_store_sql(store), rows, &row, err);
         if (status || !row ||
-            !find_column(s->plan, tp_sql_text(rows, 0), tp_sql_text(rows, 1), &at))
+            !find_column(s->plan, &names, tp_sql_text(rows, 0), tp_sql_text(rows, 1), &at))
             continue;
         s->seconds[at] = tp_sql_real(rows, 2);
         sum += s->seconds[at];
@@ -72,6 +84,7 @@ static int read_costs(struct dealing *s, const char *path, struct tp_err *err)
             s->seconds[i] = known > 0 ? sum / known : 1;
     sqlite3_finalize(rows);
     tp_store_drop(store);
+    tp_texts_release(&names);
     return status;
 }
 

@@ -164,7 +164,10 @@ static int look_up(struct sweeping *s, struct tp_err *err)
         if (!file.bytes)
             continue;
         status = tp_store_identity(s->run->store, &file, identity, &events, err);
-        if (!status && *identity)
+        if (status || !*identity)
+            continue;
+        status = tp_store_forget(s->run->store, s->plan->traces[t].label, err);
+        if (!status)
             status = take_identity(s, t, identity, events, err);
     }
     return status;

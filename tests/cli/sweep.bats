@@ -487,3 +487,22 @@ END
     computed 0 1
     ok "$TAPOOL" sweep --report s.sqlite
 }
+
+@test "a failure of a trace that is solved without opening it is forgotten" {
+    traces 1
+    cp traces/t1.tpt traces/copy.tpt
+    capture "$TAPOOL" sweep 'traces/*' -s lru -o s.sqlite
+    [ "$rc" -eq 2 ]
+    [ "$(asked s.sqlite 'SELECT path FROM failures')" = traces/t1.tpt ]
+    ok "$TAPOOL" sweep traces/t1.tpt -s lru -o s.sqlite
+    computed 0 1
+    [ "$(asked s.sqlite 'SELECT count(*) FROM failures')" = 0 ]
+}
+
+@test "a command line of very many words fits in the store" {
+    traces 1
+    ok bash -c 'words=(); for ((i = 0; i < 12000; i++)); do words+=(././././././././././././././././././././././././././././././././././././././././././././././././././traces/t1.tpt); done
+        exec "$TAPOOL" sweep "${words[@]}" -s lru -o s.sqlite'
+    computed 1 0
+    [ "$(asked s.sqlite "SELECT length(value) < 300000 AND value LIKE '%...' FROM sweep WHERE name = 'plan'")" = 1 ]
+}

@@ -44,7 +44,9 @@ run = json.load(open(sys.argv[1]))["runs"][0]
 assert run["memory"]["peak_reserved_bytes"] == int(sys.argv[2]), run["memory"]
 assert run["driver_calls"]["get"] == int(sys.argv[3]), run["driver_calls"]
 END
-    done < <(asked plan.sqlite 'SELECT trace, setting, peak_reserved, get FROM results')
+        compared=$((${compared:-0} + 1))
+    done < <(asked plan.sqlite 'SELECT trace, setting, peak_reserved, driver_calls_get FROM results')
+    [ "$compared" -eq 15 ]
     [ "$(asked plan.sqlite "SELECT count(*) FROM tidy WHERE metric = 'peak_reserved'")" = 15 ]
     [ "$(asked plan.sqlite "SELECT value FROM options JOIN settings ON id = options.setting WHERE settings.setting = 'arena:arena_size=1MiB,classes=fine' ORDER BY name")" = "$(printf '1MiB\nfine')" ]
     ok "$TAPOOL" sweep plan.ini

@@ -19,9 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TABLE_NAMES "('sweep', 'traces', 'files', 'settings', 'options', 'cells', 'failures')"
-enum { TABLES = 7, KEYS = 3 };
-
 const char tp_sweep_condition[] =
     " c.id > 0 AND c.tool = ?1 AND (c.machine = '' OR c.machine = ?2) ";
 
@@ -75,34 +72,6 @@ static int first_text(const struct tp_sweep_picked *p, const char *sql, char **o
     if (!status)
         status = copy_text(row ? tp_sql_text(statement, 0) : "", out, err);
     sqlite3_finalize(statement);
-    return status;
-}
-
-/* Views and generated columns could compute without end, and so would a search for each row of a
- * table without a key. */
-static int check_tables(const struct tp_sweep_picked *p, struct tp_err *err)
-{
-    int64_t tables = 0, made = 0, keys = 0;
-    int status = tp_sql_number(p->sql,
-                               "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND"
-                               " type = 'table' AND name IN " TABLE_NAMES,
-                               &tables, err);
-    if (!status)
-        status = tp_sql_number(p->sql,
-                               "SELECT count(*) FROM pragma_table_list l,"
-                               " pragma_table_xinfo(l.name, 'main') x WHERE l.schema = 'main' AND"
-                               " l.name IN " TABLE_NAMES " AND x.hidden <> 0",
-                               &made, err);
-    if (!status)
-        status = tp_sql_number(p->sql,
-                               "SELECT count(*) FROM pragma_table_list l,"
-                               " pragma_table_xinfo(l.name, 'main') x WHERE l.schema = 'main' AND"
-                               " l.name IN ('cells', 'traces', 'settings') AND NOT l.wr AND"
-                               " x.name = 'id' AND x.pk = 1 AND x.type = 'INTEGER'",
-                               &keys, err);
-    if (!status && (tables != TABLES || made || keys != KEYS))
-        status = tp_fail(err, TP_EINPUT, "%s: its tables are not those of a store of a sweep",
-                         p->sql->path);
     return status;
 }
 
@@ -416,8 +385,6 @@ int tp_sweep_pick(const struct tp_sweep_asking *asking, struct tp_sweep_picked *
         count_left_out,  add_failures,  find_folder};
     *p = (struct tp_sweep_picked){.sql = tp_store_sql(asking->store)};
     int status = find_metrics(asking->opts, p, err);
-    if (!status)
-        status = check_tables(p, err);
     if (!status)
         status = find_origin(p, err);
     if (!status)

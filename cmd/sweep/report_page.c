@@ -7,6 +7,7 @@
 #include "cmd/ui/table.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct sweep_page {
@@ -147,17 +148,38 @@ static void print_whole(const void *of, struct tp_page *page)
     tp_sweep_screen(((const struct sweep_page *)of)->all, page);
 }
 
+/* The command that reports the store again: the store has what a plan said, and only the options of
+ * the report are left. */
+static int write_command(const struct tp_sweep_asking *asking, FILE *out, struct tp_err *err)
+{
+    char *words[] = {(char *)(uintptr_t)asking->path};
+    size_t count = 0, all = 0;
+    while (asking->rows[all].name)
+        all++;
+    struct tp_opt *rows = calloc(all + 1, sizeof *rows);
+    if (!rows)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < all; i++) {
+        const struct tp_opt *row = &asking->rows[i];
+        if (row->group == TP_GROUP_OUTPUT && strcmp(row->name, "store") != 0 &&
+            strcmp(row->name, "report") != 0)
+            rows[count++] = *row;
+    }
+    tp_html_command("sweep --report", words, 1, rows, asking->opts, out);
+    free(rows);
+    return TP_OK;
+}
+
 static int write_method(const void *of, FILE *out, struct tp_err *err)
 {
     const struct sweep_page *p = of;
-    char *words[] = {(char *)p->all->asking->path};
     fputs("<p>Each row of the store is in the view <code>results</code>, each value in the view "
           "<code>tidy</code>. DuckDB: <code>ATTACH 'x.sqlite' (TYPE sqlite)</code>; pandas: "
           "<code>read_sql</code>; others: <code>--export-csv</code>. See <code>tapool help "
           "sweeps</code>.</p>\n",
           out);
-    tp_html_command("sweep", words, 1, p->all->asking->rows, p->all->asking->opts, out);
-    return tp_html_folded("As on the screen", print_whole, of, out, err);
+    int status = write_command(p->all->asking, out, err);
+    return status ? status : tp_html_folded("As on the screen", print_whole, of, out, err);
 }
 
 static bool is_last(const void *of)

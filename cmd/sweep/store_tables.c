@@ -103,7 +103,7 @@ int tp_store_create(const struct tp_sql *s, struct tp_err *err)
 #define TABLE_NAMES "('sweep', 'traces', 'files', 'settings', 'options', 'cells', 'failures')"
 enum { TABLES = 7, KEYS = 3 };
 
-/* Views and generated columns could compute without end, and so would a search for each row of a
+/* Views, virtual tables and generated columns could compute without end, and so would a search for each row of a
  * table without a key. */
 static int check_tables(const struct tp_sql *s, struct tp_err *err)
 {
@@ -111,14 +111,14 @@ static int check_tables(const struct tp_sql *s, struct tp_err *err)
         const char *sql;
         int64_t count;
     } checks[] = {
-        {"SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND"
-         " name IN " TABLE_NAMES,
+        {"SELECT count(*) FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name IN"
+         " " TABLE_NAMES,
          TABLES},
-        {"SELECT count(*) FROM pragma_table_list l, pragma_table_xinfo(l.name, 'main') x WHERE"
-         " l.schema = 'main' AND l.name IN " TABLE_NAMES " AND x.hidden <> 0",
+        {"SELECT count(*) FROM sqlite_master m, pragma_table_xinfo(m.name, 'main') x WHERE"
+         " m.type = 'table' AND m.name IN " TABLE_NAMES " AND x.hidden <> 0",
          0},
-        {"SELECT count(*) FROM pragma_table_list l, pragma_table_xinfo(l.name, 'main') x WHERE"
-         " l.schema = 'main' AND l.name IN ('cells', 'traces', 'settings') AND NOT l.wr AND"
+        {"SELECT count(*) FROM sqlite_master m, pragma_table_xinfo(m.name, 'main') x WHERE"
+         " m.type = 'table' AND m.name IN ('cells', 'traces', 'settings') AND"
          " x.name = 'id' AND x.pk = 1 AND x.type = 'INTEGER'",
          KEYS}};
     int status = TP_OK;

@@ -292,6 +292,12 @@ static int add_conf(struct adding_settings *a, char *value, struct tp_err *err)
     a->conf = "conf";
     if (!strcmp(value, "tune"))
         return add_tuned(a, err);
+    size_t first = value[0] == '{' ? first_part(value) : length;
+    if (value[first])
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "options of '%.60s' follow its conf: '%.100s'",
+                               a->name, value + first + 1),
+                       "write them before conf={...}");
     if (value[0] == '{' && value[length - 1] == '}') {
         value[length - 1] = '\0';
         value++;

@@ -231,6 +231,8 @@ lives() {
     refused 2 "^tapool: plan.ini:4: .*'?rough'?" "$TAPOOL" sweep plan.ini
     plan 'strategy = arena:classes=fine|coarse6' 'strategy = arena'
     refused 2 "^tapool: plan.ini:4: 'arena' is the same setting as 'arena:classes=fine' of plan.ini:3$" "$TAPOOL" sweep plan.ini
+    plan 'strategy = torch:conf={max_split_size_mb=64|128},version=2.5'
+    refused 2 "^tapool: plan.ini:3: options of 'torch' follow its conf: 'version=2.5'$" "$TAPOOL" sweep plan.ini
     plan 'strategy = small=arena'
     refused 2 "^tapool: plan.ini:3: 'small=arena' has a label$" "$TAPOOL" sweep plan.ini
     plan 'strategy = lru' 'trace = nothing/*.json'

@@ -1,6 +1,8 @@
 /* See sql.h. */
 #include "cmd/sweep/sql.h"
 
+#include "cmd/ui/stop.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -8,6 +10,7 @@
 
 enum {
     CACHE_KIB = 64 << 10, /* pages of a file in memory */
+    STEPS = 100000,       /* of SQLite between two looks at signals */
     VALUE_BYTES = 1 << 20 /* a text or a statement, at most */
 };
 
@@ -27,8 +30,17 @@ static int status_of(int code)
     }
 }
 
+/* A statement over millions of rows ends when a signal asks for it. */
+static int is_stopped(void *ctx)
+{
+    (void)ctx;
+    return *tp_stop_flag() != 0;
+}
+
 int tp_sql_fail(const struct tp_sql *s, struct tp_err *err)
 {
+    if (s->db && (sqlite3_errcode(s->db) & 0xff) == SQLITE_INTERRUPT)
+        return tp_fail(err, TP_ESTOP, "%s: interrupted", s->path);
     int code = s->db ? sqlite3_extended_errcode(s->db) : SQLITE_NOMEM;
     int status = tp_fail(err, (enum tp_status)status_of(code), "%s: %s", s->path,
                          s->db ? sqlite3_errmsg(s->db) : "out of memory");
@@ -65,6 +77,7 @@ int tp_sql_open(struct tp_sql *s, const char *path, int flags, struct tp_err *er
         sqlite3_db_config(s->db, switches[i][0], switches[i][1], NULL);
     sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, VALUE_BYTES);
     sqlite3_extended_result_codes(s->db, 1);
+    sqlite3_progress_handler(s->db, STEPS, is_stopped, NULL);
     sqlite3_busy_timeout(s->db, 10000);
     snprintf(pragmas, sizeof pragmas,
              "PRAGMA cache_size = -%d; PRAGMA cell_size_check = 1; PRAGMA mmap_size = 0; "

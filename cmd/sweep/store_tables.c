@@ -103,8 +103,8 @@ int tp_store_create(const struct tp_sql *s, struct tp_err *err)
 #define TABLE_NAMES "('sweep', 'traces', 'files', 'settings', 'options', 'cells', 'failures')"
 enum { TABLES = 7, KEYS = 3 };
 
-/* Views, virtual tables and generated columns could compute without end, and so would a search for each row of a
- * table without a key. */
+/* Views, virtual tables and generated columns could compute without end, and so would a search for
+ * each row of a table without a key. */
 static int check_tables(const struct tp_sql *s, struct tp_err *err)
 {
     static const struct {

@@ -495,7 +495,7 @@ END
 @test "a failure of a trace that is solved without opening it is forgotten" {
     traces 1
     cp traces/t1.tpt traces/copy.tpt
-    capture "$TAPOOL" sweep 'traces/*' -s lru -o s.sqlite
+    capture "$TAPOOL" sweep 'traces/*' -s lru -o s.sqlite -j 1
     [ "$rc" -eq 2 ]
     [ "$(asked s.sqlite 'SELECT path FROM failures')" = traces/t1.tpt ]
     ok "$TAPOOL" sweep traces/t1.tpt -s lru -o s.sqlite

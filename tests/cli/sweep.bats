@@ -191,7 +191,10 @@ lives() {
     "$TAPOOL" gen random-replace --seed 5 --count 300000 -o traces/large.tpt >/dev/null
     "$TAPOOL" sweep plan.ini >said 2>"$SCRATCH/err" &
     pid=$!
-    sleep 0.4
+    for ((i = 0; i < 500; i++)); do
+        ! grep -qs '"cell"' plan.sqlite-pending || break
+        sleep 0.01
+    done
     kill -TERM "$pid"
     rc=0
     wait "$pid" || rc=$?
@@ -296,7 +299,7 @@ lives() {
 @test "two sweeps do not write to one store" {
     traces 2
     plan 'strategy = lru'
-    "$TAPOOL" gen random-replace --seed 5 --count 400000 -o traces/large.tpt >/dev/null
+    "$TAPOOL" gen random-replace --seed 5 --count 120000 -o traces/large.tpt >/dev/null
     "$TAPOOL" sweep plan.ini >/dev/null &
     pid=$!
     for ((i = 0; i < 200; i++)); do

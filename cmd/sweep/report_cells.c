@@ -348,7 +348,7 @@ static int find_metrics(const struct tp_sweep_opts *o, struct tp_sweep_picked *p
         const char *name = o->metrics.count ? o->metrics.items[i] : "peak_reserved";
         const struct tp_metric *m = tp_metric_find(name, err);
         if (!m)
-            return err->status;
+            return (int)err->status;
         p->metrics[p->metric_count++] = m;
     }
     p->asked = p->metric_count;

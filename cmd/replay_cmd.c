@@ -76,12 +76,6 @@ static int write_report(const struct tp_exports *e, const struct tp_report *r, F
 static const char *const tp_replay_words[] = {TP_EXPORT_WORDS(TP_REPLAY_EXPORTS)};
 
 static const char *const occupy_words[] = {"none", "memset", "spin", NULL};
-static const char *const oom_words[] = {"continue", "stop", NULL};
-/* In the order of the bits of enum tp_pass. */
-static const char *const pass_words[] = {"usage", "throughput", "latency", "verify", "fits",
-                                         "count", "resident",   "mapped",  NULL};
-static const char *const auto_words[] = {"auto", NULL};
-
 #define ROW(member) offsetof(struct tp_replay_opts, member)
 static const struct tp_opt rows[] = {
     TP_STRATEGY_ROW(ROW(strategies),
@@ -111,10 +105,10 @@ static const struct tp_opt rows[] = {
                .help = "find the min capacity: the smallest device without OOM\n"
                        "This is the default for device traces under 1,000,000 events."),
     TP_FLAG_AT("no-fits", ROW(no_fits), TP_LAST(DEVICE), .help = "skip the min capacity"),
-    TP_BOUND_ROW(ROW(bound_time), "auto", .choices = auto_words,
+    TP_BOUND_ROW(ROW(bound_time), "auto", .choices = tp_auto_words,
                  .help = TP_BOUND_HELP " auto: 100ms for device traces under 1,000,000 events, "
                                        "else 0, no search"),
-    TP_SET_AT("passes", ROW(passes), .choices = pass_words, .excludes = "fits no-fits verify",
+    TP_SET_AT("passes", ROW(passes), .choices = tp_pass_words, .excludes = "fits no-fits verify",
               TP_LAST(MEASURING),
               .help = "passes to run, separated by commas, with --json or --format csv\n"
                       "The JSON and the CSV leave out what was not measured, and so does benchfmt; "
@@ -127,14 +121,14 @@ static const struct tp_opt rows[] = {
     TP_TOUCH_ROW(ROW(touch), "\nauto: first on host, none on virtual and cuda"),
     TP_THREADS_ROW(ROW(threads)),
     TP_TIME_AT("min-time", ROW(min_time), .def = "auto", .min = 0, .max = UINT64_C(86400000000000),
-               .choices = auto_words, TP_FIRST(MEASURING),
+               .choices = tp_auto_words, TP_FIRST(MEASURING),
                .help = "repeat a trace until its timed calls add up to TIME\n"
                        "Once for speed and once for latencies, and at most for TIME and a half. "
                        "auto: 100ms on virtual, where a time is only the strategy's bookkeeping, "
                        "150ms on host, 500ms on cuda."),
     TP_UINT_AT("repeat", ROW(repeat), .def = "1", .min = 1, .max = 1000, TP_IN(MEASURING),
                .help = "replays of a trace that is longer than --min-time"),
-    TP_CHOICE_AT("on-oom", ROW(on_oom), .def = "continue", .choices = oom_words, .arg = "WHAT",
+    TP_CHOICE_AT("on-oom", ROW(on_oom), .def = "continue", .choices = tp_oom_words, .arg = "WHAT",
                  TP_IN(DEVICE), .help = "after a failed allocation"),
     TP_FAIL_ON_ROW(ROW(fail_on), IN,
                    "exit with 1 if EXPR holds for a strategy: oom, 'peak_reserved>8GiB'\n"

@@ -11,11 +11,6 @@
 
 enum { TP_EXPORT_INDEXES(tp_sweep, TP_SWEEP_EXPORTS) };
 static const char *const tp_sweep_words[] = {TP_EXPORT_WORDS(TP_SWEEP_EXPORTS)};
-static const char *const sweep_oom_words[] = {"continue", "stop", NULL};
-static const char *const sweep_auto_words[] = {"auto", NULL};
-/* In the order of the bits of enum tp_pass. */
-static const char *const sweep_pass_words[] = {"usage", "throughput", "latency", "verify", "fits",
-                                               "count", "resident",   "mapped",  NULL};
 
 extern const struct tp_command tp_command_sweep;
 
@@ -35,8 +30,7 @@ static const struct tp_opt rows[] = {
                .help = "memory of each device; repeatable, each is a setting of its own\n"
                        "0: no limit. (default: as recorded)"),
     TP_SOURCE_ROW(ROW(source), "memory source (default: as for tapool replay)"),
-    TP_SET_AT("passes", ROW(passes), .choices = sweep_pass_words, .def = "usage",
-              TP_FIRST(MEASURING),
+    TP_SET_AT("passes", ROW(passes), .choices = tp_pass_words, .def = "usage", TP_FIRST(MEASURING),
               .help = "passes to run, separated by commas\n"
                       "throughput and latency run after all others, one replay at a time, pinned "
                       "to a core."),
@@ -44,7 +38,7 @@ static const struct tp_opt rows[] = {
                TP_FIRST(OUTPUT),
                .help = "store of the results (default: PLAN.sqlite, or sweep.sqlite)"),
     TP_UINT_AT("jobs", ROW(jobs), .letter = 'j', .def = "auto", .min = 1, .max = 1024,
-               .choices = sweep_auto_words, TP_FIRST(MEASURING),
+               .choices = tp_auto_words, TP_FIRST(MEASURING),
                .help = "cells to compute side by side (auto: one per core)"),
     TP_TEXT_AT("shard", ROW(shard), .from = TP_OPT_CALL, .arg = "I/N", TP_FIRST(OTHER),
                .help = "compute share I of N, from 1, into PLAN.shard-I-of-N.sqlite\n"
@@ -66,18 +60,18 @@ static const struct tp_opt rows[] = {
     TP_LIST_AT("metric", ROW(metrics), .arg = "NAME", TP_FIRST(OUTPUT),
                .help = "metric of the answers; repeatable (default: peak_reserved)\n"
                        "'tapool help metrics compared' lists all."),
-    TP_BOUND_ROW(ROW(bound_time), "auto", .choices = sweep_auto_words,
+    TP_BOUND_ROW(ROW(bound_time), "auto", .choices = tp_auto_words,
                  .help = TP_BOUND_HELP " auto: 100ms for device traces under 1,000,000 events, "
                                        "else 0, no search"),
     TP_TOUCH_ROW(ROW(touch), "\nauto: first on host, none on virtual and cuda"),
     TP_THREADS_ROW(ROW(threads)),
     TP_TIME_AT("min-time", ROW(min_time), .def = "auto", .min = 0, .max = UINT64_C(86400000000000),
-               .choices = sweep_auto_words, TP_IN(MEASURING),
+               .choices = tp_auto_words, TP_IN(MEASURING),
                .help = "repeat a trace until its timed calls add up to TIME"),
     TP_UINT_AT("repeat", ROW(repeat), .def = "1", .min = 1, .max = 1000, TP_IN(MEASURING),
                .help = "replays of a trace that is longer than --min-time"),
-    TP_CHOICE_AT("on-oom", ROW(on_oom), .def = "continue", .choices = sweep_oom_words,
-                 .arg = "WHAT", TP_IN(DEVICE), .help = "after a failed allocation"),
+    TP_CHOICE_AT("on-oom", ROW(on_oom), .def = "continue", .choices = tp_oom_words, .arg = "WHAT",
+                 TP_IN(DEVICE), .help = "after a failed allocation"),
     TP_THP_ROW(ROW(thp)),
     TP_TIMEOUT_ROW(ROW(timeout)),
     TP_OPEN_ROWS(struct tp_sweep_opts),

@@ -32,8 +32,6 @@ enum { FRAMES = 16 };      /* moments of a host trace */
 enum { TP_EXPORT_INDEXES(why, TP_WHY_EXPORTS) };
 static const char *const why_words[] = {TP_EXPORT_WORDS(TP_WHY_EXPORTS)};
 
-static const char *const auto_words[] = {"auto", NULL};
-
 #define ROW(member) offsetof(struct why_opts, member)
 static const struct tp_opt rows[] = {
     TP_UINT_AT("at", ROW(at), .def = "auto", .max = INT64_MAX, .choices = tp_why_when_words,
@@ -52,7 +50,7 @@ static const struct tp_opt rows[] = {
                        "With options as for -s: lib:jemalloc,env={MALLOC_CONF=narenas:1} (default: "
                        "the recorded malloc, or else glibc)"),
     TP_UINT_AT("frames", ROW(frames), .def = "auto", .min = 1, .max = TP_PAGE_MOMENTS - 3,
-               .choices = auto_words, TP_FIRST(OUTPUT),
+               .choices = tp_auto_words, TP_FIRST(OUTPUT),
                .help = "moments of a host trace to show, evenly spaced\n"
                        "auto: 16 are looked at and not shown."),
     TP_TIME_AT("try-time", ROW(try_time), .def = "20s", .max = UINT64_C(86400000000000),

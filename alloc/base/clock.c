@@ -20,11 +20,16 @@ enum { STEP_READINGS = 20000, COST_READINGS = 20000, COST_TRIES = 5 };
 #define CLOCK_NAME "clock_gettime"
 #endif
 
+uint64_t tp_timespec_ns(const struct timespec *t)
+{
+    return (uint64_t)t->tv_sec * UINT64_C(1000000000) + (uint64_t)t->tv_nsec;
+}
+
 uint64_t tp_wall_ns(void)
 {
     struct timespec ts;
     clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+    return tp_timespec_ns(&ts);
 }
 
 /* Reads both clocks several times and keeps the pair with the least time between the two

@@ -10,6 +10,7 @@
 #include "alloc/base/err.h"
 
 #include <stdint.h>
+#include <time.h>
 
 struct tp_clock {
     const char *name;   /* "tsc", "cntvct", "clock_gettime"; static */
@@ -24,6 +25,9 @@ int tp_clock_calibrate(struct tp_clock *out, struct tp_err *err);
 
 /* Wall time of this machine, ns; for deadlines, not for operations. */
 uint64_t tp_wall_ns(void);
+
+/* A time of the system in ns. */
+uint64_t tp_timespec_ns(const struct timespec *t);
 
 #if defined(__x86_64__)
 static inline uint64_t tp_stamp(void)

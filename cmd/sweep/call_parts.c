@@ -67,7 +67,7 @@ static int keep_plan(const struct tp_sweep_state *c, struct tp_err *err)
                                     {"reading", c->cells.reading}};
     int status = TP_OK;
     for (size_t i = 0; !status && i < sizeof notes / sizeof *notes; i++)
-        status = tp_store_note(c->store, notes[i][0], notes[i][1], true, err);
+        status = tp_store_note(c->store, notes[i][0], notes[i][1], err);
     for (size_t i = 0; !status && i < c->plan.settings.count; i++) {
         const struct tp_sweep_setting *s = &c->plan.settings.items[i];
         const struct tp_store_setting row = {s->text, s->strategy, (const char *const *)s->options};
@@ -106,7 +106,7 @@ static int note_shard(const struct tp_sweep_state *c, bool done, struct tp_err *
         return TP_OK;
     if (done)
         snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64, c->shard, c->shards);
-    int status = tp_store_note(c->store, SHARD_DONE, text, true, err);
+    int status = tp_store_note(c->store, SHARD_DONE, text, err);
     return status ? status : tp_store_commit(c->store, err);
 }
 

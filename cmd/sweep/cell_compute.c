@@ -101,26 +101,35 @@ static int describe_environment(struct tp_cells *cells, struct tp_err *err)
 
 int tp_cells_open(struct tp_cells *cells, const struct tp_sweep_plan *plan, struct tp_err *err)
 {
+    bool timed = false; /* exact figures need no clock, which takes 10 ms to measure */
     *cells = (struct tp_cells){.plan = plan};
     int status = find_tool(cells, err);
     describe_machine(cells->machine, sizeof cells->machine);
     describe_options(cells);
     if (!status)
         status = describe_environment(cells, err);
-    return status ? status : tp_clock_calibrate(&cells->clock, err);
+    for (size_t g = 0; !status && !timed && g < plan->group_count; g++)
+        timed = plan->groups[g].of_machine;
+    return status || !timed ? status : tp_clock_calibrate(&cells->clock, err);
+}
+
+/* Figures of a real allocator depend on the machine, those of the kernel and times always do. */
+static bool is_of_machine(const struct tp_sweep_setting *setting,
+                          const struct tp_sweep_group *group)
+{
+    return group->of_machine || setting->own_memory;
 }
 
 int tp_cell_name(const struct tp_cells *cells, const char *identity,
                  const struct tp_sweep_setting *setting, const struct tp_sweep_group *group,
                  char name[TP_STORE_NAME + 1], struct tp_err *err)
 {
-    bool of_machine = group->of_machine || setting->own_memory;
     const char *const texts[] = {identity,
                                  setting->whole,
                                  cells->options,
                                  group->name,
                                  cells->tool,
-                                 of_machine ? cells->measured : "exact",
+                                 is_of_machine(setting, group) ? cells->measured : "exact",
                                  setting->own_memory ? cells->environment_hash : "",
                                  NULL};
     return tp_texts_hash(texts, name, err);
@@ -261,7 +270,7 @@ static int replay_cell(const struct tp_cells *cells, const struct tp_cell_of *of
     o.strategies = (struct tp_opt_list){strategies, 1};
     o.capacity = setting->capacity;
     o.passes = plan->groups[of->group].passes;
-    if (!plan->groups[of->group].of_machine && !setting->own_memory)
+    if (!is_of_machine(setting, &plan->groups[of->group]))
         o.touch = TOUCH_NONE;
     int status = tp_job_choose(job, &o, &gpu, err);
     if (status)
@@ -297,8 +306,7 @@ int tp_cell_compute(const struct tp_cells *cells, uint64_t cell, struct tp_cell_
     struct tp_line_cell c = {.setting = setting->text,
                              .passes = group->name,
                              .tool = cells->tool,
-                             .machine =
-                                 group->of_machine || setting->own_memory ? cells->machine : "",
+                             .machine = is_of_machine(setting, group) ? cells->machine : "",
                              .seconds = (double)(tp_wall_ns() - began) / 1e9,
                              .record = &record};
     memcpy(c.identity, worker_job.identity, sizeof c.identity);

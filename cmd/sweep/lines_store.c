@@ -13,12 +13,8 @@
 #include <string.h>
 
 #define TRACE_SQL                                                                                  \
-    "INSERT INTO traces (identity, path, kind, events, operations, devices, threads, trace_peak,"  \
-    " lower_bound, best_packing) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (identity)"     \
-    " DO UPDATE SET path = min(path, excluded.path),"                                              \
-    " lower_bound = coalesce(max(lower_bound, excluded.lower_bound), lower_bound,"                 \
-    " excluded.lower_bound), best_packing = coalesce(min(best_packing, excluded.best_packing),"    \
-    " best_packing, excluded.best_packing)"
+    "INSERT INTO traces (" TP_TRACE_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "                \
+                                            "?)" TP_TRACE_KNOWN
 #define FILE_SQL                                                                                   \
     "INSERT OR REPLACE INTO files (path, reading, bytes, modified_ns, trace)"                      \
     " VALUES (?, ?, ?, ?, (SELECT id FROM traces WHERE identity = ?))"

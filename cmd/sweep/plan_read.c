@@ -1,6 +1,7 @@
 /* See sweep_plan.h. */
 #include "cmd/sweep/sweep_plan.h"
 
+#include "alloc/base/clock.h"
 #include "alloc/base/grow.h"
 #include "alloc/base/str.h"
 #include "alloc/base/texts.h"
@@ -175,11 +176,6 @@ static bool is_excluded(const struct tp_sweep_plan *plan, const char *label)
     return false;
 }
 
-static uint64_t ns_of_timespec(const struct timespec *t)
-{
-    return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
-}
-
 /* A trace that two globs match is one. The time is that of the last change of the file or of what
  * is known of it: `cp -p` sets an old one on other bytes. */
 static int add_trace(struct finding *f, const char *path, const char *label, struct tp_err *err)
@@ -212,7 +208,7 @@ static int add_trace(struct finding *f, const char *path, const char *label, str
     }
     if (known) {
         t->bytes = (uint64_t)file.st_size;
-        uint64_t modified = ns_of_timespec(&file.st_mtim), changed = ns_of_timespec(&file.st_ctim);
+        uint64_t modified = tp_timespec_ns(&file.st_mtim), changed = tp_timespec_ns(&file.st_ctim);
         t->modified_ns = modified > changed ? modified : changed;
     }
     plan->trace_count++;

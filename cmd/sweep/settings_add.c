@@ -104,39 +104,33 @@ static int check_new(struct tp_sweep_settings *list, const struct tp_sweep_setti
                    "options that are left out have their defaults");
 }
 
-static int fill(struct tp_sweep_setting *s, const struct adding_settings *a, const char *spec_text,
-                const char *grid, const char *capacity, struct tp_err *err)
+static int fill(struct tp_sweep_setting *s, const struct adding_settings *a,
+                const struct tp_strategy_spec *spec, const char *spec_text, const char *grid,
+                const char *capacity, struct tp_err *err)
 {
-    struct tp_strategy_spec spec = {0};
-    int status = tp_strategy_spec_parse(&spec, spec_text, err);
-    if (!status) {
-        s->strategy = spec.plugin ? TP_PLUGIN_WORD : spec.strategy->name;
-        s->own_memory = !tp_strategy_takes_source(spec.strategy);
-        status = describe_whole(s, &a->list->files, &spec, spec_text, err);
-    }
-    tp_strategy_spec_release(&spec);
+    s->strategy = spec->plugin ? TP_PLUGIN_WORD : spec->strategy->name;
+    s->own_memory = !tp_strategy_takes_source(spec->strategy);
     s->place = a->place;
     s->spec = strdup(spec_text);
     if (!s->spec ||
         asprintf(&s->text, capacity ? "%s --capacity %s" : "%s", spec_text, capacity) < 0)
         return tp_fail(err, TP_ENOMEM, "out of memory");
+    int status = describe_whole(s, &a->list->files, spec, spec_text, err);
     return status ? status : list_options(s, grid, capacity, err);
 }
 
-static int add_one(const struct adding_settings *a, const char *spec_text, const char *grid,
-                   const char *capacity, struct tp_err *err)
+/* Adds a strategy under a capacity; NULL: as recorded. */
+static int add_one(const struct adding_settings *a, const struct tp_strategy_spec *spec,
+                   const char *spec_text, const char *grid, const char *capacity,
+                   struct tp_err *err)
 {
-    struct capacity_value {
-        uint64_t bytes;
-    } value = {TP_OPT_KEYWORD(0)};
     static const struct tp_opt row = TP_SIZE_AT("capacity", 0, .max = UINT64_C(1) << 60);
-    struct tp_sweep_setting s = {0};
-    int status = capacity ? tp_opt_set(&row, &value, capacity, err) : TP_OK;
-    s.capacity = value.bytes;
+    struct tp_sweep_setting s = {.capacity = TP_OPT_KEYWORD(0)};
+    int status = capacity ? tp_opt_set(&row, &s.capacity, capacity, err) : TP_OK;
     if (!status && a->list->count == TP_SWEEP_SETTINGS)
         status = tp_fail(err, TP_EUSAGE, "more than %d settings", TP_SWEEP_SETTINGS);
     if (!status)
-        status = fill(&s, a, spec_text, grid, capacity, err);
+        status = fill(&s, a, spec, spec_text, grid, capacity, err);
     if (!status)
         status = TP_ONE_MORE(&a->list->items, a->list->count, err, .what = "settings");
     if (!status)
@@ -155,27 +149,22 @@ static int add_each(const struct adding_settings *a, const char *spec_text, cons
 {
     struct tp_strategy_spec spec = {0};
     int status = tp_strategy_spec_parse(&spec, spec_text, err);
-    bool own = !status && !tp_strategy_takes_source(spec.strategy);
+    bool once = !status && (!tp_strategy_takes_source(spec.strategy) || !a->capacities->count);
+    if (once)
+        status = add_one(a, &spec, spec_text, grid, NULL, err);
+    for (size_t i = 0; !status && !once && i < a->capacities->count; i++)
+        status = add_one(a, &spec, spec_text, grid, a->capacities->items[i], err);
     tp_strategy_spec_release(&spec);
-    if (!status && (own || !a->capacities->count))
-        return add_one(a, spec_text, grid, NULL, err);
-    for (size_t i = 0; !status && i < a->capacities->count; i++)
-        status = add_one(a, spec_text, grid, a->capacities->items[i], err);
     return status;
 }
 
 /* ---- grids ---- */
 
-struct spelling {
-    struct tp_str *out;
-};
-
 static int spell_option(void *ctx, const char *part, struct tp_err *err)
 {
-    struct spelling *s = ctx;
     size_t key = strcspn(part, ":");
     (void)err;
-    tp_str_item(s->out, ",", "%.*s=%s", (int)key, part, part[key] ? part + key + 1 : "");
+    tp_str_item(ctx, ",", "%.*s=%s", (int)key, part, part[key] ? part + key + 1 : "");
     return TP_OK;
 }
 
@@ -190,7 +179,7 @@ static int add_setting(void *ctx, const char *setting, struct tp_err *err)
     if (a->conf && *setting)
         tp_str_item(&options, ",", "%s={%s}", a->conf, setting);
     else if (!a->conf)
-        status = tp_grid_parts(setting, spell_option, &(struct spelling){&options}, err);
+        status = tp_grid_parts(setting, spell_option, &options, err);
     tp_str_add(&text, options.length ? "%s:%s" : "%s", a->name, tp_str_text(&options));
     if (!status)
         status = tp_str_status(&text, err);

@@ -2,17 +2,13 @@
  * what is computed from then on would stand under the hash of the old one. */
 #include "cmd/sweep/settings_files.h"
 
+#include "alloc/base/clock.h"
 #include "alloc/base/opt.h"
 #include "cmd/jobs/spec.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static uint64_t ns_of_time(const struct timespec *t)
-{
-    return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
-}
 
 /* False: there is no such file, or it is a folder, a pipe or a device. */
 static bool look_at_file(struct tp_setting_file *f)
@@ -23,8 +19,8 @@ static bool look_at_file(struct tp_setting_file *f)
     f->device = (uint64_t)s.st_dev;
     f->inode = (uint64_t)s.st_ino;
     f->bytes = (uint64_t)s.st_size;
-    f->modified_ns = ns_of_time(&s.st_mtim);
-    f->changed_ns = ns_of_time(&s.st_ctim);
+    f->modified_ns = tp_timespec_ns(&s.st_mtim);
+    f->changed_ns = tp_timespec_ns(&s.st_ctim);
     return true;
 }
 

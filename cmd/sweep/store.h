@@ -62,9 +62,8 @@ struct tp_store_setting {
 };
 int tp_store_setting(struct tp_store *store, const struct tp_store_setting *s, struct tp_err *err);
 
-/* Sets a row of the table `sweep`; what is there stays unless `replace`. */
-int tp_store_note(struct tp_store *store, const char *name, const char *value, bool replace,
-                  struct tp_err *err);
+/* Sets a row of the table `sweep`. */
+int tp_store_note(struct tp_store *store, const char *name, const char *value, struct tp_err *err);
 
 /* Reads such a row; "": there is none. */
 int tp_store_read_note(const struct tp_store *store, const char *name, char *out, size_t size,

@@ -291,12 +291,9 @@ int tp_store_setting(struct tp_store *store, const struct tp_store_setting *s, s
     return status;
 }
 
-int tp_store_note(struct tp_store *store, const char *name, const char *value, bool replace,
-                  struct tp_err *err)
+int tp_store_note(struct tp_store *store, const char *name, const char *value, struct tp_err *err)
 {
-    return run_once(store,
-                    replace ? "INSERT OR REPLACE INTO sweep (name, value) VALUES (?, ?)"
-                            : "INSERT OR IGNORE INTO sweep (name, value) VALUES (?, ?)",
+    return run_once(store, "INSERT OR REPLACE INTO sweep (name, value) VALUES (?, ?)",
                     (const char *const[]){name, value, NULL}, err);
 }
 
@@ -324,16 +321,10 @@ int tp_store_forget(struct tp_store *store, const char *path, struct tp_err *err
 
 /* ---- joining ---- */
 
-#define TRACE_COLUMNS                                                                              \
-    "identity, path, kind, events, operations, devices, threads, trace_peak, lower_bound, "        \
-    "best_packing"
-
 static const char copies[] =
     "INSERT OR IGNORE INTO sweep SELECT name, value FROM other.sweep;"
-    "INSERT INTO traces (" TRACE_COLUMNS ") SELECT " TRACE_COLUMNS " FROM other.traces WHERE true"
-    " ON CONFLICT (identity) DO UPDATE SET path = min(path, excluded.path),"
-    " lower_bound = coalesce(lower_bound, excluded.lower_bound),"
-    " best_packing = coalesce(best_packing, excluded.best_packing);"
+    "INSERT INTO traces (" TP_TRACE_COLUMNS ") SELECT " TP_TRACE_COLUMNS
+    " FROM other.traces WHERE true" TP_TRACE_KNOWN ";"
     "INSERT OR IGNORE INTO settings (setting, strategy) SELECT setting, strategy FROM"
     " other.settings;"
     "INSERT OR IGNORE INTO options SELECT s.id, o.name, o.value FROM other.options o"

@@ -8,6 +8,10 @@ const char *const tp_touch_words[] = {"auto", "none", "first", "all", NULL};
 const char *const tp_theme_words[] = {"auto", "light", "dark", NULL};
 const char *const tp_color_words[] = {"never", "always", "auto", NULL};
 const char *const tp_capacity_words[] = {"recorded", NULL};
+const char *const tp_auto_words[] = {"auto", NULL};
+const char *const tp_oom_words[] = {"continue", "stop", NULL};
+const char *const tp_pass_words[] = {"usage", "throughput", "latency", "verify", "fits",
+                                     "count", "resident",   "mapped",  NULL};
 const char *const tp_goal_words[] = {"both", "memory", "time", NULL}; /* by enum tp_goal */
 const char *const tp_threads_words[] = {"recorded", "auto", NULL};
 

@@ -10,6 +10,9 @@ extern const char *const tp_color_words[];    /* index as for tp_page_init */
 extern const char *const tp_theme_words[];    /* in the order of enum tp_chart_theme */
 extern const char *const tp_capacity_words[]; /* keyword 0 means: as recorded */
 extern const char *const tp_goal_words[];
+extern const char *const tp_auto_words[]; /* keyword 0 is "auto" */
+extern const char *const tp_oom_words[];  /* TP_OOM_CONTINUE, TP_OOM_STOP */
+extern const char *const tp_pass_words[]; /* in the order of the bits of enum tp_pass */
 /* Keyword 0 means: as recorded. Keyword 1: as recorded where that can be. */
 enum { TP_THREADS_RECORDED, TP_THREADS_AUTO };
 extern const char *const tp_threads_words[];

@@ -14,7 +14,7 @@
 
 #define TRACE_SQL                                                                                  \
     "INSERT INTO traces (" TP_TRACE_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "                \
-                                            "?)" TP_TRACE_KNOWN
+    "?)" TP_TRACE_KNOWN
 #define FILE_SQL                                                                                   \
     "INSERT OR REPLACE INTO files (path, reading, bytes, modified_ns, trace)"                      \
     " VALUES (?, ?, ?, ?, (SELECT id FROM traces WHERE identity = ?))"

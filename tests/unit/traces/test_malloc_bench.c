@@ -1,8 +1,6 @@
 /* malloc-bench's traces: each call, ids that are used again, and bytes that are no such message. */
 #include "tests/unit/importer_rig.h"
 
-#include "traces/formats/malloc_bench/malloc_bench_wire.h"
-
 extern const struct tp_format tp_format_malloc_bench;
 
 /* A line with a call whose message has `length` bytes, all below 128. */

@@ -9,9 +9,8 @@
  * An id is used again once its block is freed, so it is taken as an address. One that is missing is
  * NULL. Fields of other numbers are passed over, in lines and beside them. Known weakness: the most
  * allocations at a time are not compared with the calls. */
-#include "traces/formats/malloc_bench/malloc_bench_wire.h"
-
 #include "alloc/base/numbers.h"
+#include "traces/input/protobuf.h"
 #include "traces/lower/host_calls.h"
 
 #include <inttypes.h>
@@ -31,26 +30,71 @@ struct malloc_bench {
     uint64_t passing; /* bytes of such a field that are still to come */
 };
 
+/* Numbers of the calls in a line, and of what a call has. */
+enum bench_kind { BENCH_NONE, BENCH_MALLOC, BENCH_FREE, BENCH_REALLOC, BENCH_CALLOC };
+enum { CALL_FIELDS = 4 }; /* 1 to 3 */
+
+struct bench_call {
+    enum bench_kind kind;
+    uint64_t value[CALL_FIELDS]; /* 0 where it is not given */
+    bool given[CALL_FIELDS];
+};
+
+/* ---- a call ---- */
+
+static bool read_values(struct tp_protobuf body, struct bench_call *call)
+{
+    struct tp_protobuf_field f;
+    while (body.at < body.end) {
+        if (!tp_protobuf_cut(&body, &f) || !f.whole)
+            return false;
+        if (f.number >= CALL_FIELDS)
+            continue;
+        if (f.kind != TP_PROTOBUF_VARINT)
+            return false;
+        call->value[f.number] = f.value;
+        call->given[f.number] = true;
+    }
+    return true;
+}
+
+/* Reads the message of a line. False: it is none, or a field is not as it must be. */
+static bool read_call(struct tp_protobuf line, struct bench_call *call)
+{
+    struct tp_protobuf_field f;
+    *call = (struct bench_call){.kind = BENCH_NONE};
+    while (line.at < line.end) {
+        if (!tp_protobuf_cut(&line, &f) || !f.whole)
+            return false;
+        if (f.number > BENCH_CALLOC)
+            continue;
+        *call = (struct bench_call){.kind = (enum bench_kind)f.number};
+        if (f.kind != TP_PROTOBUF_BYTES || !read_values(f.body, call))
+            return false;
+    }
+    return true;
+}
+
 /* ---- recognising it ---- */
 
 /* Whether each line that is shown holds a call and nothing else. Fields of later versions may lie
  * between them. */
 static int probe_malloc_bench(const unsigned char *data, size_t size)
 {
-    struct tp_malloc_bench_wire w = {data, data + size};
-    struct tp_malloc_bench_field f;
-    struct tp_malloc_bench_line call;
+    struct tp_protobuf w = {data, data + size};
+    struct tp_protobuf_field f;
+    struct bench_call call;
     int calls = 0;
     bool unknown = false, longer = false; /* than what is shown */
     while (calls < 100 && !longer && w.at < w.end) {
-        if (!tp_malloc_bench_cut(&w, &f))
+        if (!tp_protobuf_cut(&w, &f))
             break; /* the file, or what is shown of it, ends */
         unknown |= f.number > MOST_LIVE;
         longer = !f.whole;
         if (f.number != LINE || longer)
             continue;
-        if (!f.message || f.value > LINE_MOST || !tp_malloc_bench_call(f.body, &call) ||
-            call.kind == TP_BENCH_NONE)
+        if (f.kind != TP_PROTOBUF_BYTES || f.value > LINE_MOST || !read_call(f.body, &call) ||
+            call.kind == BENCH_NONE)
             return 0;
         calls++;
     }
@@ -74,62 +118,62 @@ static int bad(const struct malloc_bench *m, struct tp_err *err, const char *tex
 
 /* ---- calls ---- */
 
-static bool ids_fit(const struct tp_malloc_bench_line *call)
+static bool ids_fit(const struct bench_call *call)
 {
     return call->value[1] < INT64_MAX &&
-           (call->kind != TP_BENCH_REALLOC || call->value[2] < INT64_MAX);
+           (call->kind != BENCH_REALLOC || call->value[2] < INT64_MAX);
 }
 
 /* The address that stands for an id: 0 is NULL, and ids begin with 0. */
-static uint64_t address_of(const struct tp_malloc_bench_line *call, int field)
+static uint64_t address_of(const struct bench_call *call, int field)
 {
     return call->given[field] ? call->value[field] + 1 : 0;
 }
 
-static int take_malloc(struct malloc_bench *m, struct tp_event *ev,
-                       const struct tp_malloc_bench_line *call, struct tp_err *err)
+static int take_malloc(struct malloc_bench *m, struct tp_event *ev, const struct bench_call *call,
+                       struct tp_err *err)
 {
     ev->size = call->value[2];
     ev->align = call->value[3];
     return tp_host_alloc(&m->calls, ev, address_of(call, 1), err);
 }
 
-static int take_calloc(struct malloc_bench *m, struct tp_event *ev,
-                       const struct tp_malloc_bench_line *call, struct tp_err *err)
+static int take_calloc(struct malloc_bench *m, struct tp_event *ev, const struct bench_call *call,
+                       struct tp_err *err)
 {
     ev->size = tp_host_product(call->value[2], call->value[3]);
     return tp_host_alloc(&m->calls, ev, address_of(call, 1), err);
 }
 
-static int take_realloc(struct malloc_bench *m, struct tp_event *ev,
-                        const struct tp_malloc_bench_line *call, struct tp_err *err)
+static int take_realloc(struct malloc_bench *m, struct tp_event *ev, const struct bench_call *call,
+                        struct tp_err *err)
 {
     ev->size = call->value[3];
     return tp_host_realloc(&m->calls, ev, address_of(call, 2), address_of(call, 1), err);
 }
 
-static int take_free(struct malloc_bench *m, struct tp_event *ev,
-                     const struct tp_malloc_bench_line *call, struct tp_err *err)
+static int take_free(struct malloc_bench *m, struct tp_event *ev, const struct bench_call *call,
+                     struct tp_err *err)
 {
     return tp_host_free(&m->calls, ev, address_of(call, 1), err);
 }
 
-static int take_line(struct malloc_bench *m, struct tp_malloc_bench_wire line, struct tp_err *err)
+static int take_line(struct malloc_bench *m, struct tp_protobuf line, struct tp_err *err)
 {
     static int (*const takers[])(struct malloc_bench *, struct tp_event *,
-                                 const struct tp_malloc_bench_line *,
-                                 struct tp_err *) = {[TP_BENCH_MALLOC] = take_malloc,
-                                                     [TP_BENCH_FREE] = take_free,
-                                                     [TP_BENCH_REALLOC] = take_realloc,
-                                                     [TP_BENCH_CALLOC] = take_calloc};
+                                 const struct bench_call *,
+                                 struct tp_err *) = {[BENCH_MALLOC] = take_malloc,
+                                                     [BENCH_FREE] = take_free,
+                                                     [BENCH_REALLOC] = take_realloc,
+                                                     [BENCH_CALLOC] = take_calloc};
     struct tp_event ev = {.has_offset = true, .offset = m->offset};
-    struct tp_malloc_bench_line call;
-    if (!tp_malloc_bench_call(line, &call))
+    struct bench_call call;
+    if (!read_call(line, &call))
         return bad(m, err, "not a line of malloc-bench");
     if (!ids_fit(&call))
         return bad(m, err, "an id above 2^63");
-    m->empty += call.kind == TP_BENCH_NONE;
-    return call.kind == TP_BENCH_NONE ? TP_OK : takers[call.kind](m, &ev, &call, err);
+    m->empty += call.kind == BENCH_NONE;
+    return call.kind == BENCH_NONE ? TP_OK : takers[call.kind](m, &ev, &call, err);
 }
 
 /* ---- the file ---- */
@@ -146,15 +190,15 @@ static int take_cut(const struct malloc_bench *m, struct tp_err *err)
 static int take_field(struct malloc_bench *m, const unsigned char *data, size_t got, size_t *used,
                       struct tp_err *err)
 {
-    struct tp_malloc_bench_wire w = {data, data + got};
-    struct tp_malloc_bench_field f;
+    struct tp_protobuf w = {data, data + got};
+    struct tp_protobuf_field f;
     bool last = got < LINE_MOST + HEAD_MOST; /* what is shown is the end of the file */
-    bool cut = !tp_malloc_bench_cut(&w, &f);
+    bool cut = !tp_protobuf_cut(&w, &f);
     *used = (size_t)(w.at - data);
     if (cut && last && w.at == w.end)
         return take_cut(m, err);
     bool known = f.number == LINE;
-    if (cut || (known && (!f.message || f.value > LINE_MOST)))
+    if (cut || (known && (f.kind != TP_PROTOBUF_BYTES || f.value > LINE_MOST)))
         return bad(m, err, "not a line of malloc-bench");
     m->unknown += f.number > MOST_LIVE;
     m->passing = known || f.whole ? 0 : f.value - (uint64_t)(w.end - w.at);

@@ -37,6 +37,7 @@
     ROW(type, of, tpt)                     \
     ROW(type, of, pytorch)                 \
     ROW(type, of, kineto)                  \
+    ROW(type, of, xplane)                  \
     ROW(type, of, rmm)                     \
     ROW(type, of, umpire)                  \
     ROW(type, of, mtrace)                  \

@@ -17,6 +17,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "cli"))
+import xplane
+
 EVENTS = 2200
 LONGEST = 400_000  # bytes; scripts/fuzz.sh tries inputs up to this size
 
@@ -79,20 +82,10 @@ def malloc_raw():
     return data
 
 
-def varint(value):
-    out = b""
-    while value >= 0x80:
-        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
-    return out + bytes([value])
-
-
 def malloc_bench():
-    def message(number, body):
-        return varint(number << 3 | 2) + varint(len(body)) + body
-
     def call(kind, *values):
-        fields = b"".join(varint(field << 3) + varint(value) for field, value in values)
-        return message(1, message(kind, message(15, bytes(24)) + fields))
+        fields = b"".join(xplane.field(*value) for value in values)
+        return xplane.field(1, xplane.field(kind, xplane.field(15, bytes(24)) + fields))
 
     return b"".join(call(1 if is_alloc else 2, (1, i), (2, s)) for is_alloc, _, s, i in events())
 
@@ -118,8 +111,8 @@ def recording(length):
             data.extend(bytes(length))
         since, unit = now - chunk[4], (p >> 3) - (chunk[5] >> 3)
         token = bytes([(1 if is_alloc else 3) | min(since, 15) << 4])
-        chunk[3] += token + (varint(since - 15) if since >= 15 else b"") + (varint(s) if is_alloc else b"")
-        chunk[3] += varint(2 * unit if unit >= 0 else -2 * unit - 1)
+        chunk[3] += token + (xplane.varint(since - 15) if since >= 15 else b"") + (xplane.varint(s) if is_alloc else b"")
+        chunk[3] += xplane.varint(2 * unit if unit >= 0 else -2 * unit - 1)
         chunk[4:] = now, p
     for thread in chunks:
         close(thread)
@@ -215,6 +208,8 @@ def seeds():
     yield "heaptrack", "raw", lines("v 10400 3\nX ./a.out\nI 1000 5e298f\nt 5601 0",
                                     "+ {s:x} 1 {p:x}\nc {n:012x}", "- {p:032x}")
     yield "malloc_bench", "calls", malloc_bench()
+    yield "xplane", "steps", xplane.large(1600)
+    yield "xplane", "growing", xplane.write([("python3", 0, xplane.made(41, 1000, 0))])
     yield "umpire", "modern", umpire(True)
     yield "umpire", "2019", umpire(False)
     yield "kineto", "events", kineto()

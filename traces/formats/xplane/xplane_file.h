@@ -1,0 +1,85 @@
+/* A capture of the profiler of TensorFlow and JAX that was read: the memory events of all its
+ * allocators, in the file's own terms.
+ *
+ *     XSpace     plane "/host:CPU"
+ *                  line "python3"            a thread
+ *                    event "MemoryAllocation"   allocator_name, addr, requested_bytes, ...
+ *
+ * The threads' events are merged by time for each allocator. What an event says of its allocator
+ * (bytes in use, fragmentation) is true behind it. */
+#ifndef TP_XPLANE_FILE_H
+#define TP_XPLANE_FILE_H
+
+#include "alloc/base/id_map.h"
+#include "alloc/base/texts.h"
+#include "traces/format.h"
+
+#define TP_XPLANE_GRAIN UINT64_C(256) /* bytes: what the allocator rounds all sizes up to */
+
+#define TP_XPLANE_UNKNOWN UINT64_MAX
+
+enum { TP_XPLANE_NAME = 80 };
+
+struct tp_xplane_event {
+    int64_t time_ps;
+    uint64_t offset;      /* byte in the file of the event */
+    uint64_t addr;        /* 0: not recorded */
+    uint64_t requested;   /* bytes */
+    uint64_t bytes;       /* of the chunk */
+    uint64_t in_use;      /* of the allocator behind the event, or TP_XPLANE_UNKNOWN */
+    double fragmentation; /* share of the free bytes that are not the largest chunk; NaN: not
+                           * recorded */
+    int64_t step;         /* 0: none */
+    uint32_t allocator;   /* index */
+    uint32_t thread;      /* index of the line */
+    uint32_t place;       /* text: operation, region type, data type and shape; TP_NO_TEXT: none */
+    bool frees;
+};
+
+struct tp_xplane_allocator {
+    char name[TP_XPLANE_NAME]; /* "GPU_0_bfc"; clean */
+    uint32_t plane;            /* in which it was named: two hosts may name one alike */
+    uint64_t limit;            /* bytes that it may have; 0: not recorded */
+    size_t first, count;       /* its events in the list of all */
+    uint64_t breaks;           /* events behind which other bytes are in use than they add up to */
+    uint64_t first_break;      /* number among its events, from 1; 0: none */
+    uint64_t addressless;      /* events without an address */
+};
+
+struct tp_xplane {
+    const struct tp_reading *reading;
+    struct tp_xplane_event *events; /* by allocator, then in the order of time */
+    size_t count, room;
+    struct tp_xplane_allocator *allocators;
+    size_t allocator_count, allocator_room;
+    struct tp_id_map known; /* allocators by the hash of name, plane and limit */
+    struct tp_texts texts;
+    uint64_t planes, lines; /* of the file */
+    uint64_t unreadable;    /* memory events that lack a member or have one that is no number */
+    uint64_t unreadable_at; /* byte of the first of them */
+    bool tensorflow;        /* operations are named, as TensorFlow does; else it is JAX */
+    bool tpu;               /* some allocator has no name, as those of TPUs */
+};
+
+/* Reads the file to its end. TP_EINPUT names the byte where it is no such file. `x` is zeroed but
+ * for `reading`, and must be released in every case. */
+int tp_xplane_read(struct tp_xplane *x, struct tp_err *err);
+void tp_xplane_release(struct tp_xplane *x);
+
+/* Sorts the events and checks that each allocator's bytes in use add up; tp_xplane_read does. */
+void tp_xplane_order(struct tp_xplane *x);
+
+/* The index of an allocator by its name, which is cleaned, its plane, and its limit of bytes (0:
+ * not recorded); it is added if it is new. */
+int tp_xplane_allocator(struct tp_xplane *x, const char *name, size_t bytes, uint32_t plane,
+                        uint64_t limit, uint32_t *index, struct tp_err *err);
+
+/* The size of a request as the allocator rounds it; at least one grain. */
+static inline uint64_t tp_xplane_rounded(uint64_t size)
+{
+    return size < TP_XPLANE_GRAIN
+               ? TP_XPLANE_GRAIN
+               : (size + TP_XPLANE_GRAIN - 1) / TP_XPLANE_GRAIN * TP_XPLANE_GRAIN;
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* Allocators, and their events in the order in which they happened.
+ *
+ *     thread 1  | A 100 |          | F 300 |        by time; of events at one time the one is first
+ *     thread 2           | A 200 |                  after which the bytes in use add up
+ *     in use    | 0     | 256     | 512   | ... */
+#include "alloc/base/ascending.h"
+#include "alloc/base/clean.h"
+#include "traces/formats/xplane/xplane_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- allocators ---- */
+
+/* FNV-1a over name, plane and limit. Two allocators whose hashes are equal would be one: who makes
+ * them so gains nothing that equal names would not give. */
+static uint64_t hash_of(const char *name, uint32_t plane, uint64_t limit)
+{
+    const uint64_t facts[] = {plane, limit};
+    const unsigned char *more = (const unsigned char *)facts;
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < sizeof facts; i++)
+        h = (h ^ more[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+int tp_xplane_allocator(struct tp_xplane *x, const char *name, size_t bytes, uint32_t plane,
+                        uint64_t limit, uint32_t *index, struct tp_err *err)
+{
+    struct tp_xplane_allocator a = {.plane = plane, .limit = limit};
+    char text[TP_XPLANE_NAME];
+    size_t kept = bytes < sizeof text - 1 ? bytes : sizeof text - 1;
+    memcpy(text, name, kept);
+    text[kept] = '\0';
+    tp_clean_text(text, a.name, sizeof a.name);
+    int64_t key = (int64_t)hash_of(a.name, plane, limit);
+    const struct tp_id_entry *entry = tp_id_map_find(&x->known, key);
+    *index = entry ? entry->index : (uint32_t)x->allocator_count;
+    if (entry)
+        return TP_OK;
+    x->known.how = tp_reading_growth(x->reading, "allocators");
+    int rc = TP_READ_GROW(x->reading, &x->allocators, &x->allocator_room, x->allocator_count + 1,
+                          "allocators", err);
+    if (rc == TP_OK)
+        rc = tp_id_map_put(&x->known, key, *index, err);
+    if (rc == TP_OK)
+        x->allocators[x->allocator_count++] = a;
+    return rc;
+}
+
+/* ---- the order ---- */
+
+static int by_time(const void *a, const void *b)
+{
+    const struct tp_xplane_event *x = a, *y = b;
+    if (x->allocator != y->allocator)
+        return x->allocator < y->allocator ? -1 : 1;
+    if (x->time_ps != y->time_ps)
+        return x->time_ps < y->time_ps ? -1 : 1;
+    return tp_order(x->offset, y->offset);
+}
+
+/* The bytes in use before an event; TP_XPLANE_UNKNOWN: not known, or none could be. */
+static uint64_t before(const struct tp_xplane_event *ev)
+{
+    if (ev->in_use == TP_XPLANE_UNKNOWN || (!ev->frees && ev->in_use < ev->bytes))
+        return TP_XPLANE_UNKNOWN;
+    return ev->frees ? ev->in_use + ev->bytes : ev->in_use - ev->bytes;
+}
+
+/* Of the events at one time, puts the one first that goes on from `in_use` bytes. Each is looked
+ * at once for each place among MOST of them, so that many at one time take no square of steps. */
+static void order_equal(struct tp_xplane_event *ev, size_t count, uint64_t in_use)
+{
+    enum { MOST = 16 };
+    for (size_t i = 0; i + 1 < count; i++) {
+        size_t end = count - i < MOST ? count : i + MOST;
+        for (size_t k = i; k < end; k++)
+            if (before(&ev[k]) == in_use) {
+                struct tp_xplane_event first = ev[k];
+                memmove(&ev[i + 1], &ev[i], (k - i) * sizeof *ev);
+                ev[i] = first;
+                break;
+            }
+        in_use = ev[i].in_use;
+    }
+}
+
+static void check(struct tp_xplane_allocator *a, const struct tp_xplane_event *ev)
+{
+    uint64_t in_use = TP_XPLANE_UNKNOWN;
+    for (size_t i = 0; i < a->count; i++) {
+        a->addressless += !ev[i].addr;
+        if (i && ev[i].in_use != TP_XPLANE_UNKNOWN && before(&ev[i]) != in_use) {
+            a->first_break = a->breaks ? a->first_break : i + 1;
+            a->breaks++;
+        }
+        in_use = ev[i].in_use;
+    }
+}
+
+static void order_allocator(struct tp_xplane_allocator *a, struct tp_xplane_event *ev)
+{
+    uint64_t in_use = TP_XPLANE_UNKNOWN;
+    for (size_t i = 0, end = 0; i < a->count; i = end) {
+        for (end = i + 1; end < a->count && ev[end].time_ps == ev[i].time_ps; end++)
+            continue;
+        if (end - i > 1)
+            order_equal(&ev[i], end - i, in_use);
+        in_use = ev[end - 1].in_use;
+    }
+    check(a, ev);
+}
+
+void tp_xplane_order(struct tp_xplane *x)
+{
+    if (x->count)
+        qsort(x->events, x->count, sizeof *x->events, by_time);
+    for (size_t i = 0; i < x->count; i++) {
+        struct tp_xplane_allocator *a = &x->allocators[x->events[i].allocator];
+        a->first = a->count ? a->first : i;
+        a->count++;
+    }
+    for (size_t i = 0; i < x->allocator_count; i++)
+        order_allocator(&x->allocators[i], &x->events[x->allocators[i].first]);
+}

@@ -1,0 +1,637 @@
+/* See xplane_start.h. First the pieces that the events show, then the pool and where it grew, then
+ * passes over the events until the pieces explain them (xplane_model.h). Where the fragmentation
+ * says that the chunk that served was larger than what is known of it, it was. */
+#include "traces/formats/xplane/xplane_start.h"
+
+#include "alloc/base/ascending.h"
+#include "alloc/base/range_table.h"
+#include "traces/formats/xplane/xplane_model.h"
+#include "traces/formats/xplane/xplane_pool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNIT        (UINT64_C(2) << 20) /* bytes of the smallest region */
+#define LEAST_STEPS UINT64_C(20000000)  /* events that are applied, in all passes */
+#define STEPS_EACH  12                  /* times that each event may be, where there are many */
+enum { TAILS = 40, TRIED_PLACES = 16 };
+
+struct starting {
+    const struct tp_reading *reading;
+    const struct tp_xplane_allocator *of;
+    struct tp_xplane_row row;
+    struct tp_xplane_model model;
+    size_t piece_room;
+    size_t *places; /* events where the pool may have grown, which ascend */
+    size_t place_count, place_room;
+    struct tp_xplane_pool pool;
+    uint64_t elsewhere; /* see struct tp_xplane_start */
+    uint64_t said;      /* events whose fragmentation is as recorded */
+};
+
+static int no_memory(const struct starting *s, struct tp_err *err)
+{
+    return tp_input_no_memory(s->reading->in, err);
+}
+
+/* ---- pieces ---- */
+
+struct showing {
+    struct starting *s;
+    struct tp_range_table seen, free;
+    struct tp_addr_map live; /* what events allocated -> 1 */
+};
+
+static int add_range(struct tp_range_table *t, uint64_t addr, uint64_t size)
+{
+    int rc = tp_ranges_reserve(t);
+    if (rc == TP_OK)
+        tp_ranges_widen(t, addr, size, 1);
+    return rc;
+}
+
+/* Adds the bytes that no event has shown before; those of an allocation were free. */
+static int show(struct showing *w, uint64_t addr, uint64_t end, bool were_free)
+{
+    int rc = TP_OK;
+    while (rc == TP_OK && addr < end) {
+        const struct tp_address_range *r = tp_ranges_find(&w->seen, addr);
+        if (r) {
+            addr = r->addr + r->size;
+            continue;
+        }
+        r = tp_ranges_from(&w->seen, addr);
+        uint64_t to = r && r->addr < end ? r->addr : end;
+        if (were_free)
+            rc = add_range(&w->free, addr, to - addr);
+        if (rc == TP_OK)
+            rc = add_range(&w->seen, addr, to - addr);
+        addr = to;
+    }
+    return rc;
+}
+
+static int add_piece(struct starting *s, uint64_t addr, uint64_t size, uint64_t requested,
+                     struct tp_err *err)
+{
+    struct tp_xplane_model *m = &s->model;
+    int rc = TP_READ_GROW(s->reading, &m->pieces, &s->piece_room, m->piece_count + 1,
+                          "blocks from before the capture", err);
+    if (rc == TP_OK)
+        m->pieces[m->piece_count++] =
+            (struct tp_xplane_piece){.addr = addr, .size = size, .requested = requested};
+    return rc;
+}
+
+static int show_event(struct showing *w, const struct tp_xplane_event *ev, struct tp_err *err)
+{
+    uint64_t *live = tp_addr_map_find(&w->live, ev->addr);
+    int rc = TP_OK;
+    if (ev->frees && live) {
+        tp_addr_map_remove(&w->live, ev->addr, NULL);
+        return TP_OK;
+    }
+    bool unseen = !tp_ranges_overlap(&w->seen, ev->addr, ev->bytes);
+    if (ev->frees && unseen)
+        rc = add_piece(w->s, ev->addr, ev->bytes, ev->requested, err);
+    if (rc == TP_OK && !ev->frees && !live)
+        rc = tp_addr_map_insert(&w->live, ev->addr, 1);
+    if (rc == TP_OK && (unseen || !ev->frees))
+        rc = show(w, ev->addr, ev->addr + ev->bytes, !ev->frees);
+    return rc == TP_ENOMEM ? no_memory(w->s, err) : rc;
+}
+
+static int by_addr(const void *a, const void *b)
+{
+    const struct tp_xplane_piece *x = a, *y = b;
+    return tp_order(x->addr, y->addr);
+}
+
+static int find_pieces(struct starting *s, struct tp_err *err)
+{
+    struct showing w = {.s = s};
+    int rc = TP_OK;
+    tp_addr_map_init_plain(&w.live);
+    for (size_t i = 0; rc == TP_OK && i < s->row.count; i++)
+        rc = show_event(&w, &s->row.events[i], err);
+    const struct tp_address_range *r = NULL;
+    for (uint64_t at = 0; rc == TP_OK && (r = tp_ranges_from(&w.free, at)); at = r->addr + r->size)
+        rc = add_piece(s, r->addr, r->size, 0, err);
+    if (s->model.piece_count)
+        qsort(s->model.pieces, s->model.piece_count, sizeof *s->model.pieces, by_addr);
+    tp_addr_map_fini(&w.live);
+    tp_ranges_fini(&w.seen);
+    tp_ranges_fini(&w.free);
+    return rc;
+}
+
+/* ---- the model ---- */
+
+static int open_model(struct starting *s, struct tp_err *err)
+{
+    struct tp_xplane_model *m = &s->model;
+    size_t n = s->row.count;
+    uint64_t steps = (uint64_t)n * STEPS_EACH;
+    m->events = s->row.events;
+    m->count = n;
+    m->steps = steps > LEAST_STEPS ? steps : LEAST_STEPS;
+    m->chunk_room = 3 * m->piece_count + 2 * n + 1;
+    m->chunks = calloc(m->chunk_room, sizeof *m->chunks);
+    m->seen = calloc(n + 1, sizeof *m->seen);
+    return m->chunks && m->seen ? TP_OK : no_memory(s, err);
+}
+
+static void close_model(struct starting *s)
+{
+    struct tp_xplane_model *m = &s->model;
+    tp_addr_map_fini(&m->at);
+    free(m->chunks);
+    free(m->seen);
+    TP_GROW_END(&m->pieces, &s->piece_room, .budget = s->reading->budget);
+}
+
+/* The piece that begins at an address; SIZE_MAX: none does. */
+static size_t piece_at(const struct tp_xplane_model *m, uint64_t addr)
+{
+    const struct tp_xplane_piece key = {.addr = addr};
+    const struct tp_xplane_piece *p =
+        m->piece_count ? bsearch(&key, m->pieces, m->piece_count, sizeof key, by_addr) : NULL;
+    return p ? (size_t)(p - m->pieces) : SIZE_MAX;
+}
+
+/* Whether a free piece begins there that nothing known lies right before. */
+static bool begins_region(const struct starting *s, uint64_t addr)
+{
+    size_t i = piece_at(&s->model, addr);
+    return i != SIZE_MAX && !s->model.pieces[i].requested && !tp_xplane_follows(&s->model, i);
+}
+
+/* The pool may have grown where a request found no room in what events had shown, and began a
+ * piece. */
+static int find_places(struct starting *s, struct tp_err *err)
+{
+    int rc = tp_xplane_pass(&s->model, err);
+    for (size_t i = 1; rc == TP_OK && i < s->row.count; i++) {
+        if (!s->model.seen[i].first || !begins_region(s, s->row.events[i].addr))
+            continue;
+        rc = TP_READ_GROW(s->reading, &s->places, &s->place_room, s->place_count + 1, "regions",
+                          err);
+        if (rc == TP_OK)
+            s->places[s->place_count++] = i;
+    }
+    return rc;
+}
+
+/* ---- a pool, tried ---- */
+
+/* Forgets what was inferred, and lets the regions of the pool's steps come with their events. */
+static void prepare(struct starting *s)
+{
+    struct tp_xplane_model *m = &s->model;
+    for (size_t i = 0; i < m->piece_count; i++) {
+        m->pieces[i].tail = m->pieces[i].lead = 0;
+        m->pieces[i].late = false;
+    }
+    for (size_t i = 0; i < s->pool.step_count; i++) {
+        const struct tp_xplane_step *step = &s->pool.steps[i];
+        size_t at = piece_at(m, s->row.events[step->event].addr);
+        struct tp_xplane_piece *p = &m->pieces[at];
+        uint64_t gap = tp_xplane_gap(m, at), rest = step->by > p->size ? step->by - p->size : 0;
+        p->late = true;
+        p->tail = rest < gap ? rest : gap;
+    }
+}
+
+/* Bytes that the chunk of an event had more than is known of it, by the fragmentation; 0: none, or
+ * it is not known. *within: how exactly. */
+static double missing(const struct starting *s, size_t i, double *within)
+{
+    const struct tp_xplane_event *ev = &s->row.events[i];
+    const struct tp_xplane_seen *seen = &s->model.seen[i];
+    uint64_t pool = tp_xplane_pool_at(&s->pool, i), was = tp_xplane_pool_at(&s->pool, i - 1);
+    double now = 0, before = 0, about = 0, about_before = 0;
+    if (!seen->tail_of || pool != was || !tp_xplane_largest(ev, pool, &now, &about) ||
+        !tp_xplane_largest(ev - 1, pool, &before, &about_before))
+        return 0;
+    double doubt = about + about_before, size = (double)seen->size;
+    *within = ev->frees ? about : about_before;
+    if (ev->frees)
+        return now > before + doubt && now > size + about + 128 ? now - size : 0;
+    double taken = (double)ev->bytes;
+    bool of_largest = fabs(before - now - taken) <= doubt && taken > 2 * doubt;
+    return of_largest && before > size + about_before + 128 ? before - size : 0;
+}
+
+/* Makes what is known of a piece larger by about so many bytes. Regions are multiples of 2 MiB,
+ * chunks of 256 bytes. */
+static bool lengthen(struct starting *s, size_t piece, double by, double within)
+{
+    struct tp_xplane_piece *p = &s->model.pieces[piece];
+    uint64_t end = p->addr + p->size + p->tail, to = end + (uint64_t)by;
+    uint64_t region = (to + UNIT / 2) / UNIT * UNIT;
+    uint64_t off = region > to ? region - to : to - region;
+    if (s->pool.whole || (double)off > within + TP_XPLANE_GRAIN)
+        region = (to + TP_XPLANE_GRAIN / 2) / TP_XPLANE_GRAIN * TP_XPLANE_GRAIN;
+    if (region <= end || region - end > tp_xplane_gap(&s->model, piece))
+        return false;
+    p->tail += region - end;
+    return true;
+}
+
+static bool lengthen_one(struct starting *s)
+{
+    for (size_t i = 1; i < s->row.count; i++) {
+        double within = 0, by = missing(s, i, &within);
+        if (by > 0 && lengthen(s, s->model.seen[i].tail_of - 1u, by, within))
+            return true;
+    }
+    return false;
+}
+
+/* ---- free chunks that served nothing ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return tp_order(*x, *y);
+}
+
+static uint64_t count_said(const struct starting *s, uint64_t elsewhere)
+{
+    uint64_t said = 0;
+    for (size_t i = 0; i < s->row.count; i++) {
+        uint64_t l = s->model.seen[i].largest;
+        if (l != TP_XPLANE_UNKNOWN)
+            said += tp_xplane_says(&s->row.events[i], tp_xplane_pool_at(&s->pool, i),
+                                   l > elsewhere ? l : elsewhere);
+    }
+    return said;
+}
+
+/* The largest chunks that events say and that are not among the known ones, in steps of 256 bytes.
+ * Returns their number. */
+static size_t unknown_chunks(const struct starting *s, uint64_t *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->row.count; i++) {
+        uint64_t known = s->model.seen[i].largest;
+        double l = 0, within = 0;
+        if (known != TP_XPLANE_UNKNOWN &&
+            tp_xplane_largest(&s->row.events[i], tp_xplane_pool_at(&s->pool, i), &l, &within) &&
+            l > (double)known + within + 128)
+            out[count++] = (uint64_t)(l / 256 + 0.5);
+    }
+    if (count)
+        qsort(out, count, sizeof *out, by_number);
+    return count;
+}
+
+/* Tries the one that most events say. */
+static int find_elsewhere(struct starting *s, struct tp_err *err)
+{
+    uint64_t *sizes = calloc(s->row.count + 1, sizeof *sizes);
+    if (!sizes)
+        return no_memory(s, err);
+    size_t count = unknown_chunks(s, sizes), most = 0, best = 0;
+    for (size_t i = 0, end = 0; i < count; i = end) {
+        for (end = i + 1; end < count && sizes[end] == sizes[i]; end++)
+            continue;
+        if (end - i > most) {
+            most = end - i;
+            best = i;
+        }
+    }
+    s->said = count_said(s, 0);
+    s->elsewhere = 0;
+    uint64_t chunk = count ? sizes[best] * 256 : 0, with = chunk ? count_said(s, chunk) : 0;
+    if (with > s->said) {
+        s->said = with;
+        s->elsewhere = chunk;
+    }
+    free(sizes);
+    return TP_OK;
+}
+
+static int try_pool(struct starting *s, struct tp_err *err)
+{
+    prepare(s);
+    int rc = tp_xplane_settle(&s->model, err);
+    for (unsigned i = 0; rc == TP_OK && i < TAILS && s->model.steps && lengthen_one(s); i++)
+        rc = tp_xplane_settle(&s->model, err);
+    return rc == TP_OK ? find_elsewhere(s, err) : rc;
+}
+
+/* ---- growth that no two events show ---- */
+
+/* How well a pool explains the events. */
+struct worth {
+    uint64_t wrong, said;
+};
+
+static bool is_better(struct worth a, struct worth b)
+{
+    return a.wrong != b.wrong ? a.wrong < b.wrong : a.said > b.said;
+}
+
+static struct worth worth_of(const struct starting *s)
+{
+    return (struct worth){s->model.wrong, s->said};
+}
+
+/* Whether a region of `by` bytes before an event leaves no room for its request without it. */
+static bool could_grow(const struct starting *s, size_t event, uint64_t by)
+{
+    const struct tp_xplane_event *ev = &s->row.events[event];
+    uint64_t rounded = tp_xplane_rounded(ev->requested);
+    uint64_t pool = tp_xplane_pool_at(&s->pool, event - 1);
+    double l = 0, within = 0;
+    return by >= rounded && by < pool && tp_xplane_largest(ev - 1, pool - by, &l, &within) &&
+           l < (double)rounded + within;
+}
+
+/* Tries regions before an event that is before all steps, and keeps the best, if any. */
+static int try_place(struct starting *s, size_t event, struct worth *best, struct tp_err *err)
+{
+    uint64_t kept = 0;
+    int rc = TP_READ_GROW(s->reading, &s->pool.steps, &s->pool.step_room, s->pool.step_count + 1,
+                          "regions", err);
+    if (rc != TP_OK)
+        return rc;
+    for (uint64_t by = UNIT; rc == TP_OK && by < s->pool.end && s->model.steps; by *= 2) {
+        if (!could_grow(s, event, by))
+            continue;
+        memmove(s->pool.steps + 1, s->pool.steps, s->pool.step_count * sizeof *s->pool.steps);
+        s->pool.steps[0] = (struct tp_xplane_step){event, by};
+        s->pool.step_count++;
+        rc = try_pool(s, err);
+        if (rc == TP_OK && is_better(worth_of(s), *best)) {
+            *best = worth_of(s);
+            kept = by;
+        }
+        s->pool.step_count--;
+        memmove(s->pool.steps, s->pool.steps + 1, s->pool.step_count * sizeof *s->pool.steps);
+    }
+    if (!kept)
+        return rc;
+    memmove(s->pool.steps + 1, s->pool.steps, s->pool.step_count * sizeof *s->pool.steps);
+    s->pool.steps[0] = (struct tp_xplane_step){event, kept};
+    s->pool.step_count++;
+    return rc;
+}
+
+static int try_places(struct starting *s, struct tp_err *err)
+{
+    struct worth best = worth_of(s), last = best;
+    unsigned tried = 0;
+    int rc = TP_OK;
+    for (size_t i = s->place_count; rc == TP_OK && i-- > 0 && tried < TRIED_PLACES;) {
+        if (s->pool.step_count && s->places[i] >= s->pool.steps[0].event)
+            continue;
+        rc = try_place(s, s->places[i], &best, err);
+        tried++;
+    }
+    bool found = tried && (last.wrong != best.wrong || last.said != best.said);
+    return rc == TP_OK && tried && (found || s->model.steps) ? try_pool(s, err) : rc;
+}
+
+/* ---- the beginning ---- */
+
+static bool never_fragmented(const struct starting *s)
+{
+    for (size_t i = 0; i < s->row.count; i++)
+        if (!(s->row.events[i].fragmentation <= 0))
+            return false;
+    return true;
+}
+
+/* Bytes in use before the first event; 0 where they are not recorded. */
+static uint64_t in_use_before(const struct starting *s)
+{
+    const struct tp_xplane_event *ev = s->row.events;
+    if (ev->in_use == TP_XPLANE_UNKNOWN)
+        return 0;
+    if (ev->frees)
+        return ev->in_use + ev->bytes;
+    return ev->in_use > ev->bytes ? ev->in_use - ev->bytes : 0;
+}
+
+/* ---- from nothing ---- */
+
+/* Makes a step of each region that was taken, and counts the events that say it. */
+static int take_steps(struct starting *s, struct tp_err *err)
+{
+    struct tp_xplane_pool *p = &s->pool;
+    int rc = TP_OK;
+    for (size_t i = 0; rc == TP_OK && i < s->row.count; i++) {
+        uint64_t by = s->model.seen[i].grown;
+        if (!by)
+            continue;
+        rc = TP_READ_GROW(s->reading, &p->steps, &p->step_room, p->step_count + 1, "regions", err);
+        if (rc == TP_OK)
+            p->steps[p->step_count++] = (struct tp_xplane_step){i, by};
+        p->end += by;
+    }
+    s->said = count_said(s, 0);
+    return rc;
+}
+
+/* Whether the capture began before the allocator had any memory. */
+static int try_nothing(struct starting *s, bool *good, struct tp_err *err)
+{
+    const struct tp_xplane_event *ev = s->row.events;
+    const uint64_t firsts[] = {UNIT, s->row.limit};
+    int rc = TP_OK;
+    *good = false;
+    if (!s->row.limit || ev->frees || ev->in_use != ev->bytes)
+        return TP_OK;
+    for (size_t i = 0; rc == TP_OK && !*good && i < 2; i++) {
+        tp_xplane_pool_release(s->reading, &s->pool);
+        s->pool = (struct tp_xplane_pool){.whole = i == 1};
+        rc = tp_xplane_pass_growing(&s->model, firsts[i], s->row.limit, err);
+        if (rc == TP_OK && !s->model.wrong)
+            rc = take_steps(s, err);
+        *good = rc == TP_OK && !s->model.wrong && s->said >= s->row.count - s->row.count / 100;
+    }
+    if (!*good) {
+        tp_xplane_pool_release(s->reading, &s->pool);
+        s->pool = (struct tp_xplane_pool){.end = 0};
+    }
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+enum { LOOKED_AT = 2000 }; /* events of another allocator */
+
+/* Whether another allocator with the same limit has all of it: one kind of them begins so. */
+static int look_beside(const struct tp_xplane *x, struct starting *s, struct tp_err *err)
+{
+    unsigned looked = 0;
+    int rc = TP_OK;
+    for (size_t i = 0;
+         rc == TP_OK && !s->pool.whole && looked < TRIED_PLACES && i < x->allocator_count; i++) {
+        const struct tp_xplane_allocator *a = &x->allocators[i];
+        const struct tp_xplane_row row = {
+            &x->events[a->first], a->count < LOOKED_AT ? a->count : LOOKED_AT, s->row.limit};
+        struct tp_xplane_pool pool;
+        if (a == s->of || a->limit != s->of->limit || a->plane != s->of->plane)
+            continue;
+        looked++;
+        rc = tp_xplane_find_pool(s->reading, &row, NULL, 0, &pool, err);
+        s->pool.whole = pool.whole;
+        tp_xplane_pool_release(s->reading, &pool);
+    }
+    s->pool.end = s->pool.whole ? s->row.limit : 0;
+    return rc;
+}
+
+/* All that is free is one chunk: the pool's rest is behind the last piece. */
+static void take_whole(struct starting *s)
+{
+    struct tp_xplane_model *m = &s->model;
+    uint64_t known = in_use_before(s);
+    for (size_t i = 0; i < m->piece_count; i++)
+        known += m->pieces[i].requested ? 0 : m->pieces[i].size + m->pieces[i].tail;
+    size_t last = m->piece_count - 1;
+    if (m->piece_count && known < s->pool.end && s->pool.end - known <= tp_xplane_gap(m, last))
+        m->pieces[last].tail += s->pool.end - known;
+}
+
+static int infer(const struct tp_xplane *x, struct starting *s, struct tp_err *err)
+{
+    int rc = find_places(s, err);
+    if (rc == TP_OK)
+        rc = tp_xplane_find_pool(s->reading, &s->row, s->places, s->place_count, &s->pool, err);
+    if (rc == TP_OK)
+        rc = try_pool(s, err);
+    if (rc == TP_OK && s->pool.end && !s->pool.whole)
+        rc = try_places(s, err);
+    if (rc == TP_OK && !s->pool.end && s->row.limit && never_fragmented(s)) {
+        rc = look_beside(x, s, err);
+        if (rc == TP_OK && s->pool.whole)
+            take_whole(s);
+    }
+    return rc;
+}
+
+static void add_range_of(const struct starting *s, size_t first, size_t end,
+                         struct tp_xplane_start *out)
+{
+    const struct tp_xplane_piece *p = s->model.pieces;
+    uint64_t base = p[first].addr - p[first].lead;
+    struct tp_xplane_range *r = &out->ranges[out->range_count++];
+    *r =
+        (struct tp_xplane_range){.base = base,
+                                 .size = p[end - 1].addr + p[end - 1].size + p[end - 1].tail - base,
+                                 .first = out->block_count};
+    for (size_t i = first; i < end; i++)
+        if (p[i].requested)
+            out->blocks[out->block_count++] =
+                (struct tp_xplane_block){p[i].addr, p[i].size, p[i].requested};
+    r->blocks = out->block_count - r->first;
+}
+
+/* Pieces side by side, with what is known of the gaps between them, are one range. */
+static void give_ranges(const struct starting *s, struct tp_xplane_start *out)
+{
+    const struct tp_xplane_model *m = &s->model;
+    for (size_t i = 0, end = 0; i < m->piece_count; i = end) {
+        for (end = i + 1; end < m->piece_count && !tp_xplane_gap(m, end - 1); end++)
+            continue;
+        if (!m->pieces[i].late)
+            add_range_of(s, i, end, out);
+    }
+}
+
+static void give_growths(const struct starting *s, struct tp_xplane_start *out)
+{
+    for (size_t i = 0; i < s->pool.step_count; i++) {
+        const struct tp_xplane_step *step = &s->pool.steps[i];
+        out->growths[out->growth_count++] =
+            (struct tp_xplane_growth){step->event, s->row.events[step->event].addr, step->by};
+    }
+}
+
+/* What is in use and free beside the ranges. */
+static void give_sums(const struct starting *s, struct tp_xplane_start *out)
+{
+    uint64_t live = 0, known = 0, in_use = in_use_before(s);
+    for (size_t i = 0; i < out->block_count; i++)
+        live += out->blocks[i].bytes;
+    for (size_t i = 0; i < out->range_count; i++)
+        known += out->ranges[i].size;
+    out->pool_known = s->pool.end > 0;
+    out->pool = out->pool_known ? tp_xplane_pool_at(&s->pool, 0) : 0;
+    if (s->pool.step_count && !s->pool.steps[0].event)
+        out->pool -= s->pool.steps[0].by < out->pool ? s->pool.steps[0].by : out->pool;
+    out->unseen = in_use > live ? in_use - live : 0;
+    uint64_t least = known + out->unseen;
+    out->pool = out->pool > least ? out->pool : least;
+    out->unseen_free = out->pool - least;
+    out->elsewhere = s->elsewhere;
+    out->whole = s->pool.whole;
+    out->requests = s->model.requests;
+    out->agree = s->model.agree;
+    out->cut = !s->model.steps;
+}
+
+static enum tp_xplane_known known_as(const struct starting *s, const struct tp_xplane_start *out)
+{
+    if (!in_use_before(s))
+        return out->pool ? TP_XPLANE_NOTHING_LIVE : TP_XPLANE_NOTHING_THERE;
+    bool one = out->range_count == 1 && !out->ranges[0].blocks && !out->unseen_free;
+    return one ? TP_XPLANE_ONE_CHUNK : TP_XPLANE_INFERRED;
+}
+
+static int give(const struct starting *s, struct tp_xplane_start *out, struct tp_err *err)
+{
+    size_t most = s->model.piece_count + 1;
+    out->ranges = calloc(most, sizeof *out->ranges);
+    out->blocks = calloc(most, sizeof *out->blocks);
+    out->growths = calloc(s->pool.step_count + 1, sizeof *out->growths);
+    if (!out->ranges || !out->blocks || !out->growths)
+        return no_memory(s, err);
+    give_ranges(s, out);
+    give_growths(s, out);
+    give_sums(s, out);
+    out->known = known_as(s, out);
+    return TP_OK;
+}
+
+int tp_xplane_start(const struct tp_xplane *x, uint32_t allocator, struct tp_xplane_start *out,
+                    struct tp_err *err)
+{
+    const struct tp_xplane_allocator *a = &x->allocators[allocator];
+    struct starting s = {
+        .reading = x->reading,
+        .of = a,
+        .row = {&x->events[a->first], a->count, a->limit / TP_XPLANE_GRAIN * TP_XPLANE_GRAIN}};
+    bool nothing = false;
+    *out = (struct tp_xplane_start){.ranges = NULL};
+    if (!a->count || a->addressless)
+        return TP_OK;
+    int rc = find_pieces(&s, err);
+    if (rc == TP_OK)
+        rc = open_model(&s, err);
+    if (rc == TP_OK)
+        rc = try_nothing(&s, &nothing, err);
+    if (rc == TP_OK && !nothing)
+        rc = infer(x, &s, err);
+    if (rc == TP_OK && nothing)
+        s.model.piece_count = 0;
+    if (rc == TP_OK)
+        rc = give(&s, out, err);
+    close_model(&s);
+    tp_xplane_pool_release(s.reading, &s.pool);
+    TP_GROW_END(&s.places, &s.place_room, .budget = s.reading->budget);
+    return rc;
+}
+
+void tp_xplane_start_release(struct tp_xplane_start *s)
+{
+    free(s->ranges);
+    free(s->blocks);
+    free(s->growths);
+    *s = (struct tp_xplane_start){.ranges = NULL};
+}

@@ -59,22 +59,22 @@ static const char *const stat_names[STATS] = {"allocator_name",  "addr",
                                               "shape",           "device_ordinal",
                                               "index_on_host"};
 
-struct bytes {
+struct xplane_text {
     const char *at;
     size_t size;
 };
 
 /* One statistic's value: a number, or a text. */
-struct value {
+struct xplane_value {
     enum { ABSENT, WHOLE, REAL, TEXT } kind;
     uint64_t whole;
     double real;
-    struct bytes text;
+    struct xplane_text text;
 };
 
 /* A name that statistics have or refer to. */
 struct stat_name {
-    struct bytes text;
+    struct xplane_text text;
     uint32_t stat; /* enum xplane_stat; STATS: of no interest */
 };
 
@@ -84,7 +84,7 @@ struct reading_plane {
     struct tp_protobuf body;
     const unsigned char *begin;
     uint64_t offset; /* byte in the file of `begin` */
-    struct bytes name;
+    struct xplane_text name;
     struct tp_id_map events; /* number of a name of memory events -> whether they free */
     struct tp_id_map stats;  /* number of a name -> index of `names` */
     struct stat_name *names;
@@ -94,18 +94,18 @@ struct reading_plane {
 struct reading_line {
     struct reading_plane *plane;
     int64_t time_ps;
-    struct bytes name;
+    struct xplane_text name;
     uint32_t thread;
 };
 
-static bool is(struct bytes b, const char *text)
+static bool is(struct xplane_text b, const char *text)
 {
     return b.size == strlen(text) && memcmp(b.at, text, b.size) == 0;
 }
 
-static struct bytes bytes_of(struct tp_protobuf body)
+static struct xplane_text bytes_of(struct tp_protobuf body)
 {
-    return (struct bytes){(const char *)body.at, (size_t)(body.end - body.at)};
+    return (struct xplane_text){(const char *)body.at, (size_t)(body.end - body.at)};
 }
 
 static uint64_t offset_of(const struct reading_plane *p, const unsigned char *at)
@@ -122,12 +122,12 @@ static int broken(const struct reading_plane *p, const unsigned char *at, const 
 /* ---- names ---- */
 
 /* Reads an entry of a map of names. False: it is none. */
-static bool read_entry(struct tp_protobuf entry, uint64_t *key, struct bytes *name)
+static bool read_entry(struct tp_protobuf entry, uint64_t *key, struct xplane_text *name)
 {
     struct tp_protobuf_field f;
     struct tp_protobuf named = {NULL, NULL};
     *key = 0;
-    *name = (struct bytes){"", 0};
+    *name = (struct xplane_text){"", 0};
     while (entry.at < entry.end) {
         if (!tp_protobuf_cut(&entry, &f) || !f.whole)
             return false;
@@ -145,7 +145,7 @@ static bool read_entry(struct tp_protobuf entry, uint64_t *key, struct bytes *na
     return true;
 }
 
-static int note_event_name(struct reading_plane *p, uint64_t key, struct bytes name,
+static int note_event_name(struct reading_plane *p, uint64_t key, struct xplane_text name,
                            struct tp_err *err)
 {
     bool allocates = is(name, "MemoryAllocation"), frees = is(name, "MemoryDeallocation");
@@ -158,7 +158,7 @@ static int note_event_name(struct reading_plane *p, uint64_t key, struct bytes n
     return rc;
 }
 
-static int note_stat_name(struct reading_plane *p, uint64_t key, struct bytes name,
+static int note_stat_name(struct reading_plane *p, uint64_t key, struct xplane_text name,
                           struct tp_err *err)
 {
     struct tp_id_entry *entry = NULL;
@@ -184,7 +184,7 @@ static int read_names(struct reading_plane *p, struct tp_err *err)
     while (rc == TP_OK && body.at < body.end) {
         const unsigned char *at = body.at;
         uint64_t key = 0;
-        struct bytes name;
+        struct xplane_text name;
         if (!tp_protobuf_cut(&body, &f) || !f.whole)
             return broken(p, at, "a plane of the capture is damaged", err);
         bool names = f.number == PLANE_EVENT_NAMES || f.number == PLANE_STAT_NAMES;
@@ -206,9 +206,9 @@ static int read_names(struct reading_plane *p, struct tp_err *err)
 
 /* Reads a statistic into its place among the values. False: it is damaged. */
 static bool read_stat(const struct reading_plane *p, struct tp_protobuf stat,
-                      struct value values[STATS])
+                      struct xplane_value values[STATS])
 {
-    struct value v = {.kind = ABSENT};
+    struct xplane_value v = {.kind = ABSENT};
     struct tp_protobuf_field f;
     uint64_t key = 0;
     while (stat.at < stat.end) {
@@ -241,7 +241,7 @@ static bool read_stat(const struct reading_plane *p, struct tp_protobuf stat,
     return true;
 }
 
-static const char *data_type(const struct value *v)
+static const char *data_type(const struct xplane_value *v)
 {
     static const char *const names[] = {
         [1] = "float32",     [2] = "float64",  [3] = "int32",     [4] = "uint8",
@@ -252,17 +252,18 @@ static const char *data_type(const struct value *v)
     return known ? names[v->whole] : "";
 }
 
-static bool says(const struct value *v)
+static bool says(const struct xplane_value *v)
 {
     return v->kind == TEXT && v->text.size > 0;
 }
 
 /* "dense/MatMul float32[32,128], output", or the thread where no operation is named. */
-static int read_place(const struct reading_line *l, const struct value values[STATS],
+static int read_place(const struct reading_line *l, const struct xplane_value values[STATS],
                       struct tp_xplane_event *ev, struct tp_err *err)
 {
     struct tp_xplane *x = l->plane->x;
-    const struct value *op = &values[OPERATION], *shape = &values[SHAPE], *region = &values[REGION];
+    const struct xplane_value *op = &values[OPERATION], *shape = &values[SHAPE],
+                              *region = &values[REGION];
     char text[4 * TP_PLACE_TEXT];
     struct tp_str s = TP_STR_IN(text);
     ev->place = TP_NO_TEXT;
@@ -288,13 +289,13 @@ static int read_place(const struct reading_line *l, const struct value values[ST
 }
 
 /* Sets *out to a size, a count or an address. False: it is there and no such number. */
-static bool whole(const struct value *v, uint64_t most, uint64_t *out)
+static bool whole(const struct xplane_value *v, uint64_t most, uint64_t *out)
 {
     *out = v->kind == WHOLE ? v->whole : 0;
     return v->kind == ABSENT || (v->kind == WHOLE && v->whole <= most);
 }
 
-static double fragmentation(const struct value *v)
+static double fragmentation(const struct xplane_value *v)
 {
     if (v->kind == WHOLE && v->whole <= 1)
         return (double)v->whole;
@@ -302,25 +303,25 @@ static double fragmentation(const struct value *v)
 }
 
 /* The allocator by its name, or, on a TPU, by the device's number. */
-static int find_allocator(const struct reading_line *l, const struct value values[STATS],
+static int find_allocator(const struct reading_line *l, const struct xplane_value values[STATS],
                           uint64_t limit, struct tp_xplane_event *ev, struct tp_err *err)
 {
     struct tp_xplane *x = l->plane->x;
-    const struct value *by = &values[ALLOCATOR];
-    const struct value *number = &values[values[ORDINAL].kind ? ORDINAL : HOST_INDEX];
+    const struct xplane_value *by = &values[ALLOCATOR];
+    const struct xplane_value *number = &values[values[ORDINAL].kind ? ORDINAL : HOST_INDEX];
     char text[TP_XPLANE_NAME];
-    struct bytes name = by->text;
+    struct xplane_text name = by->text;
     if (!says(by)) {
         x->tpu = true;
         snprintf(text, sizeof text, "TPU %" PRIu64, number->kind == WHOLE ? number->whole : 0);
-        name = (struct bytes){text, strlen(text)};
+        name = (struct xplane_text){text, strlen(text)};
     }
     return tp_xplane_allocator(x, name.at, name.size, (uint32_t)x->planes, says(by) ? limit : 0,
                                &ev->allocator, err);
 }
 
 /* Whether the values make an event. */
-static bool take_values(const struct value values[STATS], struct tp_xplane_event *ev,
+static bool take_values(const struct xplane_value values[STATS], struct tp_xplane_event *ev,
                         uint64_t *limit)
 {
     uint64_t available = 0, reserved = 0, step = 0;
@@ -343,7 +344,7 @@ static bool take_values(const struct value values[STATS], struct tp_xplane_event
 }
 
 static int add_event(const struct reading_line *l, struct tp_xplane_event ev,
-                     const struct value values[STATS], struct tp_err *err)
+                     const struct xplane_value values[STATS], struct tp_err *err)
 {
     struct tp_xplane *x = l->plane->x;
     uint64_t limit = 0;
@@ -366,7 +367,7 @@ static int read_event(const struct reading_line *l, struct tp_protobuf body, str
 {
     const struct reading_plane *p = l->plane;
     const unsigned char *begin = body.at;
-    struct value values[STATS] = {{.kind = ABSENT}};
+    struct xplane_value values[STATS] = {{.kind = ABSENT}};
     struct tp_protobuf_field f;
     const struct tp_id_entry *name = NULL;
     int64_t since = 0;
@@ -396,7 +397,7 @@ static int read_event(const struct reading_line *l, struct tp_protobuf body, str
 static int read_line_facts(struct reading_line *l, struct tp_protobuf body, struct tp_err *err)
 {
     struct tp_protobuf_field f;
-    struct bytes shown = {NULL, 0};
+    struct xplane_text shown = {NULL, 0};
     int64_t ns = 0;
     while (body.at < body.end) {
         const unsigned char *at = body.at;

@@ -10,7 +10,7 @@
 enum { RAISES = 256, LOOKS = 64 };
 
 /* What came of an attempt to make a chunk larger. */
-enum raised { NOT_RAISED, RAISED, FROM_THE_START };
+enum chunk_raised { NOT_RAISED, RAISED, FROM_THE_START };
 
 static struct tp_xplane_chunk *chunk_of(struct tp_tree_node *n)
 {
@@ -236,7 +236,8 @@ static int begin(struct tp_xplane_model *m, struct tp_err *err)
 /* ---- what events show ---- */
 
 /* Makes a free chunk larger by bytes that are next to it and unknown. */
-static enum raised raise(struct tp_xplane_model *m, struct tp_xplane_chunk *c, uint64_t size)
+static enum chunk_raised raise_chunk(struct tp_xplane_model *m, struct tp_xplane_chunk *c,
+                                     uint64_t size)
 {
     uint64_t by = size - c->size;
     if (c->tail_of) {
@@ -315,7 +316,7 @@ static bool pass_over(struct tp_xplane_model *m, struct tp_xplane_chunk *c, uint
         uint64_t least = c->size + (other->addr < c->addr ? TP_XPLANE_GRAIN : 0);
         if (least <= other->size)
             return false;
-        enum raised how = raise(m, other, least);
+        enum chunk_raised how = raise_chunk(m, other, least);
         *again = how == FROM_THE_START;
         if (how != RAISED)
             return false;
@@ -333,7 +334,7 @@ static bool judge(struct tp_xplane_model *m, struct tp_xplane_chunk *c,
     if (*again || c->size < ev->bytes)
         return false;
     if (ev->bytes == rounded && tp_xplane_cut(c->size, rounded) != rounded) {
-        enum raised how = raise(m, c, 2 * rounded);
+        enum chunk_raised how = raise_chunk(m, c, 2 * rounded);
         *again = how == FROM_THE_START;
         good &= how == RAISED;
     }
@@ -410,12 +411,12 @@ int tp_xplane_settle(struct tp_xplane_model *m, struct tp_err *err)
 /* ---- from nothing ---- */
 
 /* What the allocator takes from the device next. */
-struct growing {
+struct region_growth {
     uint64_t next, left; /* bytes of the next region; bytes that it may still take */
 };
 
 /* Takes a region for a request; 0: it may not have so much. */
-static uint64_t grow(struct growing *g, uint64_t rounded)
+static uint64_t grow(struct region_growth *g, uint64_t rounded)
 {
     bool doubled = false;
     if (rounded > g->left)
@@ -428,7 +429,7 @@ static uint64_t grow(struct growing *g, uint64_t rounded)
     return bytes;
 }
 
-static int see_growing(struct tp_xplane_model *m, struct growing *g,
+static int see_growing(struct tp_xplane_model *m, struct region_growth *g,
                        const struct tp_xplane_event *ev, struct tp_xplane_seen *seen,
                        struct tp_err *err)
 {
@@ -455,7 +456,7 @@ static int see_growing(struct tp_xplane_model *m, struct growing *g,
 int tp_xplane_pass_growing(struct tp_xplane_model *m, uint64_t first, uint64_t limit,
                            struct tp_err *err)
 {
-    struct growing g = {.next = first, .left = limit};
+    struct region_growth g = {.next = first, .left = limit};
     size_t pieces = m->piece_count;
     m->piece_count = 0;
     m->requests = m->agree = m->wrong = 0;

@@ -82,12 +82,12 @@ static void votes_of(const struct tp_xplane_row *row, size_t from, size_t j, vot
 
 /* ---- the pools with the most votes ---- */
 
-struct counted {
+struct pool_count {
     uint64_t pool, votes;
 };
 
-struct counting {
-    struct counted *list;
+struct pool_votes {
+    struct pool_count *list;
     size_t count, room;
     struct tp_id_map known; /* pool in units -> index */
     const struct tp_reading *reading;
@@ -97,7 +97,7 @@ struct counting {
 
 static void count_vote(void *ctx, uint64_t pool)
 {
-    struct counting *c = ctx;
+    struct pool_votes *c = ctx;
     const struct tp_id_entry *entry = tp_id_map_find(&c->known, (int64_t)(pool / UNIT));
     if (entry) {
         c->list[entry->index].votes++;
@@ -109,18 +109,18 @@ static void count_vote(void *ctx, uint64_t pool)
     if (c->rc == TP_OK)
         c->rc = tp_id_map_put(&c->known, (int64_t)(pool / UNIT), (uint32_t)c->count, c->err);
     if (c->rc == TP_OK)
-        c->list[c->count++] = (struct counted){pool, 1};
+        c->list[c->count++] = (struct pool_count){pool, 1};
 }
 
 static int by_votes(const void *a, const void *b)
 {
-    const struct counted *x = a, *y = b;
+    const struct pool_count *x = a, *y = b;
     return x->votes != y->votes ? -tp_order(x->votes, y->votes) : tp_order(x->pool, y->pool);
 }
 
 static int by_pool(const void *a, const void *b)
 {
-    const struct counted *x = a, *y = b;
+    const struct pool_count *x = a, *y = b;
     return tp_order(x->pool, y->pool);
 }
 
@@ -132,7 +132,7 @@ static size_t pool_begins(const size_t *places, size_t place_count, size_t j, si
     return *place ? places[*place - 1] : 0;
 }
 
-static int count_votes(struct counting *c, const struct tp_xplane_row *row, const size_t *places,
+static int count_votes(struct pool_votes *c, const struct tp_xplane_row *row, const size_t *places,
                        size_t place_count)
 {
     size_t place = 0;
@@ -145,21 +145,21 @@ static int count_votes(struct counting *c, const struct tp_xplane_row *row, cons
 
 /* ---- the row of pools ---- */
 
-struct choosing {
-    const struct counted *pools; /* ascend */
+struct pool_row {
+    const struct pool_count *pools; /* ascend */
     size_t count;
     double gained[CHOSEN]; /* the most votes of a row that ends with this pool */
 };
 
 static void gain_vote(void *ctx, uint64_t pool)
 {
-    struct choosing *c = ctx;
+    struct pool_row *c = ctx;
     for (size_t i = 0; i < c->count; i++)
         c->gained[i] += c->pools[i].pool == pool;
 }
 
 /* At a place the pool may become larger: `from` says, for each pool, which it was before. */
-static void pass_place(struct choosing *c, unsigned char from[CHOSEN])
+static void pass_place(struct pool_row *c, unsigned char from[CHOSEN])
 {
     double was[CHOSEN];
     size_t best = 0;
@@ -174,7 +174,7 @@ static void pass_place(struct choosing *c, unsigned char from[CHOSEN])
     }
 }
 
-static int trace_back(const struct tp_reading *r, const struct choosing *c, const size_t *places,
+static int trace_back(const struct tp_reading *r, const struct pool_row *c, const size_t *places,
                       size_t place_count, unsigned char (*from)[CHOSEN], struct tp_xplane_pool *out,
                       struct tp_err *err)
 {
@@ -202,10 +202,10 @@ static int trace_back(const struct tp_reading *r, const struct choosing *c, cons
 }
 
 static int choose_row(const struct tp_reading *r, const struct tp_xplane_row *row,
-                      struct counting *votes, const size_t *places, size_t place_count,
+                      struct pool_votes *votes, const size_t *places, size_t place_count,
                       struct tp_xplane_pool *out, struct tp_err *err)
 {
-    struct choosing c = {.pools = votes->list,
+    struct pool_row c = {.pools = votes->list,
                          .count = votes->count < CHOSEN ? votes->count : CHOSEN};
     unsigned char(*from)[CHOSEN] = calloc(place_count + 1, sizeof *from);
     size_t place = 0;
@@ -226,7 +226,7 @@ int tp_xplane_find_pool(const struct tp_reading *r, const struct tp_xplane_row *
                         const size_t *places, size_t place_count, struct tp_xplane_pool *out,
                         struct tp_err *err)
 {
-    struct counting votes = {.reading = r, .err = err, .rc = TP_OK};
+    struct pool_votes votes = {.reading = r, .err = err, .rc = TP_OK};
     votes.known.how = tp_reading_growth(r, "pools");
     *out = (struct tp_xplane_pool){.end = 0};
     int rc = count_votes(&votes, row, places, place_count);

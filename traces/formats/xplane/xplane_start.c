@@ -17,7 +17,7 @@
 #define STEPS_EACH  12                  /* times that each event may be, where there are many */
 enum { TAILS = 40, TRIED_PLACES = 16 };
 
-struct starting {
+struct start_search {
     const struct tp_reading *reading;
     const struct tp_xplane_allocator *of;
     struct tp_xplane_row row;
@@ -30,15 +30,15 @@ struct starting {
     uint64_t said;      /* events whose fragmentation is as recorded */
 };
 
-static int no_memory(const struct starting *s, struct tp_err *err)
+static int no_memory(const struct start_search *s, struct tp_err *err)
 {
     return tp_input_no_memory(s->reading->in, err);
 }
 
 /* ---- pieces ---- */
 
-struct showing {
-    struct starting *s;
+struct shown_bytes {
+    struct start_search *s;
     struct tp_range_table seen, free;
     struct tp_addr_map live; /* what events allocated -> 1 */
 };
@@ -52,7 +52,7 @@ static int add_range(struct tp_range_table *t, uint64_t addr, uint64_t size)
 }
 
 /* Adds the bytes that no event has shown before; those of an allocation were free. */
-static int show(struct showing *w, uint64_t addr, uint64_t end, bool were_free)
+static int show(struct shown_bytes *w, uint64_t addr, uint64_t end, bool were_free)
 {
     int rc = TP_OK;
     while (rc == TP_OK && addr < end) {
@@ -72,7 +72,7 @@ static int show(struct showing *w, uint64_t addr, uint64_t end, bool were_free)
     return rc;
 }
 
-static int add_piece(struct starting *s, uint64_t addr, uint64_t size, uint64_t requested,
+static int add_piece(struct start_search *s, uint64_t addr, uint64_t size, uint64_t requested,
                      struct tp_err *err)
 {
     struct tp_xplane_model *m = &s->model;
@@ -84,7 +84,7 @@ static int add_piece(struct starting *s, uint64_t addr, uint64_t size, uint64_t 
     return rc;
 }
 
-static int show_event(struct showing *w, const struct tp_xplane_event *ev, struct tp_err *err)
+static int show_event(struct shown_bytes *w, const struct tp_xplane_event *ev, struct tp_err *err)
 {
     uint64_t *live = tp_addr_map_find(&w->live, ev->addr);
     int rc = TP_OK;
@@ -108,9 +108,9 @@ static int by_addr(const void *a, const void *b)
     return tp_order(x->addr, y->addr);
 }
 
-static int find_pieces(struct starting *s, struct tp_err *err)
+static int find_pieces(struct start_search *s, struct tp_err *err)
 {
-    struct showing w = {.s = s};
+    struct shown_bytes w = {.s = s};
     int rc = TP_OK;
     tp_addr_map_init_plain(&w.live);
     for (size_t i = 0; rc == TP_OK && i < s->row.count; i++)
@@ -128,7 +128,7 @@ static int find_pieces(struct starting *s, struct tp_err *err)
 
 /* ---- the model ---- */
 
-static int open_model(struct starting *s, struct tp_err *err)
+static int open_model(struct start_search *s, struct tp_err *err)
 {
     struct tp_xplane_model *m = &s->model;
     size_t n = s->row.count;
@@ -142,7 +142,7 @@ static int open_model(struct starting *s, struct tp_err *err)
     return m->chunks && m->seen ? TP_OK : no_memory(s, err);
 }
 
-static void close_model(struct starting *s)
+static void close_model(struct start_search *s)
 {
     struct tp_xplane_model *m = &s->model;
     tp_addr_map_fini(&m->at);
@@ -161,7 +161,7 @@ static size_t piece_at(const struct tp_xplane_model *m, uint64_t addr)
 }
 
 /* Whether a free piece begins there that nothing known lies right before. */
-static bool begins_region(const struct starting *s, uint64_t addr)
+static bool begins_region(const struct start_search *s, uint64_t addr)
 {
     size_t i = piece_at(&s->model, addr);
     return i != SIZE_MAX && !s->model.pieces[i].requested && !tp_xplane_follows(&s->model, i);
@@ -169,7 +169,7 @@ static bool begins_region(const struct starting *s, uint64_t addr)
 
 /* The pool may have grown where a request found no room in what events had shown, and began a
  * piece. */
-static int find_places(struct starting *s, struct tp_err *err)
+static int find_places(struct start_search *s, struct tp_err *err)
 {
     int rc = tp_xplane_pass(&s->model, err);
     for (size_t i = 1; rc == TP_OK && i < s->row.count; i++) {
@@ -186,7 +186,7 @@ static int find_places(struct starting *s, struct tp_err *err)
 /* ---- a pool, tried ---- */
 
 /* Forgets what was inferred, and lets the regions of the pool's steps come with their events. */
-static void prepare(struct starting *s)
+static void prepare(struct start_search *s)
 {
     struct tp_xplane_model *m = &s->model;
     for (size_t i = 0; i < m->piece_count; i++) {
@@ -205,7 +205,7 @@ static void prepare(struct starting *s)
 
 /* Bytes that the chunk of an event had more than is known of it, by the fragmentation; 0: none, or
  * it is not known. *within: how exactly. */
-static double missing(const struct starting *s, size_t i, double *within)
+static double missing(const struct start_search *s, size_t i, double *within)
 {
     const struct tp_xplane_event *ev = &s->row.events[i];
     const struct tp_xplane_seen *seen = &s->model.seen[i];
@@ -225,7 +225,7 @@ static double missing(const struct starting *s, size_t i, double *within)
 
 /* Makes what is known of a piece larger by about so many bytes. Regions are multiples of 2 MiB,
  * chunks of 256 bytes. */
-static bool lengthen(struct starting *s, size_t piece, double by, double within)
+static bool lengthen(struct start_search *s, size_t piece, double by, double within)
 {
     struct tp_xplane_piece *p = &s->model.pieces[piece];
     uint64_t end = p->addr + p->size + p->tail, to = end + (uint64_t)by;
@@ -239,7 +239,7 @@ static bool lengthen(struct starting *s, size_t piece, double by, double within)
     return true;
 }
 
-static bool lengthen_one(struct starting *s)
+static bool lengthen_one(struct start_search *s)
 {
     for (size_t i = 1; i < s->row.count; i++) {
         double within = 0, by = missing(s, i, &within);
@@ -257,7 +257,7 @@ static int by_number(const void *a, const void *b)
     return tp_order(*x, *y);
 }
 
-static uint64_t count_said(const struct starting *s, uint64_t elsewhere)
+static uint64_t count_said(const struct start_search *s, uint64_t elsewhere)
 {
     uint64_t said = 0;
     for (size_t i = 0; i < s->row.count; i++) {
@@ -271,7 +271,7 @@ static uint64_t count_said(const struct starting *s, uint64_t elsewhere)
 
 /* The largest chunks that events say and that are not among the known ones, in steps of 256 bytes.
  * Returns their number. */
-static size_t unknown_chunks(const struct starting *s, uint64_t *out)
+static size_t unknown_chunks(const struct start_search *s, uint64_t *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < s->row.count; i++) {
@@ -288,7 +288,7 @@ static size_t unknown_chunks(const struct starting *s, uint64_t *out)
 }
 
 /* Tries the one that most events say. */
-static int find_elsewhere(struct starting *s, struct tp_err *err)
+static int find_elsewhere(struct start_search *s, struct tp_err *err)
 {
     uint64_t *sizes = calloc(s->row.count + 1, sizeof *sizes);
     if (!sizes)
@@ -313,7 +313,7 @@ static int find_elsewhere(struct starting *s, struct tp_err *err)
     return TP_OK;
 }
 
-static int try_pool(struct starting *s, struct tp_err *err)
+static int try_pool(struct start_search *s, struct tp_err *err)
 {
     prepare(s);
     int rc = tp_xplane_settle(&s->model, err);
@@ -325,22 +325,22 @@ static int try_pool(struct starting *s, struct tp_err *err)
 /* ---- growth that no two events show ---- */
 
 /* How well a pool explains the events. */
-struct worth {
+struct start_worth {
     uint64_t wrong, said;
 };
 
-static bool is_better(struct worth a, struct worth b)
+static bool is_better(struct start_worth a, struct start_worth b)
 {
     return a.wrong != b.wrong ? a.wrong < b.wrong : a.said > b.said;
 }
 
-static struct worth worth_of(const struct starting *s)
+static struct start_worth worth_of(const struct start_search *s)
 {
-    return (struct worth){s->model.wrong, s->said};
+    return (struct start_worth){s->model.wrong, s->said};
 }
 
 /* Whether a region of `by` bytes before an event leaves no room for its request without it. */
-static bool could_grow(const struct starting *s, size_t event, uint64_t by)
+static bool could_grow(const struct start_search *s, size_t event, uint64_t by)
 {
     const struct tp_xplane_event *ev = &s->row.events[event];
     uint64_t rounded = tp_xplane_rounded(ev->requested);
@@ -351,7 +351,8 @@ static bool could_grow(const struct starting *s, size_t event, uint64_t by)
 }
 
 /* Tries regions before an event that is before all steps, and keeps the best, if any. */
-static int try_place(struct starting *s, size_t event, struct worth *best, struct tp_err *err)
+static int try_place(struct start_search *s, size_t event, struct start_worth *best,
+                     struct tp_err *err)
 {
     uint64_t kept = 0;
     int rc = TP_READ_GROW(s->reading, &s->pool.steps, &s->pool.step_room, s->pool.step_count + 1,
@@ -380,9 +381,9 @@ static int try_place(struct starting *s, size_t event, struct worth *best, struc
     return rc;
 }
 
-static int try_places(struct starting *s, struct tp_err *err)
+static int try_places(struct start_search *s, struct tp_err *err)
 {
-    struct worth best = worth_of(s), last = best;
+    struct start_worth best = worth_of(s), last = best;
     unsigned tried = 0;
     int rc = TP_OK;
     for (size_t i = s->place_count; rc == TP_OK && i-- > 0 && tried < TRIED_PLACES;) {
@@ -397,7 +398,7 @@ static int try_places(struct starting *s, struct tp_err *err)
 
 /* ---- the beginning ---- */
 
-static bool never_fragmented(const struct starting *s)
+static bool never_fragmented(const struct start_search *s)
 {
     for (size_t i = 0; i < s->row.count; i++)
         if (!(s->row.events[i].fragmentation <= 0))
@@ -406,7 +407,7 @@ static bool never_fragmented(const struct starting *s)
 }
 
 /* Bytes in use before the first event; 0 where they are not recorded. */
-static uint64_t in_use_before(const struct starting *s)
+static uint64_t in_use_before(const struct start_search *s)
 {
     const struct tp_xplane_event *ev = s->row.events;
     if (ev->in_use == TP_XPLANE_UNKNOWN)
@@ -419,7 +420,7 @@ static uint64_t in_use_before(const struct starting *s)
 /* ---- from nothing ---- */
 
 /* Makes a step of each region that was taken, and counts the events that say it. */
-static int take_steps(struct starting *s, struct tp_err *err)
+static int take_steps(struct start_search *s, struct tp_err *err)
 {
     struct tp_xplane_pool *p = &s->pool;
     int rc = TP_OK;
@@ -437,7 +438,7 @@ static int take_steps(struct starting *s, struct tp_err *err)
 }
 
 /* Whether the capture began before the allocator had any memory. */
-static int try_nothing(struct starting *s, bool *good, struct tp_err *err)
+static int try_nothing(struct start_search *s, bool *good, struct tp_err *err)
 {
     const struct tp_xplane_event *ev = s->row.events;
     const uint64_t firsts[] = {UNIT, s->row.limit};
@@ -465,7 +466,7 @@ static int try_nothing(struct starting *s, bool *good, struct tp_err *err)
 enum { LOOKED_AT = 2000 }; /* events of another allocator */
 
 /* Whether another allocator with the same limit has all of it: one kind of them begins so. */
-static int look_beside(const struct tp_xplane *x, struct starting *s, struct tp_err *err)
+static int look_beside(const struct tp_xplane *x, struct start_search *s, struct tp_err *err)
 {
     unsigned looked = 0;
     int rc = TP_OK;
@@ -487,7 +488,7 @@ static int look_beside(const struct tp_xplane *x, struct starting *s, struct tp_
 }
 
 /* All that is free is one chunk: the pool's rest is behind the last piece. */
-static void take_whole(struct starting *s)
+static void take_whole(struct start_search *s)
 {
     struct tp_xplane_model *m = &s->model;
     uint64_t known = in_use_before(s);
@@ -498,7 +499,7 @@ static void take_whole(struct starting *s)
         m->pieces[last].tail += s->pool.end - known;
 }
 
-static int infer(const struct tp_xplane *x, struct starting *s, struct tp_err *err)
+static int infer(const struct tp_xplane *x, struct start_search *s, struct tp_err *err)
 {
     int rc = find_places(s, err);
     if (rc == TP_OK)
@@ -515,7 +516,7 @@ static int infer(const struct tp_xplane *x, struct starting *s, struct tp_err *e
     return rc;
 }
 
-static void add_range_of(const struct starting *s, size_t first, size_t end,
+static void add_range_of(const struct start_search *s, size_t first, size_t end,
                          struct tp_xplane_start *out)
 {
     const struct tp_xplane_piece *p = s->model.pieces;
@@ -533,7 +534,7 @@ static void add_range_of(const struct starting *s, size_t first, size_t end,
 }
 
 /* Pieces side by side, with what is known of the gaps between them, are one range. */
-static void give_ranges(const struct starting *s, struct tp_xplane_start *out)
+static void give_ranges(const struct start_search *s, struct tp_xplane_start *out)
 {
     const struct tp_xplane_model *m = &s->model;
     for (size_t i = 0, end = 0; i < m->piece_count; i = end) {
@@ -544,7 +545,7 @@ static void give_ranges(const struct starting *s, struct tp_xplane_start *out)
     }
 }
 
-static void give_growths(const struct starting *s, struct tp_xplane_start *out)
+static void give_growths(const struct start_search *s, struct tp_xplane_start *out)
 {
     for (size_t i = 0; i < s->pool.step_count; i++) {
         const struct tp_xplane_step *step = &s->pool.steps[i];
@@ -554,7 +555,7 @@ static void give_growths(const struct starting *s, struct tp_xplane_start *out)
 }
 
 /* What is in use and free beside the ranges. */
-static void give_sums(const struct starting *s, struct tp_xplane_start *out)
+static void give_sums(const struct start_search *s, struct tp_xplane_start *out)
 {
     uint64_t live = 0, known = 0, in_use = in_use_before(s);
     for (size_t i = 0; i < out->block_count; i++)
@@ -576,7 +577,8 @@ static void give_sums(const struct starting *s, struct tp_xplane_start *out)
     out->cut = !s->model.steps;
 }
 
-static enum tp_xplane_known known_as(const struct starting *s, const struct tp_xplane_start *out)
+static enum tp_xplane_known known_as(const struct start_search *s,
+                                     const struct tp_xplane_start *out)
 {
     if (!in_use_before(s))
         return out->pool ? TP_XPLANE_NOTHING_LIVE : TP_XPLANE_NOTHING_THERE;
@@ -584,7 +586,7 @@ static enum tp_xplane_known known_as(const struct starting *s, const struct tp_x
     return one ? TP_XPLANE_ONE_CHUNK : TP_XPLANE_INFERRED;
 }
 
-static int give(const struct starting *s, struct tp_xplane_start *out, struct tp_err *err)
+static int give(const struct start_search *s, struct tp_xplane_start *out, struct tp_err *err)
 {
     size_t most = s->model.piece_count + 1;
     out->ranges = calloc(most, sizeof *out->ranges);
@@ -603,7 +605,7 @@ int tp_xplane_start(const struct tp_xplane *x, uint32_t allocator, struct tp_xpl
                     struct tp_err *err)
 {
     const struct tp_xplane_allocator *a = &x->allocators[allocator];
-    struct starting s = {
+    struct start_search s = {
         .reading = x->reading,
         .of = a,
         .row = {&x->events[a->first], a->count, a->limit / TP_XPLANE_GRAIN * TP_XPLANE_GRAIN}};

@@ -257,35 +257,66 @@ static bool says(const struct xplane_value *v)
     return v->kind == TEXT && v->text.size > 0;
 }
 
-/* "dense/MatMul float32[32,128], output", or the thread where no operation is named. */
-static int read_place(const struct reading_line *l, const struct xplane_value values[STATS],
-                      struct tp_xplane_event *ev, struct tp_err *err)
+enum { SHOWN = 60 }; /* bytes of an operation's name that a place begins with, about */
+
+/* Where the end of a name of an operation begins, a scope at least and SHOWN bytes if there are
+ * more scopes. */
+static size_t end_of_name(struct xplane_text name)
 {
-    struct tp_xplane *x = l->plane->x;
-    const struct xplane_value *op = &values[OPERATION], *shape = &values[SHAPE],
-                              *region = &values[REGION];
-    char text[4 * TP_PLACE_TEXT];
+    size_t at = name.size > SHOWN ? name.size - SHOWN : 0;
+    while (at && at < name.size && name.at[at - 1] != '/')
+        at++;
+    if (at < name.size)
+        return at;
+    while (at && name.at[at - 1] != '/')
+        at--;
+    return at;
+}
+
+static int keep_text(struct tp_xplane *x, const char *text, size_t size, uint32_t *number,
+                     struct tp_err *err)
+{
+    *number = TP_NO_TEXT;
+    size = strnlen(text, size < 4 * TP_PLACE_TEXT ? size : 4 * TP_PLACE_TEXT);
+    return size ? tp_texts_need(&x->texts, text, size, number, err) : TP_OK;
+}
+
+/* "dense/MatMul float32[32,128], output" in the scope "model/layer_1". */
+static int read_operation(struct tp_xplane *x, const struct xplane_value values[STATS],
+                          struct tp_xplane_event *ev, struct tp_err *err)
+{
+    const struct xplane_text name = values[OPERATION].text;
+    const struct xplane_value *shape = &values[SHAPE], *region = &values[REGION];
+    size_t scope = end_of_name(name), rest = name.size - scope;
+    char text[3 * TP_PLACE_TEXT] = "";
     struct tp_str s = TP_STR_IN(text);
-    ev->place = TP_NO_TEXT;
-    if (says(op)) {
-        size_t kept = op->text.size < sizeof text / 2 ? op->text.size : sizeof text / 2;
-        tp_str_add(&s, "%.*s", (int)kept, op->text.at);
-        x->tensorflow = true;
-    } else if (l->name.size) {
-        const char *end = memchr(l->name.at, '/', l->name.size);
-        size_t kept = end ? (size_t)(end - l->name.at) : l->name.size;
-        tp_str_add(&s, "thread %.*s", (int)(kept < TP_XPLANE_NAME ? kept : TP_XPLANE_NAME),
-                   l->name.at);
-    } else {
-        return TP_OK;
-    }
+    tp_str_add(&s, "%.*s", (int)(rest < TP_PLACE_TEXT ? rest : TP_PLACE_TEXT), name.at + scope);
     if (says(shape) && shape->text.size < TP_XPLANE_NAME)
         tp_str_add(&s, " %s%.*s", data_type(&values[DATA_TYPE]), (int)shape->text.size,
                    shape->text.at);
     if (says(region) && region->text.size < TP_XPLANE_NAME)
         tp_str_add(&s, ", %.*s", (int)region->text.size, region->text.at);
-    size_t size = strlen(text);
-    return size ? tp_texts_need(&x->texts, text, size, &ev->place, err) : TP_OK;
+    x->tensorflow = true;
+    int rc = keep_text(x, text, sizeof text, &ev->place, err);
+    return rc == TP_OK ? keep_text(x, name.at, scope ? scope - 1 : 0, &ev->scope, err) : rc;
+}
+
+/* Where no operation is named, the thread is all that is known. */
+static int read_place(const struct reading_line *l, const struct xplane_value values[STATS],
+                      struct tp_xplane_event *ev, struct tp_err *err)
+{
+    char text[TP_XPLANE_NAME + 8] = "";
+    struct tp_str s = TP_STR_IN(text);
+    ev->place = ev->scope = TP_NO_TEXT;
+    if (says(&values[OPERATION]))
+        return read_operation(l->plane->x, values, ev, err);
+    size_t kept = 0;
+    while (kept < l->name.size && l->name.at[kept] != '/')
+        kept++;
+    if (kept)
+        tp_str_add(&s, "thread %.*s", (int)(kept < TP_XPLANE_NAME ? kept : TP_XPLANE_NAME),
+                   l->name.at);
+    return keep_text(l->plane->x, text, sizeof text, &ev->place, err);
 }
 
 /* Sets *out to a size, a count or an address. False: it is there and no such number. */
@@ -548,9 +579,7 @@ int tp_xplane_read(struct tp_xplane *x, struct tp_err *err)
     while (rc == TP_OK && !end)
         rc = read_field(x, &bytes, &end, err);
     TP_GROW_END(&bytes.data, &bytes.room, .budget = x->reading->budget);
-    if (rc == TP_OK)
-        tp_xplane_order(x);
-    return rc;
+    return rc == TP_OK ? tp_xplane_order(x, err) : rc;
 }
 
 void tp_xplane_release(struct tp_xplane *x)

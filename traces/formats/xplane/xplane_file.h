@@ -22,17 +22,18 @@ enum { TP_XPLANE_NAME = 80 };
 
 struct tp_xplane_event {
     int64_t time_ps;
-    uint64_t offset;      /* byte in the file of the event */
-    uint64_t addr;        /* 0: not recorded */
-    uint64_t requested;   /* bytes */
-    uint64_t bytes;       /* of the chunk */
-    uint64_t in_use;      /* of the allocator behind the event, or TP_XPLANE_UNKNOWN */
-    double fragmentation; /* share of the free bytes that are not the largest chunk; NaN: not
-                           * recorded */
-    int64_t step;         /* 0: none */
-    uint32_t allocator;   /* index */
-    uint32_t thread;      /* index of the line */
-    uint32_t place;       /* text: operation, region type, data type and shape; TP_NO_TEXT: none */
+    uint64_t offset;       /* byte in the file of the event */
+    uint64_t addr;         /* 0: not recorded */
+    uint64_t requested;    /* bytes */
+    uint64_t bytes;        /* of the chunk */
+    uint64_t in_use;       /* of the allocator behind the event, or TP_XPLANE_UNKNOWN */
+    double fragmentation;  /* share of the free bytes that are not the largest chunk; NaN: not
+                            * recorded */
+    int64_t step;          /* 0: none */
+    uint32_t allocator;    /* index */
+    uint32_t thread;       /* index of the line */
+    uint32_t place, scope; /* texts: the end of the operation's name with its data type, shape and
+                            * region type, and what the name begins with; TP_NO_TEXT: none */
     bool frees;
 };
 
@@ -66,8 +67,9 @@ struct tp_xplane {
 int tp_xplane_read(struct tp_xplane *x, struct tp_err *err);
 void tp_xplane_release(struct tp_xplane *x);
 
-/* Sorts the events and checks that each allocator's bytes in use add up; tp_xplane_read does. */
-void tp_xplane_order(struct tp_xplane *x);
+/* Sorts allocators by name and events by time, and checks that each allocator's bytes in use add
+ * up; tp_xplane_read does. TP_ENOMEM. No allocator may be added after that. */
+int tp_xplane_order(struct tp_xplane *x, struct tp_err *err);
 
 /* The index of an allocator by its name, which is cleaned, its plane, and its limit of bytes (0:
  * not recorded); it is added if it is new. */

@@ -115,8 +115,8 @@ static void link_behind(struct tp_xplane_chunk *c, struct tp_xplane_chunk *next)
 }
 
 /* Makes the first bytes of a free chunk live; what is left is a free chunk behind them. */
-static int take(struct tp_xplane_model *m, struct tp_xplane_chunk *c, uint64_t size,
-                struct tp_err *err)
+static int take_chunk(struct tp_xplane_model *m, struct tp_xplane_chunk *c, uint64_t size,
+                      struct tp_err *err)
 {
     remove_free(m, c);
     c->free = false;
@@ -362,7 +362,7 @@ static int see_alloc(struct tp_xplane_model *m, const struct tp_xplane_event *ev
         return TP_OK;
     seen->size = c->size;
     seen->tail_of = c->tail_of;
-    rc = take(m, c, ev->bytes, err);
+    rc = take_chunk(m, c, ev->bytes, err);
     seen->largest = largest(m);
     return rc;
 }
@@ -448,7 +448,7 @@ static int see_growing(struct tp_xplane_model *m, struct region_growth *g,
     }
     m->agree++;
     seen->size = c->size;
-    int rc = take(m, c, ev->bytes, err);
+    int rc = take_chunk(m, c, ev->bytes, err);
     seen->largest = largest(m);
     return rc;
 }

@@ -52,6 +52,42 @@ int tp_xplane_allocator(struct tp_xplane *x, const char *name, size_t bytes, uin
 
 /* ---- the order ---- */
 
+/* By plane, then by name, "GPU_2" before "GPU_10". */
+static int by_name(const void *a, const void *b, void *of)
+{
+    const struct tp_xplane_allocator *list = of;
+    const uint32_t *i = a, *k = b;
+    const struct tp_xplane_allocator *x = &list[*i], *y = &list[*k];
+    int order = x->plane == y->plane ? strverscmp(x->name, y->name) : tp_order(x->plane, y->plane);
+    return order ? order : tp_order(*i, *k);
+}
+
+/* Renumbers allocators by their names: threads name them in any order. */
+static int order_names(struct tp_xplane *x, struct tp_err *err)
+{
+    size_t count = x->allocator_count;
+    struct tp_xplane_allocator *list = calloc(count + 1, sizeof *list);
+    uint32_t *sorted = calloc(count + 1, sizeof *sorted), *at = calloc(count + 1, sizeof *at);
+    int rc = list && sorted && at ? TP_OK : tp_input_no_memory(x->reading->in, err);
+    for (uint32_t i = 0; rc == TP_OK && i < count; i++)
+        sorted[i] = i;
+    if (rc == TP_OK && count)
+        qsort_r(sorted, count, sizeof *sorted, by_name, x->allocators);
+    for (uint32_t i = 0; rc == TP_OK && i < count; i++) {
+        list[i] = x->allocators[sorted[i]];
+        at[sorted[i]] = i;
+    }
+    if (rc == TP_OK && count)
+        memcpy(x->allocators, list, count * sizeof *list);
+    for (size_t i = 0; rc == TP_OK && i < x->count; i++)
+        x->events[i].allocator = at[x->events[i].allocator];
+    free(list);
+    free(sorted);
+    free(at);
+    tp_id_map_release(&x->known); /* their numbers are others now */
+    return rc;
+}
+
 static int by_time(const void *a, const void *b)
 {
     const struct tp_xplane_event *x = a, *y = b;
@@ -114,8 +150,11 @@ static void order_allocator(struct tp_xplane_allocator *a, struct tp_xplane_even
     check(a, ev);
 }
 
-void tp_xplane_order(struct tp_xplane *x)
+int tp_xplane_order(struct tp_xplane *x, struct tp_err *err)
 {
+    int rc = order_names(x, err);
+    if (rc != TP_OK)
+        return rc;
     if (x->count)
         qsort(x->events, x->count, sizeof *x->events, by_time);
     for (size_t i = 0; i < x->count; i++) {
@@ -125,4 +164,5 @@ void tp_xplane_order(struct tp_xplane *x)
     }
     for (size_t i = 0; i < x->allocator_count; i++)
         order_allocator(&x->allocators[i], &x->events[x->allocators[i].first]);
+    return TP_OK;
 }

@@ -4,8 +4,8 @@
  *                                                 \--> program
  *
  * Each allocator is a memory space. A request's size is the one that was asked for; what the chunk
- * had is known at the start alone. Steps of the program become phases: the ids of steps, each from
- * its first event on. */
+ * had is known at the start alone. Steps of the program become phases, each from the first event
+ * with its id on; ids are numbers at random, so steps are counted. */
 #include "alloc/base/id_map.h"
 #include "alloc/base/numbers.h"
 #include "alloc/base/str.h"
@@ -22,7 +22,7 @@
 #define CAPTURE "profiler capture (XSpace)"
 #define UNIT    (UINT64_C(2) << 20) /* bytes that regions begin at multiples of */
 
-enum { PHASES_MOST = 4096 };
+enum { PHASES_MOST = 4096, SAID = 3 };
 
 struct xplane_lowering {
     struct tp_xplane *x;
@@ -228,7 +228,7 @@ static int lower_step(struct xplane_lowering *l, const struct tp_xplane_event *f
     struct tp_id_entry *entry = NULL;
     if (!from->step || l->steps.used >= PHASES_MOST || tp_id_map_find(&l->steps, from->step))
         return TP_OK;
-    snprintf(name, sizeof name, "step %" PRId64, from->step);
+    snprintf(name, sizeof name, "step %zu", l->steps.used + 1);
     const struct tp_event ev = {.op = TP_EV_MARK,
                                 .uncounted = true,
                                 .has_time = true,
@@ -262,14 +262,33 @@ static int lower_growth(struct xplane_lowering *l, uint32_t device, size_t event
     return rc;
 }
 
+static int add_call(struct tp_place_table *to, const char *text, uint32_t *stack,
+                    struct tp_err *err)
+{
+    uint32_t number = TP_NO_PLACE;
+    int rc = tp_place_table_text(to, text, strlen(text), &number, err);
+    return rc == TP_OK && number != TP_NO_PLACE
+               ? tp_place_table_call(to, number, *stack, stack, err)
+               : rc;
+}
+
+/* The operation, called from the scopes around it. */
 static int add_place(struct xplane_lowering *l, const struct tp_xplane_event *from,
                      struct tp_err *err)
 {
+    const struct tp_texts *texts = &l->x->texts;
+    struct tp_place_table *to = NULL;
+    uint32_t stack = 0;
     if (from->place == TP_NO_TEXT || from->frees)
         return TP_OK;
-    const char *text = tp_texts_get(&l->x->texts, from->place);
-    return tp_places_add(l->reading->places, tp_lower_count(l->reading->lower) + 1, text,
-                         strlen(text), err);
+    int rc = tp_place_table_of(l->reading->places, &to, err);
+    if (rc == TP_OK && from->scope != TP_NO_TEXT)
+        rc = add_call(to, tp_texts_get(texts, from->scope), &stack, err);
+    if (rc == TP_OK)
+        rc = add_call(to, tp_texts_get(texts, from->place), &stack, err);
+    return rc == TP_OK
+               ? tp_place_table_set_stack(to, tp_lower_count(l->reading->lower) + 1, stack, err)
+               : rc;
 }
 
 static int lower_event(struct xplane_lowering *l, const struct tp_xplane_event *from,
@@ -361,28 +380,43 @@ static void say_breaks(const struct xplane_lowering *l)
     }
 }
 
-static void say_start(const struct xplane_lowering *l)
+/* What is known of one allocator's start. */
+static void say_start_of(const struct xplane_lowering *l, uint32_t device)
 {
     struct tp_meta *meta = l->reading->meta;
+    const struct tp_xplane_start *s = &l->starts[device];
+    const char *name = allocator(l, device)->name;
+    if (s->unseen)
+        tp_meta_remark(meta,
+                       "%s: %s in use at the start are never freed, so their blocks are not in the "
+                       "file: they count as one.",
+                       name, tp_bytes(s->unseen, false).s);
+    if (s->known == TP_XPLANE_INFERRED)
+        tp_meta_remark(meta, "%s: the heap at the start is inferred from the events: %s with %s.",
+                       name, tp_plural(s->range_count, "range").s,
+                       tp_plural(s->block_count, "live block").s);
+    if (!s->pool_known)
+        tp_meta_remark(meta, "%s: the file does not show how much memory was reserved.", name);
+    if (s->cut)
+        tp_meta_remark(meta, "%s: too many events to infer all of the heap at the start.", name);
+}
+
+/* Of many the sum. */
+static void say_start(const struct xplane_lowering *l)
+{
+    uint64_t unseen = 0, inferred = 0;
     for (uint32_t i = 0; i < l->count; i++) {
-        const struct tp_xplane_start *s = &l->starts[i];
-        const char *name = allocator(l, i)->name;
-        if (s->unseen)
-            tp_meta_remark(
-                meta,
-                "%s: %s in use at the start are never freed. Their blocks are not in the "
-                "file: they count as one block.",
-                name, tp_bytes(s->unseen, false).s);
-        if (s->known == TP_XPLANE_INFERRED)
-            tp_meta_remark(
-                meta, "%s: the heap at the start is inferred from the events: %s and %s.", name,
-                tp_plural(s->range_count, "range").s, tp_plural(s->block_count, "live block").s);
-        if (!s->pool_known)
-            tp_meta_remark(meta, "%s: the file does not show how much memory it reserved.", name);
-        if (s->cut)
-            tp_meta_remark(meta, "%s: too many events to infer all of the heap at the start.",
-                           name);
+        if (l->count <= SAID)
+            say_start_of(l, i);
+        unseen += l->starts[i].unseen;
+        inferred += l->starts[i].known == TP_XPLANE_INFERRED;
     }
+    if (l->count > SAID && (unseen || inferred))
+        tp_meta_remark(l->reading->meta,
+                       "Of %s: the heap at the start is inferred from the events of %s; %s in use "
+                       "there are never freed, and count as one block each.",
+                       tp_plural(l->count, "allocator").s, tp_count(inferred).s,
+                       tp_bytes(unseen, false).s);
 }
 
 static void describe(const struct xplane_lowering *l)

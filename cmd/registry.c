@@ -6,6 +6,7 @@
 #include "cmd/compare/compare_html.h"
 #include "cmd/gate/gate.h"
 #include "cmd/results/replay_exports.h"
+#include "cmd/verify/certifier.h"
 
 /* One entry per line, so that two branches can add entries without a merge conflict. */
 /* clang-format off */
@@ -76,6 +77,8 @@
 #define RECORDED_STRATEGIES(ROW, type, of)   \
     ROW(type, of, torch)                   \
     ROW(type, of, torch_pinned)
+#define CERTIFIERS(ROW, type, of)          \
+    ROW(type, of, torch)
 #define COMMANDS(ROW, type, of)            \
     ROW(type, of, replay)                  \
     ROW(type, of, compare)                 \
@@ -123,6 +126,7 @@ TABLE(tp_formats, FORMATS, tp_format, tp_format)
 TABLE(tp_trace_writers, WRITERS, tp_trace_writer, tp_writer)
 TABLE(tp_profiles, PROFILES, tp_profile, tp_profile)
 TABLE(tp_recorded_strategies, RECORDED_STRATEGIES, tp_recorded_strategy, tp_recorded_strategy)
+TABLE(tp_certifiers, CERTIFIERS, tp_certifier, tp_certifier)
 TABLE(tp_commands, COMMANDS, tp_command, tp_command)
 TABLE(tp_topics, TOPICS, tp_topic, tp_topic)
 #undef DECLARE

@@ -6,7 +6,6 @@
 #include "cmd/jobs/fork_replay.h"
 #include "cmd/jobs/machine.h"
 #include "cmd/page/frame_events.h"
-#include "cmd/pytorch/verify/verify.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_sites.h"
 #include "cmd/results/condition.h"
@@ -24,6 +23,7 @@
 #include "cmd/ui/output.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
+#include "cmd/verify/certifier.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "cmd/jobs/open_trace.h"
 #include "cmd/page/html_page.h"
 #include "cmd/pytorch/tune/tune.h"
-#include "cmd/pytorch/verify/verify.h"
 #include "cmd/results/replay_job.h"
 #include "cmd/results/site_curve.h"
 #include "cmd/stats/measure.h"
@@ -14,6 +13,7 @@
 #include "cmd/ui/exports.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
+#include "cmd/verify/certifier.h"
 
 #include <stdlib.h>
 #include <string.h>

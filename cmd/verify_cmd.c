@@ -1,8 +1,8 @@
-/* tapool verify: does the strategy `torch` do what PyTorch did, address by address? */
+/* tapool verify: does a strategy do what the recorded allocator did, address by address? */
 #include "cmd/cli/commands.h"
-#include "cmd/pytorch/verify/verify.h"
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/option_words.h"
+#include "cmd/verify/certifier.h"
 
 struct verify_opts {
     char *conf, *mutate, *pytorch;
@@ -38,10 +38,15 @@ static const struct tp_opt rows[] = {
 
 static void print_rules(const struct verify_opts *o, FILE *out)
 {
+    const char *name = NULL, *what = NULL;
     struct tp_page page;
     tp_page_init(&page, out, o->color);
-    for (const struct tp_torch_mutation *m = tp_torch_mutations; m->name; m++)
-        tp_page_row(&page, 0, m->name, 18, "%s", m->what);
+    for (const struct tp_certifier *const *by = tp_certifiers; *by; by++) {
+        if (tp_certifiers[1])
+            tp_page_put(&page, 0, "%s", (*by)->by);
+        for (size_t i = 0; (name = (*by)->rule(i, &what)); i++)
+            tp_page_row(&page, 0, name, 18, "%s", what);
+    }
 }
 
 /* Where the devices of a file are reported: on the page, or in `devices` with --json. */
@@ -52,61 +57,51 @@ struct report {
     bool several;
 };
 
-static int verify_device(const struct verify_opts *o, const struct tp_pytorch *s,
-                         const struct tp_torch_rules *rules, uint32_t device, struct report *r,
+static int verify_device(const struct tp_recorded_file *f, uint32_t device, struct report *r,
                          bool *agrees, struct tp_err *err)
 {
     struct tp_verified v;
-    int rc = tp_verify(s, device, rules, o->mutate, &v, err);
-    if (rc == TP_OK && !o->mutate)
-        rc = tp_verify_changes(s, rules, o->conf ? o->conf : tp_pytorch_conf(s), &v, err);
+    int rc = tp_recorded_verify(f, device, &v, err);
     *agrees = rc != TP_OK || tp_agrees(&v);
     if (rc == TP_OK && r->devices)
-        tp_verify_json(&r->json, r->devices, &v);
+        tp_verify_json(&r->json, r->devices, f->by, &v);
     else if (rc == TP_OK)
-        tp_verify_text(&v, &tp_torch_devices[rules->device], r->several, &r->page);
+        tp_verify_text(f, &v, r->several, &r->page);
     return rc;
 }
 
-static int verify_devices(const struct verify_opts *o, const struct tp_pytorch *s,
-                          const struct tp_torch_rules *rules, struct report *r, struct tp_err *err)
+static int verify_devices(const struct tp_recorded_file *f, struct report *r, struct tp_err *err)
 {
-    uint32_t devices = 0, differ = 0;
+    uint32_t devices = 0, differ = 0, count = f->by->count(f->state);
     int rc = TP_OK;
-    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
-        devices += tp_pytorch_has_events(&s->devices[i]);
+    for (uint32_t i = 0; i < count; i++)
+        devices += f->by->part(f->state, i).events;
     r->several = devices > 1;
-    for (uint32_t i = 0; rc == TP_OK && i < TP_PYTORCH_DEVICES; i++) {
+    for (uint32_t i = 0; rc == TP_OK && i < count; i++) {
         bool agrees = true;
-        if (tp_pytorch_has_events(&s->devices[i]))
-            rc = verify_device(o, s, rules, i, r, &agrees, err);
+        if (f->by->part(f->state, i).events)
+            rc = verify_device(f, i, r, &agrees, err);
         differ += !agrees;
     }
     if (rc == TP_OK && !devices)
-        rc = tp_snapshot_silent(s, err);
+        rc = f->by->fail_silent(f->state, err);
     if (rc == TP_OK && differ)
         rc = tp_fail(err, TP_EFOUND, "%s: the rules and the recording differ",
-                     tp_input_name(s->reading->in));
+                     tp_input_name(f->reading.in));
     return rc;
 }
 
 /* The document is printed where all devices were replayed, whether they agree or not. */
-static int verify_snapshot(const struct verify_opts *o, const struct tp_pytorch *s, FILE *out,
-                           struct tp_err *err)
+static int report_devices(const struct verify_opts *o, const struct tp_recorded_file *f, FILE *out,
+                          struct tp_err *err)
 {
-    struct tp_torch_rules rules;
     struct report r = {.devices = NULL};
     struct tp_err lost = {0};
-    int rc = tp_verify_rules_of(s, o->allocator ? allocators[o->allocator] : NULL, o->pytorch,
-                                o->conf, &rules, err);
-    if (rc != TP_OK)
-        return rc;
     tp_page_init(&r.page, out, o->color);
     if (!o->json)
-        return verify_devices(o, s, &rules, &r, err);
-    cJSON *root = tp_verify_tree(&r.json, tp_input_name(s->reading->in),
-                                 &tp_torch_devices[rules.device], &r.devices);
-    rc = verify_devices(o, s, &rules, &r, err);
+        return verify_devices(f, &r, err);
+    cJSON *root = tp_verify_tree(&r.json, f, &r.devices);
+    int rc = verify_devices(f, &r, err);
     if (rc != TP_OK && rc != TP_EFOUND) {
         cJSON_Delete(root);
         return rc;
@@ -117,30 +112,39 @@ static int verify_snapshot(const struct verify_opts *o, const struct tp_pytorch 
     return printed != TP_OK ? printed : rc;
 }
 
-static int verify_file(const struct verify_opts *o, const char *path, FILE *out, struct tp_err *err)
+static int verify_file(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
-    struct tp_snapshot_file file;
-    int rc = tp_snapshot_open(&file, path, o->max_memory, err);
+    const struct verify_opts *o = args->opts;
+    const struct tp_rules_ask ask = {.conf = o->conf,
+                                     .device = o->allocator ? allocators[o->allocator] : NULL,
+                                     .release = o->pytorch,
+                                     .broken = o->mutate,
+                                     .explain = true};
+    struct tp_recorded_file file;
+    int rc = tp_recorded_open(&file, args->words[0], o->max_memory, err);
     if (rc == TP_OK)
-        rc = verify_snapshot(o, file.snapshot, out, err);
-    tp_snapshot_close(&file);
+        rc = tp_certifier_refuses(file.by, args, rows, err);
+    if (rc == TP_OK)
+        rc = file.by->set_rules(file.state, &ask, err);
+    if (rc == TP_OK)
+        rc = report_devices(o, &file, out, err);
+    tp_recorded_close(&file);
     return rc;
 }
 
 static int run_verify(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct verify_opts *o = args->opts;
-    struct tp_torch_rules tried = tp_torch_defaults;
     if (o->rules) {
         print_rules(o, out);
         return TP_OK;
     }
     if (args->count != 1)
         return tp_fail(err, TP_EUSAGE, "verify takes one PyTorch snapshot");
-    int rc = o->mutate ? tp_torch_mutate(&tried, o->mutate, err) : TP_OK;
+    int rc = o->mutate ? tp_certifiers_have_rule(o->mutate, err) : TP_OK;
     if (rc != TP_OK)
         return *err->hint ? rc : tp_hint(err, rc, "'tapool verify --rules' lists all");
-    return verify_file(o, args->words[0], out, err);
+    return verify_file(args, out, err);
 }
 
 const struct tp_command tp_command_verify = {

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const struct tp_certifier tp_certifier_torch;
+
 struct why_opts {
     struct tp_exports exports;
     char *conf, *malloc;
@@ -260,20 +262,21 @@ static int answer(struct answers *a, struct tp_pytorch *s, struct tp_why_cfg *cf
     tp_why_places_close(&places);
     if (rc != TP_OK || a->count)
         return rc;
-    return wanted == TP_OPT_KEYWORD(0) ? tp_snapshot_silent(s, err)
-                                       : tp_fail(err, TP_EINPUT, "%s: device %u has no memory",
-                                                 tp_input_name(s->reading->in), (unsigned)wanted);
+    return wanted == TP_OPT_KEYWORD(0)
+               ? tp_certifier_torch.fail_silent((struct tp_torch_file *)s, err)
+               : tp_fail(err, TP_EINPUT, "%s: device %u has no memory",
+                         tp_input_name(s->reading->in), (unsigned)wanted);
 }
 
 /* Opens a snapshot, or the replay of a trace in its place. The error is that of the snapshot where
  * the file is no trace either. */
-static int open_file(const struct why_opts *o, const char *path, struct tp_snapshot_file *file,
+static int open_file(const struct why_opts *o, const char *path, struct tp_recorded_file *file,
                      struct tp_why_replayed *replayed, struct tp_err *err)
 {
     struct tp_err other = {0};
     uint64_t capacity = o->capacity == TP_OPT_KEYWORD(0) ? UINT64_MAX : o->capacity - o->reserve;
     *replayed = (struct tp_why_replayed){.fd = -1};
-    int rc = tp_snapshot_open(file, path, o->max_memory, err);
+    int rc = tp_recorded_open(file, path, o->max_memory, err);
     if (rc != TP_EINPUT || !strcmp(path, "-"))
         return rc;
     int done = tp_why_replay(path, o->conf, capacity, o->max_memory, replayed, &other);
@@ -282,8 +285,8 @@ static int open_file(const struct why_opts *o, const char *path, struct tp_snaps
     *err = other;
     if (done != TP_OK)
         return done;
-    tp_snapshot_close(file);
-    return tp_snapshot_open(file, replayed->path, o->max_memory, err);
+    tp_recorded_close(file);
+    return tp_recorded_open(file, replayed->path, o->max_memory, err);
 }
 
 /* ---- host traces ---- */
@@ -347,7 +350,7 @@ static bool try_host(const struct tp_args *args, FILE *out, int *status, struct 
 static int answer_file(const struct why_opts *o, const char *path, FILE *out, struct tp_err *err)
 {
     bool given = o->at < TP_OPT_KEYWORD(TP_WHY_AT - 1);
-    struct tp_snapshot_file file;
+    struct tp_recorded_file file;
     struct tp_torch_rules rules;
     struct tp_why_cfg cfg = {.rules = &rules,
                              .when =
@@ -367,20 +370,20 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
     if (rc == TP_OK && tp_exports_asked(&o->exports, why_index_svg))
         rc = refuse_svg(NULL, NULL, err);
     if (rc == TP_OK)
-        rc = tp_verify_rules(file.snapshot, o->conf, &rules, err);
+        rc = tp_verify_rules(&((struct tp_torch_file *)file.state)->snapshot, o->conf, &rules, err);
     if (rc == TP_OK && tp_exports_asked(&o->exports, why_index_html))
-        cfg.pictures = count_devices(o, file.snapshot);
+        cfg.pictures = count_devices(o, &((struct tp_torch_file *)file.state)->snapshot);
     if (rc == TP_OK && !(a.list = calloc(TP_PYTORCH_DEVICES, sizeof *a.list)))
         rc = tp_fail(err, TP_ENOMEM, "out of memory");
     if (rc == TP_OK)
-        rc = answer(&a, file.snapshot, &cfg, err);
+        rc = answer(&a, &((struct tp_torch_file *)file.state)->snapshot, &cfg, err);
     if (rc == TP_OK)
         rc = tp_exports_write(&o->exports, &why_exporters, &a, out, err);
     for (size_t i = 0; i < a.count; i++)
         tp_why_release(&a.list[i]);
     free(a.list);
     free(shown);
-    tp_snapshot_close(&file);
+    tp_recorded_close(&file);
     tp_why_replayed_close(&replayed);
     return rc;
 }

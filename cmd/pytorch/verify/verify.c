@@ -5,6 +5,7 @@
 #include "cmd/pytorch/verify/verify.h"
 
 #include "alloc/sources/common/meta_heap.h"
+#include "alloc/strategies/torch/torch_place.h"
 #include "alloc/strategy.h"
 #include "cmd/pytorch/verify/recorded_source.h"
 #include "cmd/pytorch/verify/verify_heap.h"
@@ -46,6 +47,7 @@ static int no_memory(struct tp_err *err)
 static void differs(struct verifying *v, enum tp_verify_kind kind,
                     const struct tp_pytorch_event *ev, tp_addr got)
 {
+    struct tp_torch_free choices[TP_VERIFY_CHOICES];
     struct tp_verify_difference d = {.kind = kind,
                                      .event = v->event,
                                      .size = ev->size,
@@ -56,7 +58,9 @@ static void differs(struct verifying *v, enum tp_verify_kind kind,
     if (v->heap.out->first.kind != TP_NO_DIFFERENCE)
         return;
     if (kind <= TP_NEEDS_NONE && !tp_verify_stream(&v->streams, ev->stream, &stream, NULL))
-        d.choice_count = tp_torch_choices(v->st, ev->size, stream, d.choices, TP_VERIFY_CHOICES);
+        d.choice_count = tp_torch_choices(v->st, ev->size, stream, choices, TP_VERIFY_CHOICES);
+    for (size_t i = 0; i < d.choice_count; i++)
+        d.choices[i] = (struct tp_verify_choice){choices[i].addr, choices[i].size};
     tp_verify_differs(v->heap.out, &d);
 }
 

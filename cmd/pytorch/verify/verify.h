@@ -11,20 +11,16 @@
 #ifndef TP_VERIFY_H
 #define TP_VERIFY_H
 
-#include "cmd/jobs/open_trace.h"
-#include "cmd/pytorch/verify/verified.h"
-#include "cmd/results/result.h"
-#include "cmd/ui/text.h"
+#include "alloc/strategies/torch/torch_rules.h"
+#include "cmd/verify/certifier.h"
 #include "traces/formats/pytorch/pytorch_snapshot.h"
 
-/* Rows of options of the commands that read a snapshot as it is. */
-#define TP_CONF_ROW(at)                                                                            \
-    TP_TEXT_AT("conf", at, .from = TP_OPT_USER, .arg = "TEXT", TP_FIRST(TRACES),                   \
-               .help = "PYTORCH_CUDA_ALLOC_CONF of the recording\n"                                \
-                       "For a file that does not have it, or has a wrong one.")
-#define TP_SNAPSHOT_MEMORY_ROW(at)                                                                 \
-    TP_SIZE_AT("max-memory", at, .def = "1GiB", .min = 1 << 20, .max = UINT64_C(1) << 60,          \
-               TP_IN(LIMITS), .help = "memory limit for reading a snapshot")
+/* What the certifier keeps of an open file. */
+struct tp_torch_file {
+    struct tp_pytorch snapshot;
+    struct tp_torch_rules rules;
+    struct tp_rules_ask ask;
+};
 
 /* The rules for a snapshot: with `conf`, or the settings that the file recorded where that is NULL,
  * of the allocator that the file's frames name. */
@@ -72,20 +68,6 @@ int tp_verify_number(struct tp_verify_replay *replay, int64_t stream, uint16_t *
 void *tp_verify_instance(struct tp_verify_replay *replay);
 void tp_verify_stop(struct tp_verify_replay *replay); /* NULL is fine */
 
-/* What `tapool verify` prints. */
-
-/* Prints the certificate of one device, by the rules of `allocator`. `several`: the file has more
- * than one device. */
-void tp_verify_text(const struct tp_verified *v, const struct tp_torch_device *allocator,
-                    bool several, struct tp_page *page);
-
-/* With --json: the document, the list of its devices, to which tp_verify_json adds one. */
-struct cJSON;
-struct tp_json;
-struct cJSON *tp_verify_tree(struct tp_json *j, const char *file,
-                             const struct tp_torch_device *allocator, struct cJSON **devices);
-void tp_verify_json(struct tp_json *j, struct cJSON *devices, const struct tp_verified *v);
-
 /* Where addresses differ: do other settings, set while the program ran, explain them? */
 
 /* Looks for them, in a table of settings that programs are known to set, and fills in v->search and
@@ -95,32 +77,5 @@ void tp_verify_json(struct tp_json *j, struct cJSON *devices, const struct tp_ve
  * borrowed by v->changes. */
 int tp_verify_changes(const struct tp_pytorch *s, const struct tp_torch_rules *rules,
                       const char *recorded, struct tp_verified *v, struct tp_err *err);
-
-/* How far the strategy `torch` agrees with a snapshot: the figures of `tapool verify`, for reports.
- */
-
-/* Adds up all devices with events, or the one that was selected, of a trace that was opened from
- * `path`. That reads the file again, so false of large ones unless `large`; and of what is no
- * snapshot, was not read whole, or holds what the rules do not know. */
-bool tp_fidelity_of(const struct tp_trace *trace, const char *path, const struct tp_open_opts *o,
-                    bool large, struct tp_fidelity *out);
-
-/* A PyTorch snapshot that is read in the file's own terms, not as a trace. */
-
-/* It must not move while it is open. */
-struct tp_snapshot_file {
-    struct tp_read_opts opts;
-    struct tp_budget budget;
-    struct tp_reading reading;
-    struct tp_pytorch *snapshot;
-};
-
-/* Opens a file, or "-" for standard input. It must be closed in every case. */
-int tp_snapshot_open(struct tp_snapshot_file *f, const char *path, uint64_t max_memory,
-                     struct tp_err *err);
-void tp_snapshot_close(struct tp_snapshot_file *f);
-
-/* TP_EINPUT: the snapshot has no events of a GPU. */
-int tp_snapshot_silent(const struct tp_pytorch *s, struct tp_err *err);
 
 #endif

@@ -4,8 +4,8 @@
 #define TP_VERIFY_HEAP_H
 
 #include "alloc/base/id_map.h"
-#include "alloc/memory.h"
-#include "cmd/pytorch/verify/verified.h"
+#include "alloc/strategies/torch/torch_place.h"
+#include "cmd/verify/verified.h"
 #include "traces/formats/pytorch/pytorch_heap.h"
 #include "traces/formats/pytorch/pytorch_snapshot.h"
 

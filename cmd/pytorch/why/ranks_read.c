@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const struct tp_certifier tp_certifier_torch;
+
 enum { SHOWN_MAX = 4096 }; /* bytes of a path */
 
 /* What is used to read one device. */
@@ -116,26 +118,28 @@ static int read_devices(struct rank_reading *k, const char *path, struct tp_rank
     }
     if (rc != TP_OK || read)
         return rc;
-    return cfg->all_devices ? tp_snapshot_silent(k->snapshot, err)
-                            : tp_fail(err, TP_EINPUT, "%s: device %u has no memory",
-                                      out->files[out->file_count - 1], (unsigned)cfg->device);
+    return cfg->all_devices
+               ? tp_certifier_torch.fail_silent((struct tp_torch_file *)k->snapshot, err)
+               : tp_fail(err, TP_EINPUT, "%s: device %u has no memory",
+                         out->files[out->file_count - 1], (unsigned)cfg->device);
 }
 
 static int read_file(const struct tp_ranks_cfg *cfg, const char *path, struct tp_ranks *out,
                      struct tp_err *err)
 {
     struct rank_reading k = {.cfg = cfg};
-    struct tp_snapshot_file file;
-    int rc = tp_snapshot_open(&file, path, cfg->max_memory, err);
-    k.snapshot = file.snapshot;
+    struct tp_recorded_file file;
+    int rc = tp_recorded_open(&file, path, cfg->max_memory, err);
+    k.snapshot = &((struct tp_torch_file *)file.state)->snapshot;
     if (rc == TP_OK)
-        rc = tp_verify_rules(file.snapshot, cfg->conf, &k.rules, err);
+        rc = tp_verify_rules(&((struct tp_torch_file *)file.state)->snapshot, cfg->conf, &k.rules,
+                             err);
     if (rc == TP_OK)
-        rc = tp_why_places_open(file.snapshot, &k.places, err);
+        rc = tp_why_places_open(&((struct tp_torch_file *)file.state)->snapshot, &k.places, err);
     if (rc == TP_OK)
         rc = read_devices(&k, path, out, err);
     tp_why_places_close(&k.places);
-    tp_snapshot_close(&file);
+    tp_recorded_close(&file);
     return rc;
 }
 

@@ -2,10 +2,10 @@
 #ifndef TP_WHY_ANSWER_H
 #define TP_WHY_ANSWER_H
 
-#include "cmd/pytorch/verify/verified.h"
 #include "cmd/pytorch/why/why_layout.h"
 #include "cmd/pytorch/why/why_moment.h"
 #include "cmd/pytorch/why/why_verdict.h"
+#include "cmd/verify/verified.h"
 #include "traces/places/site_groups.h"
 
 #include <stdbool.h>

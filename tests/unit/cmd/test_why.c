@@ -286,11 +286,16 @@ static int never(struct tp_err *err)
     return TP_OK;
 }
 
+static struct tp_pytorch *snapshot_of(const struct tp_recorded_file *f)
+{
+    return &((struct tp_torch_file *)f->state)->snapshot;
+}
+
 /* What is known of real files by another reckoning: GiB with three decimals. */
 TEST(figures_of_a_real_file)
 {
     char path[4096];
-    struct tp_snapshot_file f;
+    struct tp_recorded_file f;
     struct tp_why w;
     struct tp_why_places places;
     struct tp_torch_rules rules;
@@ -299,10 +304,10 @@ TEST(figures_of_a_real_file)
         print_message("ring-wrapped.pickle.gz is not here: left out\n");
         return;
     }
-    assert_int_equal(tp_snapshot_open(&f, path, UINT64_C(1) << 30, NULL), TP_OK);
-    assert_int_equal(tp_verify_rules(f.snapshot, NULL, &rules, NULL), TP_OK);
-    assert_int_equal(tp_why_places_open(f.snapshot, &places, NULL), TP_OK);
-    assert_int_equal(tp_why(f.snapshot, 0, &cfg, &places, &w, NULL), TP_OK);
+    assert_int_equal(tp_recorded_open(&f, path, UINT64_C(1) << 30, NULL), TP_OK);
+    assert_int_equal(tp_verify_rules(snapshot_of(&f), NULL, &rules, NULL), TP_OK);
+    assert_int_equal(tp_why_places_open(snapshot_of(&f), &places, NULL), TP_OK);
+    assert_int_equal(tp_why(snapshot_of(&f), 0, &cfg, &places, &w, NULL), TP_OK);
     assert_fields(w.moment, when, TP_WHY_PEAK, event, 9980);
     assert_int_equal(w.sum.requested, UINT64_C(15824637956)); /* 14.738 */
     assert_int_equal(w.sum.free_bytes, UINT64_C(3556769792)); /* 3.313 */
@@ -314,5 +319,5 @@ TEST(figures_of_a_real_file)
     assert_fields(*w.sites, bytes, w.sum.requested, blocks, w.sum.live);
     tp_why_release(&w);
     tp_why_places_close(&places);
-    tp_snapshot_close(&f);
+    tp_recorded_close(&f);
 }

@@ -1,6 +1,6 @@
 /* tapool.verify/2 (verify.schema.json): the figures of verify_text.c, and all of them. */
-#include "cmd/pytorch/verify/verify.h"
 #include "cmd/ui/json_out.h"
+#include "cmd/verify/certifier.h"
 
 static const char *const kinds[TP_DIFFERENCE_KINDS] = {
     [TP_OTHER_ADDRESS] = "other-address",
@@ -15,6 +15,8 @@ static const char *const kinds[TP_DIFFERENCE_KINDS] = {
     [TP_NOT_LIVE] = "not-live",
     [TP_START_UNPLACED] = "start-unplaced",
     [TP_OTHER_LAYOUT] = "other-layout",
+    [TP_OTHER_SIZE] = "other-size",
+    [TP_OTHER_FRAGMENTATION] = "other-fragmentation",
 };
 
 static void write_agreement(struct tp_json *j, cJSON *in, const char *name,
@@ -25,17 +27,24 @@ static void write_agreement(struct tp_json *j, cJSON *in, const char *name,
     tp_json_uint(j, o, "as_recorded", a->good);
 }
 
-static void write_difference(struct tp_json *j, cJSON *in, const struct tp_verify_difference *d)
+static void write_difference(struct tp_json *j, cJSON *in, const struct tp_certifier *by,
+                             const struct tp_verify_difference *d)
 {
+    bool in_place = tp_differs_in_place(d);
     if (d->kind == TP_NO_DIFFERENCE)
         return;
     cJSON *o = tp_json_object(j, in, "first_difference");
     tp_json_text(j, o, "kind", kinds[d->kind]);
     tp_json_uint(j, o, "event", d->event ? d->event : TP_NONE);
     tp_json_uint(j, o, "size_bytes", d->size);
-    tp_json_real(j, o, "stream", (double)d->stream);
-    tp_json_uint(j, o, "recorded_address", d->expected ? d->expected : TP_NONE);
-    tp_json_uint(j, o, "replayed_address", d->got ? d->got : TP_NONE);
+    if (by->streams)
+        tp_json_real(j, o, "stream", (double)d->stream);
+    tp_json_uint(j, o, "recorded_address", in_place && d->expected ? d->expected : TP_NONE);
+    tp_json_uint(j, o, "replayed_address", in_place && d->got ? d->got : TP_NONE);
+    if (!in_place) {
+        tp_json_uint(j, o, "recorded_value", d->expected);
+        tp_json_uint(j, o, "replayed_value", d->got);
+    }
     cJSON *blocks = tp_json_array(j, o, "free_blocks");
     for (size_t i = 0; i < d->choice_count; i++) {
         cJSON *block = tp_json_item(j, blocks);
@@ -63,7 +72,11 @@ static void write_changes(struct tp_json *j, cJSON *in, const struct tp_verified
 
 static void write_start(struct tp_json *j, cJSON *in, const struct tp_verified *v)
 {
+    static const char *const known[TP_STARTS] = {
+        [TP_START_INFERRED] = "inferred", [TP_START_EMPTY] = "empty"};
     cJSON *o = tp_json_object(j, in, "initial_heap");
+    if (known[v->start_known])
+        tp_json_text(j, o, "known", known[v->start_known]);
     tp_json_uint(j, o, "segments", v->start_segments);
     tp_json_uint(j, o, "mapped_parts", v->start_stretches);
     tp_json_uint(j, o, "inferred_pools", v->start_inferred);
@@ -72,13 +85,20 @@ static void write_start(struct tp_json *j, cJSON *in, const struct tp_verified *
     tp_json_uint(j, o, "larger_blocks", v->start_shown);
 }
 
-void tp_verify_json(struct tp_json *j, cJSON *devices, const struct tp_verified *v)
+void tp_verify_json(struct tp_json *j, cJSON *devices, const struct tp_certifier *by,
+                    const struct tp_verified *v)
 {
     cJSON *o = tp_json_item(j, devices);
     tp_json_uint(j, o, "number", v->device);
+    if (v->name)
+        tp_json_text(j, o, "name", v->name);
     tp_json_bool(j, o, "agrees", tp_agrees(v));
     tp_json_uint(j, o, "events", v->events);
     write_agreement(j, o, "addresses", &v->addresses);
+    if (v->sizes.all)
+        write_agreement(j, o, "block_sizes", &v->sizes);
+    if (v->fragmentation.all)
+        write_agreement(j, o, "fragmentation", &v->fragmentation);
     write_agreement(j, o, "segments", &v->segments);
     write_agreement(j, o, "segments_taken", &v->taken);
     write_agreement(j, o, "segments_given_back", &v->returned);
@@ -93,18 +113,18 @@ void tp_verify_json(struct tp_json *j, cJSON *devices, const struct tp_verified 
     tp_json_uint(j, o, "frees_not_live", v->not_live);
     tp_json_uint(j, o, "unknown_events", v->unknown);
     write_start(j, o, v);
-    write_difference(j, o, &v->first);
+    write_difference(j, o, by, &v->first);
     write_changes(j, o, v);
 }
 
-cJSON *tp_verify_tree(struct tp_json *j, const char *file, const struct tp_torch_device *allocator,
-                      cJSON **devices)
+cJSON *tp_verify_tree(struct tp_json *j, const struct tp_recorded_file *f, cJSON **devices)
 {
+    const char *kind = f->by->allocator(f->state);
     cJSON *root = tp_json_object(j, NULL, NULL);
     tp_json_text(j, root, "schema", "tapool.verify/2");
     tp_json_tool(j, root);
-    tp_json_text(j, root, "file", file);
-    tp_json_text(j, root, "allocator", allocator->title);
+    tp_json_text(j, root, "file", tp_input_name(f->reading.in));
+    tp_json_text(j, root, "allocator", kind ? kind : f->by->by);
     *devices = tp_json_array(j, root, "devices");
     return root;
 }

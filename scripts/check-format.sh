@@ -4,7 +4,7 @@
 # Checks every *.c and *.h against .clang-format. clang-format 14 decides: other versions differ in
 # details, so without it the check is skipped, which it says.
 #
-#   --fix    rewrite the files instead
+#   --fix    rewrite instead the files that differ from the last commit
 #   --help   this text
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -37,12 +37,20 @@ cd -- "$ROOT"
 # the tracked files; in a tree without git those of the source folders
 list_files() {
     if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$ROOT" ]; then
-        git ls-files -z -- '*.c' '*.h'
+        if [ "${mode[0]}" = -i ]; then
+            git diff HEAD --name-only --diff-filter=d -z -- '*.c' '*.h'
+            git ls-files --others --exclude-standard -z -- '*.c' '*.h'
+        else
+            git ls-files -z -- '*.c' '*.h'
+        fi
     else
         find alloc cmd cuda traces tests -type f -name '*.[ch]' -print0
     fi
 }
 mapfile -d '' -t files < <(list_files)
-[ "${#files[@]}" -gt 0 ] || fail 1 "found no *.c or *.h"
+if [ "${#files[@]}" -eq 0 ]; then
+    [ "${mode[0]}" = -i ] || fail 1 "found no *.c or *.h"
+    exit 0
+fi
 "$tool" "${mode[@]}" "${files[@]}"
 say "clang-format: ${#files[@]} files in order"

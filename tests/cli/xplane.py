@@ -91,12 +91,12 @@ def write(lines, plane=b"/host:CPU"):
 
     body = field(2, plane)
     for number, (name, ns, events) in enumerate(lines):
-        line = field(1, number + 1) + field(2, name.encode()) + field(3, ns)
+        line = [field(1, number + 1), field(2, name.encode()), field(3, ns)]
         for time, frees, values in events:
             event = field(1, 1 + frees) + field(2, time - ns * 1000)
             event += b"".join(field(4, statistic(n, v)) for n, v in values.items())
-            line += field(4, event)
-        body += field(3, line)
+            line.append(field(4, event))
+        body += field(3, b"".join(line))
     for number, name in enumerate(NAMES, 1):
         body += field(4, field(1, number) + field(2, field(1, number) + field(2, name)))
     for name, number in known.items():

@@ -222,9 +222,12 @@ void tp_report_fidelity(const struct tp_result *r, int column, struct tp_page *p
         return;
     if (r->run->passes & TP_PASS_USAGE && r->captured->known)
         add_difference(r, page->exact, &difference);
-    tp_page_at(page, column, "%s as recorded: fidelity %s of %s addresses, %s of %s segments%s",
-               r->spec->label, tp_count(f->good_addresses).s, tp_count(f->addresses).s,
-               tp_count(f->good_segments).s, tp_count(f->segments).s, tp_str_text(&difference));
+    tp_page_at(page, column, "%s as recorded: fidelity %s of %s addresses", r->spec->label,
+               tp_count(f->good_addresses).s, tp_count(f->addresses).s);
+    if (f->segments)
+        tp_page_more(page, column, ", %s of %s segments", tp_count(f->good_segments).s,
+                     tp_count(f->segments).s);
+    tp_page_more(page, column, "%s", tp_str_text(&difference));
     tp_page_line(page);
     tp_str_drop(&difference);
 }

@@ -4,14 +4,26 @@
 #include "cmd/verify/certifier.h"
 
 #include <string.h>
+#include <strings.h>
 
-static int add_devices(const struct tp_recorded_file *f, int64_t device, struct tp_fidelity *sum,
-                       struct tp_err *err)
+/* Whether the trace has the events of a device of the file: all, the one with this number, or the
+ * memory space of this name. */
+static bool has_part(const struct tp_trace *trace, int64_t device, uint32_t i, const char *name)
+{
+    const char *space = trace->meta.space;
+    if (name && space && strcasecmp(space, "all") != 0)
+        return !strcmp(space, name);
+    return device < 0 || device == i;
+}
+
+static int add_devices(const struct tp_recorded_file *f, const struct tp_trace *trace,
+                       int64_t device, struct tp_fidelity *sum, struct tp_err *err)
 {
     int rc = f->by->set_rules(f->state, &(struct tp_rules_ask){.conf = NULL}, err);
     for (uint32_t i = 0; rc == TP_OK && i < f->by->count(f->state); i++) {
         struct tp_verified v;
-        if (!f->by->part(f->state, i).events || (device >= 0 && device != i))
+        const struct tp_recorded_part part = f->by->part(f->state, i);
+        if (!part.events || !has_part(trace, device, i, part.name))
             continue;
         rc = tp_recorded_verify(f, i, &v, err);
         if (rc != TP_OK)
@@ -53,7 +65,7 @@ bool tp_fidelity_of(const struct tp_trace *trace, const char *path, const struct
         return false;
     int rc = tp_recorded_open(&file, path, o->max_memory, &ignored);
     if (rc == TP_OK)
-        rc = add_devices(&file, device, out, &ignored);
+        rc = add_devices(&file, trace, device, out, &ignored);
     tp_recorded_close(&file);
     return rc == TP_OK;
 }

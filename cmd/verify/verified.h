@@ -70,9 +70,11 @@ enum tp_verify_search {
 
 /* How what was there at the start is known. */
 enum tp_verify_start_known {
-    TP_START_REBUILT,  /* from what the file has of the end, and its events */
-    TP_START_INFERRED, /* from the events alone */
-    TP_START_EMPTY,    /* nothing was: the recording begins with the allocator */
+    TP_START_REBUILT,   /* from what the file has of the end, and its events */
+    TP_START_INFERRED,  /* from the events alone */
+    TP_START_EMPTY,     /* nothing was: the recording begins with the allocator */
+    TP_START_ALL_FREE,  /* regions, and nothing live in them */
+    TP_START_ONE_CHUNK, /* all that was not in use was one free block */
     TP_STARTS
 };
 

@@ -72,8 +72,10 @@ static void write_changes(struct tp_json *j, cJSON *in, const struct tp_verified
 
 static void write_start(struct tp_json *j, cJSON *in, const struct tp_verified *v)
 {
-    static const char *const known[TP_STARTS] = {
-        [TP_START_INFERRED] = "inferred", [TP_START_EMPTY] = "empty"};
+    static const char *const known[TP_STARTS] = {[TP_START_INFERRED] = "inferred",
+                                                 [TP_START_EMPTY] = "empty",
+                                                 [TP_START_ALL_FREE] = "all-free",
+                                                 [TP_START_ONE_CHUNK] = "one-free-block"};
     cJSON *o = tp_json_object(j, in, "initial_heap");
     if (known[v->start_known])
         tp_json_text(j, o, "known", known[v->start_known]);

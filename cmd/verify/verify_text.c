@@ -152,7 +152,9 @@ static void print_start(const struct tp_certifier *by, const struct tp_verified 
     static const char *const known[TP_STARTS] = {
         [TP_START_REBUILT] = "rebuilt from the end and the events",
         [TP_START_INFERRED] = "inferred from the events",
-        [TP_START_EMPTY] = "empty: the recording begins with the allocator"};
+        [TP_START_EMPTY] = "empty: the recording begins with the allocator",
+        [TP_START_ALL_FREE] = "nothing in use; sizes inferred from the events",
+        [TP_START_ONE_CHUNK] = "known: all that is not in use is one free block"};
     if (v->start_known == TP_START_EMPTY)
         tp_page_row(page, MARGIN, "at the start", VALUE, "%s", known[TP_START_EMPTY]);
     else if (v->start_segments)

@@ -7,8 +7,8 @@
 #include "alloc/sources/common/meta_heap.h"
 #include "alloc/strategies/torch/torch_place.h"
 #include "alloc/strategy.h"
-#include "cmd/pytorch/verify/recorded_source.h"
 #include "cmd/pytorch/verify/verify_heap.h"
+#include "cmd/verify/recorded_source.h"
 #include "traces/formats/pytorch/pytorch_frame.h"
 #include "traces/formats/pytorch/pytorch_heap.h"
 

@@ -2,7 +2,7 @@
 #include "cmd/pytorch/verify/verify_heap.h"
 
 #include "alloc/base/ascending.h"
-#include "cmd/pytorch/verify/recorded_source.h"
+#include "cmd/verify/recorded_source.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* See recorded_source.h. */
-#include "cmd/pytorch/verify/recorded_source.h"
+#include "cmd/verify/recorded_source.h"
 
 #include <string.h>
 

@@ -53,6 +53,10 @@ extern const struct tp_recorded_strategy *const tp_recorded_strategies[];
 const struct tp_recorded_strategy *
 tp_find_recorded_strategy(const char *by); /* NULL: there is none */
 
+/* The same; where there is none the first of the table, which device traces are taken to be of that
+ * do not say whose they are. */
+const struct tp_recorded_strategy *tp_recorded_strategy_or_first(const char *by);
+
 /* Find an entry by its name in any case. NULL: unknown; err is TP_EUSAGE with the nearest name as
  * hint. */
 const struct tp_strategy *tp_find_strategy(const char *name, struct tp_err *err);

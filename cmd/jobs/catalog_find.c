@@ -70,6 +70,12 @@ const struct tp_recorded_strategy *tp_find_recorded_strategy(const char *by)
     return NULL;
 }
 
+const struct tp_recorded_strategy *tp_recorded_strategy_or_first(const char *by)
+{
+    const struct tp_recorded_strategy *found = tp_find_recorded_strategy(by);
+    return found ? found : tp_recorded_strategies[0];
+}
+
 /* An installed tapool finds its samples relative to the binary (../share/tapool/samples), a tapool
  * in a build tree finds those of the source tree. TAPOOL_SAMPLES is searched before both. */
 void tp_sample_dirs(struct tp_sample_dirs *out)

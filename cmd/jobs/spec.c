@@ -272,6 +272,21 @@ const char *tp_strategy_library(const struct tp_strategy *s, char *text, size_t 
     return text;
 }
 
+void tp_setting_add_options(struct tp_str *out, const char *option, const char *setting)
+{
+    bool key = true; /* a colon ends it */
+    int depth = 0;
+    if (*setting && option)
+        tp_str_item(out, ",", "%s={%s}", option, setting);
+    else if (*setting)
+        tp_str_item(out, ",", "%s", "");
+    for (; !option && *setting; setting++) {
+        depth += (*setting == '{' || *setting == '[') - (*setting == '}' || *setting == ']');
+        tp_str_add(out, "%c", key && *setting == ':' ? '=' : *setting);
+        key = !depth && *setting != ':' && (key || *setting == ',');
+    }
+}
+
 bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name, const char *word)
 {
     for (const struct tp_opt *row = spec->strategy->options; row && row->name; row++) {

@@ -49,6 +49,10 @@ const struct tp_opt_list *tp_strategy_spec_env(const struct tp_strategy_spec *sp
 void tp_strategy_spec_add(struct tp_str *out, const struct tp_strategy_spec *spec,
                           const char *library);
 
+/* Adds a setting "key:value,key:value" as options of a strategy: whole, as the value of `option`,
+ * or where that is NULL each part as "key=value". "" adds nothing. */
+void tp_setting_add_options(struct tp_str *out, const char *option, const char *setting);
+
 /* Whether the strategy has a choice option `name` that is set to `word`. */
 bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name, const char *word);
 

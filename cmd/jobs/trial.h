@@ -1,6 +1,6 @@
-/* What settings of PYTORCH_CUDA_ALLOC_CONF would do to a program: each is a usage pass of the
- * strategy `torch`, or another one that takes such a text, on a simulated device, in a process
- * beside this one, several at once. */
+/* What other settings of a recorded allocator would do to a program: each is a usage pass of the
+ * strategy that does what that allocator did, on a simulated device, in a process beside this one,
+ * several at once. */
 #ifndef TP_TRIAL_H
 #define TP_TRIAL_H
 
@@ -21,8 +21,10 @@ struct tp_trial_device {
 };
 
 struct tp_trial {
-    const char *conf; /* the text, borrowed; "": PyTorch's defaults */
-    bool fits;        /* the smallest device that it fits in is to be searched for */
+    /* "key:value,key:value", borrowed; "": the allocator's defaults. It is the value of the
+     * strategy's `option`, or its options (tp_setting_add_options) */
+    const char *conf;
+    bool fits;      /* the smallest device that it fits in is to be searched for */
     bool compacted; /* it is to start with a compacted heap, also where the recorded one is known */
     bool aged;      /* it started with the recorded heap: false also where it cannot */
     /* TP_OK; TP_EUSAGE: the strategy refuses the text; TP_ESTOP: interrupted; else what happened to
@@ -33,14 +35,17 @@ struct tp_trial {
     struct tp_trial_device *devices; /* owned; NULL unless TP_OK */
 };
 
+struct tp_recorded_strategy;
 struct tp_trial_cfg {
     struct tp_program *program; /* of a device trace, or of pinned memory of the host */
-    const char *strategy;       /* that takes a conf; NULL: torch */
-    const char *allocator;      /* of torch, whose rules: a word of its option; NULL: CUDA's */
-    const char *release;        /* of it, as its option takes it; NULL: the newest */
-    uint64_t capacity;          /* bytes of each device; 0: no limit */
-    uint64_t memory;            /* bytes that the bookkeeping of all processes may take */
-    uint64_t timeout_ns;        /* of each; 0: never */
+    /* whose strategy replays it, by its members `strategy` and `..._option` alone; NULL: that of
+     * traces of which nothing says whose they are (tp_recorded_strategy_or_first) */
+    const struct tp_recorded_strategy *by;
+    const char *allocator; /* for its `device_option`, if it has one; NULL: the default */
+    const char *release;   /* for its `release_option`; NULL: the newest */
+    uint64_t capacity;     /* bytes of each device; 0: no limit */
+    uint64_t memory;       /* bytes that the bookkeeping of all processes may take */
+    uint64_t timeout_ns;   /* of each; 0: never */
     const volatile sig_atomic_t *interrupted;                       /* may be NULL */
     void (*progress)(void *ctx, const char *pass, double fraction); /* may be NULL */
     void *progress_ctx;

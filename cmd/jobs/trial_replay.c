@@ -2,6 +2,7 @@
  * figures alone: a whole run is large. */
 #include "cmd/jobs/trial.h"
 
+#include "cmd/jobs/catalog.h"
 #include "cmd/jobs/fork_replay.h"
 #include "cmd/jobs/machine.h"
 #include "cmd/jobs/replay_answer.h"
@@ -13,6 +14,7 @@
 
 struct trial_tasks {
     const struct tp_trial_cfg *cfg;
+    const struct tp_recorded_strategy *by;
     struct tp_source_spec source;
     struct tp_trial *trials;
     size_t count, done;
@@ -34,27 +36,20 @@ static int open_source(struct trial_tasks *t, struct tp_err *err)
     return tp_source_spec_parse(&t->source, text, err);
 }
 
-static const char *strategy_of(const struct trial_tasks *t)
-{
-    return t->cfg->strategy ? t->cfg->strategy : "torch";
-}
-
-/* The strategy with its text, in the braces that a comma needs. */
+/* The strategy with its setting. */
 static int parse(const struct trial_tasks *t, struct tp_strategy_spec *spec, const char *conf,
                  struct tp_err *err)
 {
     struct tp_str text = {0}, options = {0};
     if (!tp_opt_can_be_value(conf))
         return tp_fail(err, TP_EUSAGE, "the brackets of '%.200s' do not match", conf);
-    tp_str_add(&text, "%s", strategy_of(t));
-    if (t->cfg->allocator)
-        tp_str_item(&options, ",", "allocator=%s", t->cfg->allocator);
-    if (t->cfg->release)
-        tp_str_item(&options, ",", "version=%s", t->cfg->release);
-    if (*conf)
-        tp_str_item(&options, ",", "conf={%s}", conf);
-    if (*tp_str_text(&options))
-        tp_str_add(&text, ":%s", tp_str_text(&options));
+    if (t->by->device_option && t->cfg->allocator)
+        tp_str_item(&options, ",", "%s=%s", t->by->device_option, t->cfg->allocator);
+    if (t->by->release_option && t->cfg->release)
+        tp_str_item(&options, ",", "%s=%s", t->by->release_option, t->cfg->release);
+    tp_setting_add_options(&options, t->by->option, conf);
+    tp_str_add(&text, options.length ? "%s:%s" : "%s", t->by->strategy->name,
+               tp_str_text(&options));
     int status = tp_str_status(&text, err);
     if (!status)
         status = tp_strategy_spec_parse(spec, tp_str_text(&text), err);
@@ -139,7 +134,7 @@ static int take_figures(const struct trial_tasks *t, const struct tp_pool_done *
     const struct trial_figures *f = d->answer;
     if (f->device_count > tp_program_facts(t->cfg->program)->devices ||
         d->size != size_of(f->device_count)) {
-        trial->status = tp_replay_fail_written(strategy_of(t), &trial->err);
+        trial->status = tp_replay_fail_written(t->by->strategy->name, &trial->err);
         return TP_OK;
     }
     trial->devices = calloc(f->device_count, sizeof *trial->devices);
@@ -158,7 +153,7 @@ static int done(void *ctx, const struct tp_pool_done *d, struct tp_err *err)
     trial->status = d->status;
     trial->err = d->err;
     if (!d->answer)
-        tp_replay_fail_ended(&d->end, strategy_of(t), d->left, &trial->err);
+        tp_replay_fail_ended(&d->end, t->by->strategy->name, d->left, &trial->err);
     if (t->cfg->progress)
         t->cfg->progress(t->cfg->progress_ctx, "memory", (double)++t->done / (double)t->count);
     if (trial->status == TP_ESTOP)
@@ -169,7 +164,10 @@ static int done(void *ctx, const struct tp_pool_done *d, struct tp_err *err)
 int tp_trials_replay(const struct tp_trial_cfg *cfg, struct tp_trial *trials, size_t count,
                      struct tp_err *err)
 {
-    struct trial_tasks t = {.cfg = cfg, .trials = trials, .count = count};
+    struct trial_tasks t = {.cfg = cfg,
+                            .by = cfg->by ? cfg->by : tp_recorded_strategy_or_first(NULL),
+                            .trials = trials,
+                            .count = count};
     unsigned fit = tp_ahead_workers(cfg->program, count, tp_machine_cores_to_use(), cfg->memory);
     int status = open_source(&t, err);
     if (!status)

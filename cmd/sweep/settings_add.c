@@ -160,14 +160,6 @@ static int add_each(const struct adding_settings *a, const char *spec_text, cons
 
 /* ---- grids ---- */
 
-static int spell_option(void *ctx, const char *part, struct tp_err *err)
-{
-    size_t key = strcspn(part, ":");
-    (void)err;
-    tp_str_item(ctx, ",", "%.*s=%s", (int)key, part, part[key] ? part + key + 1 : "");
-    return TP_OK;
-}
-
 /* A setting "key:value,key:value" of a grid, as the strategy's options. */
 static int add_setting(void *ctx, const char *setting, struct tp_err *err)
 {
@@ -175,14 +167,9 @@ static int add_setting(void *ctx, const char *setting, struct tp_err *err)
     struct tp_str options = {0}, text = {0};
     if (*a->before)
         tp_str_add(&options, "%s", a->before);
-    int status = TP_OK;
-    if (a->conf && *setting)
-        tp_str_item(&options, ",", "%s={%s}", a->conf, setting);
-    else if (!a->conf)
-        status = tp_grid_parts(setting, spell_option, &options, err);
+    tp_setting_add_options(&options, a->conf, setting);
     tp_str_add(&text, options.length ? "%s:%s" : "%s", a->name, tp_str_text(&options));
-    if (!status)
-        status = tp_str_status(&text, err);
+    int status = tp_str_status(&text, err);
     if (!status)
         status = add_each(a, tp_str_text(&text), setting, err);
     tp_str_drop(&options);

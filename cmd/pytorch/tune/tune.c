@@ -2,6 +2,7 @@
 #include "cmd/pytorch/tune/tune.h"
 
 #include "alloc/strategies/torch/torch_rules.h"
+#include "cmd/jobs/catalog.h"
 #include "cmd/jobs/open_trace.h"
 #include "cmd/tune/grid.h"
 #include "cmd/ui/text.h"
@@ -310,10 +311,10 @@ int tp_tune_replay(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_
         struct tp_trial_cfg cfg = *how;
         struct tp_trial *trials = calloc(t->setting_count, sizeof *trials);
         cfg.program = file->trace.program;
-        cfg.strategy = t->target->strategy;
+        cfg.by = tp_recorded_strategy_or_first(t->target->by);
         cfg.capacity = file->capacity;
-        cfg.allocator = t->target->gpu ? file->trace.meta.allocator_device : NULL;
-        cfg.release = t->target->gpu ? file->trace.meta.allocator_release : NULL;
+        cfg.allocator = file->trace.meta.allocator_device;
+        cfg.release = file->trace.meta.allocator_release;
         for (size_t i = 0; trials && i < t->setting_count; i++)
             trials[i] = (struct tp_trial){.conf = t->settings[i].recorded ? file->replayed
                                                                           : t->settings[i].conf,

@@ -121,6 +121,24 @@ TEST(a_bare_value_is_part_of_the_label)
     }
 }
 
+TEST(a_setting_is_the_value_of_an_option_or_is_options)
+{
+    static const struct {
+        const char *option, *setting, *want;
+    } rows[] = {
+        {"conf", "a:1,b:[2:3,4:5]", "first=1,conf={a:1,b:[2:3,4:5]}"},
+        {"conf", "", "first=1"},
+        {NULL, "", "first=1"},
+        {NULL, "a:1,b:[2:3,4:5],c:{d:e,f:g},h:i:j", "first=1,a=1,b=[2:3,4:5],c={d:e,f:g},h=i:j"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[64];
+        struct tp_str s = TP_STR_IN(text);
+        tp_str_add(&s, "first=1");
+        tp_setting_add_options(&s, rows[i].option, rows[i].setting);
+        assert_string_equal(text, rows[i].want);
+    }
+}
+
 TEST(wrappers_stand_on_a_source)
 {
     struct tp_source_spec spec;

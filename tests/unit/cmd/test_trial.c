@@ -83,6 +83,26 @@ TEST_WITH(what_is_refused_leaves_the_others, setup, release)
     }
 }
 
+/* A strategy without such an option has its own options as settings. */
+TEST_WITH(any_strategy_can_be_tried, setup, release)
+{
+    const struct tp_insn insns[] = {ALLOC_INSN(0, MIB, 0)};
+    const struct tp_recorded_strategy by = {.strategy = tp_find_strategy("arena", &err)};
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    const struct tp_trial_cfg cfg = {
+        .program = p, .by = &by, .allocator = "cuda", .release = "2.9", .memory = 1 << 30};
+    trials[0].conf = "";
+    trials[1].conf = "first_range:8MiB,classes:coarse6";
+    trials[2].conf = "arena:64MiB";
+    assert_int_equal(tp_trials_replay(&cfg, trials, 3, &err), TP_OK);
+    tp_program_release(p);
+    assert_fields(trials[0], status, TP_OK, devices[0].failed, 0);
+    assert_fields(trials[1], status, TP_OK, devices[0].peak_reserved, 8 * MIB);
+    assert_true(trials[0].devices[0].peak_reserved < 8 * MIB);
+    assert_int_equal(trials[2].status, TP_EUSAGE);
+    assert_non_null(strstr(trials[2].err.text, "'arena'"));
+}
+
 TEST_WITH(an_interrupt_ends_all, setup, release)
 {
     static const volatile sig_atomic_t asked = 1;

@@ -8,13 +8,13 @@
 #include "cmd/predict/recordings.h"
 #include "cmd/predict/site_totals.h"
 #include "cmd/tune/grid.h"
+#include "cmd/tune/tunable.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/text.h"
 
 #include "alloc/base/units.h"
-#include "alloc/strategies/torch/torch_rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -362,20 +362,20 @@ static int find_settings(const struct tp_trace *t, struct tried_settings *tried,
                          struct tp_predict_asking *q, struct tp_err *err)
 {
     const struct tp_meta *m = &t->meta;
-    const struct tp_grid_target *target = tp_grid_target(t->recorded.by);
-    const struct tp_grid_whose whose = {target, m->allocator_device, true};
-    bool older = tp_torch_is_before(m->allocator_release, 2, 11);
+    const struct tp_tunable *target = tp_tunable_of(t->recorded.by);
+    const struct tp_tune_whose whose = {target, m->allocator_device, true};
+    bool older = tp_tunable_is_older(target, m->allocator_release);
     int rc = TP_OK;
     for (const char *const *grid = target->usual; rc == TP_OK && *grid; grid++)
-        rc = tp_grid_add(&tried->texts, *grid, whose, err);
+        rc = tp_tunable_add(&tried->texts, *grid, whose, err);
     tried->list = calloc(tried->texts.count + 1, sizeof *tried->list);
     if (rc == TP_OK && !tried->list)
         rc = tp_fail(err, TP_ENOMEM, "out of memory for the settings");
     for (uint32_t i = 0; rc == TP_OK && i < tried->texts.count; i++) {
         const char *conf = tp_texts_get(&tried->texts, i);
-        if (!target->danger(conf, m->allocator_device) &&
-            !tp_grid_has(conf, "garbage_collection_threshold:") &&
-            !(older && tp_grid_newer(conf, m->allocator_device)))
+        if (!tp_tunable_danger(target, conf, m->allocator_device) &&
+            !tp_tunable_needs_size(target, conf) &&
+            !(older && tp_tunable_newer(target, conf, m->allocator_device)))
             tried->list[q->setting_count++] = conf;
     }
     q->settings = tried->list;
@@ -401,7 +401,7 @@ static int check_words(const struct tp_args *args, struct tp_err *err)
     return rc == TP_OK ? tp_exports_check(&o->exports, &predict_exporters, NULL, err) : rc;
 }
 
-/* What fits is found by replays of PyTorch's allocator. */
+/* What fits is found by replays of the recorded allocator. */
 static int check_fits(const struct predict_opts *o, const struct tp_recordings *all,
                       struct tp_err *err)
 {

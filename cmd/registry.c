@@ -7,6 +7,7 @@
 #include "cmd/gate/gate.h"
 #include "cmd/results/replay_exports.h"
 #include "cmd/verify/certifier.h"
+#include "cmd/tune/tunable.h"
 
 /* One entry per line, so that two branches can add entries without a merge conflict. */
 /* clang-format off */
@@ -79,6 +80,9 @@
     ROW(type, of, torch_pinned)
 #define CERTIFIERS(ROW, type, of)          \
     ROW(type, of, torch)
+#define TUNABLES(ROW, type, of)            \
+    ROW(type, of, torch)                   \
+    ROW(type, of, torch_pinned)
 #define COMMANDS(ROW, type, of)            \
     ROW(type, of, replay)                  \
     ROW(type, of, compare)                 \
@@ -127,6 +131,7 @@ TABLE(tp_trace_writers, WRITERS, tp_trace_writer, tp_writer)
 TABLE(tp_profiles, PROFILES, tp_profile, tp_profile)
 TABLE(tp_recorded_strategies, RECORDED_STRATEGIES, tp_recorded_strategy, tp_recorded_strategy)
 TABLE(tp_certifiers, CERTIFIERS, tp_certifier, tp_certifier)
+TABLE(tp_tunables, TUNABLES, tp_tunable, tp_tunable)
 TABLE(tp_commands, COMMANDS, tp_command, tp_command)
 TABLE(tp_topics, TOPICS, tp_topic, tp_topic)
 #undef DECLARE

@@ -3,6 +3,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/jobs/bound.h"
+#include "cmd/jobs/catalog.h"
 #include "cmd/jobs/fork_replay.h"
 #include "cmd/jobs/machine.h"
 #include "cmd/page/frame_events.h"
@@ -427,13 +428,14 @@ static void find_places(struct replay *r)
 static void find_fidelity(struct replay *r, size_t job)
 {
     const struct tp_trace *trace = &r->jobs[job].trace;
-    struct tp_result *torch = NULL;
-    for (size_t i = 0; !torch && i < r->report.count; i++)
+    const struct tp_recorded_strategy *by = tp_find_recorded_strategy(trace->recorded.by);
+    struct tp_result *own = NULL;
+    for (size_t i = 0; by && by->fidelity && !own && i < r->report.count; i++)
         if (r->report.results[i].trace == trace &&
             tp_replays_as_recorded(trace, &r->jobs[job].captured, r->report.results[i].spec))
-            torch = &r->report.results[i];
-    if (torch && tp_fidelity_of(trace, r->paths[job], &r->o->open, false, &r->fidelities[job]))
-        torch->fidelity = &r->fidelities[job];
+            own = &r->report.results[i];
+    if (own && by->fidelity(trace, r->paths[job], &r->o->open, false, &r->fidelities[job]))
+        own->fidelity = &r->fidelities[job];
 }
 
 /* ---- reporting ---- */

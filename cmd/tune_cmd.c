@@ -1,15 +1,16 @@
-/* tapool tune: which setting would need less? On snapshots of a GPU of PYTORCH_CUDA_ALLOC_CONF, on
+/* tapool tune: which setting would need less? On recordings of a GPU of the recorded allocator, on
  * a host trace of the malloc libraries of this machine. */
 #include "cmd/cli/commands.h"
 #include "cmd/jobs/bound.h"
 #include "cmd/jobs/open_trace.h"
 #include "cmd/page/html_page.h"
-#include "cmd/pytorch/tune/tune.h"
 #include "cmd/results/replay_job.h"
 #include "cmd/results/site_curve.h"
 #include "cmd/stats/measure.h"
 #include "cmd/tune/grid.h"
 #include "cmd/tune/malloc_replay.h"
+#include "cmd/tune/tunable.h"
+#include "cmd/tune/tune.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
@@ -36,7 +37,6 @@ static const char *const tune_words[] = {TP_EXPORT_WORDS(EXPORTS)};
 
 /* Where a setting cannot be used. */
 static const char *const use_words[] = {"any", "windows", "vllm-sleep", NULL};
-static const char *const use_keys[] = {NULL, TP_GRID_GROWS, TP_GRID_GROWS};
 
 #define ROW(member) offsetof(struct tune_opts, member)
 static const struct tp_opt rows[] = {
@@ -74,17 +74,17 @@ static const struct tp_opt rows[] = {
     TP_OPEN_ROWS(struct tune_opts),
     {.name = NULL}};
 
-/* PyTorch's defaults are always among the settings. */
+/* The defaults are always among the settings. */
 static int read_grids(const struct tune_opts *o, struct tp_tune *t, struct tp_err *err)
 {
-    struct tp_grid_whose whose = {t->target, t->files[0].trace.meta.allocator_device, false};
+    struct tp_tune_whose whose = {t->target, t->files[0].trace.meta.allocator_device, false};
     const char *const *usual = t->target->usual;
-    int status = tp_grid_add(&t->texts, "", whose, err);
+    int status = tp_tunable_add(&t->texts, "", whose, err);
     for (size_t i = 0; !status && i < o->grid.count; i++)
-        status = tp_grid_add(&t->texts, o->grid.items[i], whose, err);
+        status = tp_tunable_add(&t->texts, o->grid.items[i], whose, err);
     whose.usual = true;
     for (size_t i = 0; !status && !o->grid.count && usual[i]; i++)
-        status = tp_grid_add(&t->texts, usual[i], whose, err);
+        status = tp_tunable_add(&t->texts, usual[i], whose, err);
     return status;
 }
 
@@ -103,8 +103,8 @@ static int replay(const struct tune_opts *o, struct tp_tune *t, struct tp_err *e
     tp_stop_catch(&stop, true);
     tp_progress_start(&line, "settings");
     int status = tp_tune_replay(t, &how, err);
-    t->pool_status = TP_EUNSUP; /* the driver has no pool of pinned memory */
-    if (!status && t->target->gpu)
+    t->pool_status = TP_EUNSUP;
+    if (!status && t->target->pool)
         status = tp_tune_measure_pool(t, &o->open, &how, err);
     tp_progress_clear(&line);
     tp_stop_restore(&stop);
@@ -120,8 +120,9 @@ static int find_bounds(const struct tune_opts *o, struct tp_tune *t, struct tp_e
         struct tp_tune_file *f = &t->files[i];
         uint64_t ns = tp_bound_time_by_default(f->trace.program);
         struct tp_offline *bounds = NULL;
-        f->compared = t->target->gpu && !strcmp(f->trace.format, "pytorch");
-        if (f->compared && !tp_fidelity_of(&f->trace, f->path, &o->open, true, &f->fidelity))
+        const struct tp_recorded_strategy *by = t->target->of;
+        f->compared = by->fidelity && !strcmp(f->trace.format, by->format);
+        if (f->compared && !by->fidelity(&f->trace, f->path, &o->open, true, &f->fidelity))
             f->fidelity = (struct tp_fidelity){0};
         if (ns)
             status = tp_bound(f->trace.program, ns, &bounds, err);
@@ -159,6 +160,15 @@ static int report(const struct tune_opts *o, const struct tp_tune *t, FILE *out,
     return tp_exports_write(&o->exports, &tune_exporters, &page, out, err);
 }
 
+/* The part of a setting that does not work for the use; NULL: any does. */
+static const char *part_of_use(const struct tp_tunable *t, const char *use)
+{
+    for (const struct tp_tune_use *u = t->uses; u && u->use; u++)
+        if (!strcmp(u->use, use))
+            return u->part;
+    return NULL;
+}
+
 /* A key that nothing is tried of was probably meant to be another one. */
 static int check_without(const struct tp_tune *t, const char *key, struct tp_err *err)
 {
@@ -183,7 +193,7 @@ static int make_settings(const struct tune_opts *o, struct tp_tune *t, struct tp
         without[i] = o->without.items[i];
         status = check_without(t, without[i], err);
     }
-    without[o->without.count] = use_keys[o->use];
+    without[o->without.count] = part_of_use(t->target, use_words[o->use]);
     if (!status)
         status = tp_tune_settings(t, without, err);
     free(without);

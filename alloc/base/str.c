@@ -4,6 +4,7 @@
 
 #include "alloc/base/grow.h"
 
+#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,16 @@ void tp_str_drop(struct tp_str *s)
     if (!s->fixed)
         free(s->s);
     *s = (struct tp_str){0};
+}
+
+bool tp_copy_plain(const char *text, char *to, size_t room)
+{
+    size_t n = 0;
+    for (; *text && n + 1 < room; text++)
+        if (!isspace((unsigned char)*text))
+            to[n++] = *text;
+    to[n] = '\0';
+    return !*text;
 }
 
 void tp_append(char *text, size_t size, const char *format, ...)

@@ -44,6 +44,10 @@ int tp_str_status(const struct tp_str *s, struct tp_err *err);
 
 void tp_str_drop(struct tp_str *s);
 
+/* Copies a text without its blanks to an array of `room` bytes, 1 or more. False: it does not fit.
+ */
+bool tp_copy_plain(const char *text, char *to, size_t room);
+
 /* Adds a piece to a text in an array of `size` bytes. */
 void tp_append(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -240,6 +240,7 @@ static void print_captured(const struct tp_info_report *r, struct tp_page *page)
 static void print_recorded_end(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_recorded *rec = &r->trace->recorded;
+    const struct tp_recorded_strategy *by = tp_find_recorded_strategy(rec->by);
     for (uint32_t i = 0; rec->has_end && i < rec->count && i < DEVICES_SHOWN; i++) {
         const struct tp_recorded_device *d = &rec->devices[i];
         if (!d->end_free) {
@@ -252,8 +253,8 @@ static void print_recorded_end(const struct tp_info_report *r, struct tp_page *p
                    rec->by, tp_bytes(d->end_largest, page->exact).s);
         const struct tp_text bytes = tp_bytes(d->end_returnable, page->exact);
         const char *back = d->end_returnable ? bytes.s : "nothing";
-        if (strcmp(rec->by, "PyTorch") == 0)
-            tp_page_more(page, NOTE, "; empty_cache() returns %s", back);
+        if (by && by->gives_back)
+            tp_page_more(page, NOTE, "; %s returns %s", by->gives_back, back);
         else
             tp_page_more(page, NOTE, "; %s in unused segments", back);
         tp_page_line(page);

@@ -76,6 +76,14 @@ const struct tp_recorded_strategy *tp_recorded_strategy_or_first(const char *by)
     return found ? found : tp_recorded_strategies[0];
 }
 
+const char *tp_recorded_share(const struct tp_recorded_strategy *by, const char *text)
+{
+    char key[64];
+    const char *shared = by->shared ? by->shared : "";
+    snprintf(key, sizeof key, "%.*s", (int)strcspn(shared, ":"), shared);
+    return strstr(text, key + (*key == ',')) ? "" : shared;
+}
+
 /* An installed tapool finds its samples relative to the binary (../share/tapool/samples), a tapool
  * in a build tree finds those of the source tree. TAPOOL_SAMPLES is searched before both. */
 void tp_sample_dirs(struct tp_sample_dirs *out)

@@ -36,12 +36,12 @@ static int check_choice(const struct tp_open_opts *o, const struct tp_trace *t, 
 }
 
 /* Any text may stand in a file: what is no release is none, and one is X.Y. */
-static void check_release(struct tp_meta *meta)
+static void check_release(const struct tp_recorded_strategy *by, struct tp_meta *meta)
 {
     char *release = meta->allocator_release;
     if (!release)
         return;
-    if (tp_find_recorded_strategy("PyTorch")->knows_release(release)) {
+    if (by->knows_release && by->knows_release(release)) {
         size_t major = strspn(release, "0123456789") + 1;
         release[major + strspn(release + major, "0123456789")] = '\0';
     } else {
@@ -54,7 +54,7 @@ static void check_release(struct tp_meta *meta)
 static void ask_strategy(struct tp_trace *t)
 {
     const struct tp_recorded_strategy *by = tp_find_recorded_strategy(t->recorded.by);
-    check_release(&t->meta);
+    check_release(tp_recorded_strategy_or_first(t->recorded.by), &t->meta);
     if (by && by->limits)
         t->limits = by->limits(t->meta.settings, t->meta.allocator_device);
 }

@@ -156,7 +156,7 @@ struct tp_predict_real {
     uint64_t requests, exact; /* of it, and those whose size was predicted */
     uint64_t peak;            /* requested, bytes */
     uint64_t peak_reserved;   /* of its replay from the start of the prediction; TP_NONE: none */
-    uint64_t recorded;        /* what PyTorch reserved at the peak, bytes; TP_NONE: not known */
+    uint64_t recorded;        /* what was reserved then at the peak, bytes; TP_NONE: not known */
 };
 
 /* A recording, predicted from the others. */
@@ -260,9 +260,10 @@ struct tp_predict_answer {
                       * ask at all, where that is less, bytes */
     uint64_t before; /* most requested before the steps that were cut out, if it grows as n^2 or
                       * does not shrink, where that is more than in them, bytes */
-    struct tp_predict_try tries[TP_PREDICT_TRIES]; /* none unless of PyTorch's GPU allocator */
-    struct tp_predict_real real;                   /* where the asking has a recording for it */
-    char *conf;                                    /* owned: the recorded setting */
+    struct tp_predict_try
+        tries[TP_PREDICT_TRIES];     /* none unless of a recorded allocator of a GPU */
+    struct tp_predict_real real;     /* where the asking has a recording for it */
+    char *conf;                      /* owned: the recorded setting */
     struct tp_predict_check *checks; /* owned: with three or more recordings, one for each */
     size_t check_count;
     struct tp_predict_fit fit;

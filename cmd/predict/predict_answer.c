@@ -2,7 +2,7 @@
 #include "cmd/predict/predict.h"
 
 #include "alloc/base/units.h"
-#include "alloc/strategies/torch/torch_rules.h"
+#include "cmd/jobs/catalog.h"
 #include "cmd/jobs/trial.h"
 #include "cmd/predict/align.h"
 #include "cmd/predict/doubts.h"
@@ -28,19 +28,26 @@ static const struct tp_sample_run *base_of(const struct tp_predict_answer *a)
 
 /* ---- settings ---- */
 
-static bool is_pytorch(const struct tp_sample_run *r)
+/* Whether what is reserved of it can be told: the allocator of its device is one that is replayed.
+ */
+static bool has_strategy(const struct tp_sample_run *r)
 {
-    return r->trace.recorded.by && !strcmp(r->trace.recorded.by, "PyTorch") &&
+    return tp_find_recorded_strategy(r->trace.recorded.by) &&
            tp_program_facts(r->trace.program)->kind == TP_KIND_DEVICE;
+}
+
+static const struct tp_recorded_strategy *strategy_of(const struct tp_predict_answer *a)
+{
+    return tp_recorded_strategy_or_first(base_of(a)->trace.recorded.by);
 }
 
 static int find_conf(struct tp_predict_answer *a, struct tp_err *err)
 {
-    const char *said = tp_torch_recorded(base_of(a)->trace.meta.settings);
+    const char *said = strategy_of(a)->settings(base_of(a)->trace.meta.settings);
     size_t room = said ? strlen(said) + 1 : 1;
     a->conf = calloc(room, 1);
     if (a->conf && said)
-        tp_torch_plain(said, a->conf, room);
+        tp_copy_plain(said, a->conf, room);
     return a->conf ? TP_OK : no_memory(err);
 }
 
@@ -50,6 +57,7 @@ static struct tp_trial_cfg trials_of(const struct tp_predict_asking *q,
 {
     const struct tp_meta *m = &base_of(a)->trace.meta;
     return (struct tp_trial_cfg){.program = program,
+                                 .by = strategy_of(a),
                                  .allocator = m->allocator_device,
                                  .release = m->allocator_release,
                                  .capacity = capacity,
@@ -491,7 +499,7 @@ static int find_point(const struct tp_predict_asking *q, const struct tp_predict
         rc = tp_predict_peak(p, sizes, &peak, err);
     if (rc == TP_OK)
         to->requested = peak.bytes;
-    if (rc == TP_OK && is_pytorch(base_of(a)))
+    if (rc == TP_OK && has_strategy(base_of(a)))
         rc = replay_sizes(q, a, p, sizes, &trial, to->n <= a->fit.fits ? a->fit.capacity : 0, err);
     if (rc == TP_OK)
         to->reserved = reserved_of(&trial);
@@ -538,7 +546,7 @@ static int replay(const struct tp_predict_asking *q, struct tp_predict_answer *a
                   const uint64_t *sizes, struct tp_err *err)
 {
     int rc = tp_predict_program(&a->prediction, sizes, &a->program, err);
-    if (rc == TP_OK && is_pytorch(base_of(a)))
+    if (rc == TP_OK && has_strategy(base_of(a)))
         rc = try_settings(q, a, err);
     if (rc == TP_OK)
         rc = replay_most(q, a, err);

@@ -3,14 +3,15 @@
 
 #include "alloc/base/str.h"
 #include "alloc/base/units.h"
+#include "cmd/jobs/catalog.h"
 #include "cmd/ui/table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTE = 16, INDENT = 2, SITES_SHOWN = 8 };
-#define row(page, name, ...) tp_page_row(page, 0, name, NOTE, __VA_ARGS__)
+enum { INDENT = 2, SITES_SHOWN = 8 };
+#define row(page, name, ...) tp_page_row(page, 0, name, TP_PREDICT_NOTE, __VA_ARGS__)
 
 static const struct tp_sample_run *base_of(const struct tp_predict_report *r)
 {
@@ -96,34 +97,6 @@ static void print_laws(const struct tp_predict_report *r, struct tp_page *page)
                     tp_count(p->lawless.requests - p->kinds[TP_LAW_NONE]).s);
     row(page, "laws", "%s", tp_str_text(&laws));
     tp_str_drop(&laws);
-}
-
-/* ---- memory ---- */
-
-/* "recorded setting, compacted start"; the start is said where there is more than one. */
-static void print_tries(const struct tp_predict_report *r, struct tp_page *page)
-{
-    const struct tp_predict_try *tries = r->answer->tries, *of = &tries[TP_PREDICT_RECORDED];
-    const bool starts = tries[TP_PREDICT_COMPACTED].conf;
-    if (!of->conf)
-        return;
-    const char *own = *of->conf ? of->conf : "defaults";
-    row(page, "peak reserved", "%-10s  %s (recorded setting%s)",
-        tp_bytes(of->peak_reserved, page->exact).s, own, starts ? ", recorded heap" : "");
-    if (starts)
-        row(page, "", "%-10s  %s (recorded setting, compacted start)",
-            tp_bytes(tries[TP_PREDICT_COMPACTED].peak_reserved, page->exact).s, own);
-    const struct tp_predict_try *same = starts ? &tries[TP_PREDICT_COMPACTED] : of;
-    const struct tp_predict_try *best = &tries[TP_PREDICT_BEST];
-    struct tp_text tried = tp_plural(r->asking->setting_count, "setting");
-    if (best->conf && best->peak_reserved < same->peak_reserved)
-        row(page, "", "%-10s  %s (lowest of %s%s)", tp_bytes(best->peak_reserved, page->exact).s,
-            best->conf, tried.s, starts ? ", compacted start" : "");
-    else if (best->conf)
-        row(page, "", "%-10s  none of %s reserves less", "", tried.s);
-    if (of->min_capacity != TP_NONE)
-        row(page, "min capacity", "%-10s  smallest device without OOM, recorded setting",
-            tp_bytes(of->min_capacity, page->exact).s);
 }
 
 /* ---- requests of an unknown law ---- */
@@ -262,7 +235,9 @@ static void print_real(const struct tp_predict_report *r, struct tp_page *page)
     print_difference("peak requested", r->answer->peak.bytes, real->peak, "recorded", page);
     print_difference("peak reserved", of->peak_reserved, real->peak_reserved,
                      "replayed from the same initial heap", page);
-    print_difference("", of->peak_reserved, real->recorded, "by PyTorch, when recorded", page);
+    const struct tp_recorded_strategy *by = tp_recorded_strategy_or_first(run->trace.recorded.by);
+    print_difference("", of->peak_reserved, real->recorded,
+                     tp_text_of("by %s, when recorded", by->whose).s, page);
 }
 
 /* ---- at the peak ---- */
@@ -297,7 +272,7 @@ void tp_predict_memory_print(const struct tp_predict_report *r, struct tp_page *
     const char *place = last ? tp_request_place(base_of(r), last) : NULL;
     row(page, "peak requested", "%-10s  event %s%s%s", tp_bytes(peak->bytes, page->exact).s,
         tp_count(peak->event).s, place ? ": " : "", place ? place : "");
-    print_tries(r, page);
+    tp_predict_tries_print(r, page);
     print_doubt(r, page);
     print_unseen(r, page);
     print_real(r, page);

@@ -6,6 +6,8 @@
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/table.h"
 
+enum { TP_PREDICT_NOTE = 16 }; /* the column behind the names of rows */
+
 /* Adds the values that are predicted: "batch = 32", "1,024". */
 void tp_predict_target(const struct tp_predict_asking *q, struct tp_str *out);
 
@@ -15,9 +17,11 @@ const char *tp_predict_why(const struct tp_predict_answer *a);
 /* Adds which recording would help where there is no prediction, a sentence without its stop. */
 void tp_predict_advice(const struct tp_predict_report *r, struct tp_str *out);
 
-/* Parts of the screen: what it is from, memory at the value, live memory at the peak by site, of so
- * many at most, memory by value, what fits, and how well the recordings predict one another. */
+/* Parts of the screen: what it is from, what is reserved at the value, all memory there, live
+ * memory at the peak by site, of so many at most, memory by value, what fits, and how well the
+ * recordings predict one another. */
 void tp_predict_head_print(const struct tp_predict_report *r, struct tp_page *page);
+void tp_predict_tries_print(const struct tp_predict_report *r, struct tp_page *page);
 void tp_predict_memory_print(const struct tp_predict_report *r, struct tp_page *page);
 void tp_predict_sites_print(const struct tp_predict_report *r, size_t most, struct tp_page *page);
 void tp_predict_points_print(const struct tp_predict_report *r, struct tp_page *page);

@@ -1,6 +1,7 @@
 /* See recorded_text.h. */
 #include "cmd/report/recorded_text.h"
 
+#include "cmd/jobs/catalog.h"
 #include "cmd/results/result.h"
 
 #include <string.h>
@@ -23,29 +24,27 @@ static void add_reason(const struct tp_replay_difference *d, const struct tp_fid
                        struct tp_str *out)
 {
     if (d->compacted)
-        tp_str_add(out, "it started compacted");
+        tp_str_add(out, ": it started compacted");
     else if (d->limits_differ)
-        tp_str_add(out, "the recorded devices have different memory limits; --device N replays "
+        tp_str_add(out, ": the recorded devices have different memory limits; --device N replays "
                         "one with its own");
     else if (f && f->switches)
-        tp_str_add(out,
-                   "expandable_segments changed %s while the program ran, and this replay has one "
-                   "setting",
-                   tp_plural(f->switches, "time").s);
+        tp_str_add(out, ": %s changed %s while the program ran, and this replay has one setting",
+                   d->by->switching, tp_plural(f->switches, "time").s);
     else if (!f || !f->addresses)
-        tp_str_add(out, "'tapool verify' compares every address");
+        tp_str_add(out, "%s", d->by->fidelity ? ": 'tapool verify' compares every address" : "");
     else if (f->good_addresses < f->addresses)
-        tp_str_add(out, "the rules reproduce %s of %s recorded addresses",
+        tp_str_add(out, ": the rules reproduce %s of %s recorded addresses",
                    tp_count(f->good_addresses).s, tp_count(f->addresses).s);
     else if (f->pools_returned)
-        tp_str_add(out, "PyTorch freed %s of private pools, which the replay keeps",
+        tp_str_add(out, ": %s freed %s of private pools, which the replay keeps", d->by->whose,
                    tp_plural(f->pools_returned, "segment").s);
     else
         tp_str_add(
             out,
-            "the driver chooses the address of a new segment, and PyTorch takes the lowest of "
-            "equal free blocks; given the recorded segments, all %s addresses agree",
-            tp_count(f->addresses).s);
+            ": the driver chooses the address of a new segment, and %s takes the lowest of equal "
+            "free blocks; given the recorded segments, all %s addresses agree",
+            d->by->whose, tp_count(f->addresses).s);
 }
 
 void tp_difference_add(const struct tp_replay_difference *d, const struct tp_fidelity *f,
@@ -53,9 +52,8 @@ void tp_difference_add(const struct tp_replay_difference *d, const struct tp_fid
 {
     if (d->peak == d->recorded_peak && d->calls == d->recorded_calls)
         return;
-    tp_str_add(out, "%s", before);
+    tp_str_add(out, "%s%s by ", before, d->by->whose);
     add_amounts(d, out);
-    tp_str_add(out, ": ");
     add_reason(d, f, out);
 }
 

@@ -177,6 +177,10 @@ void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_
 static void print_initial(const struct tp_result *r, int note, struct tp_page *page)
 {
     uint64_t before = 0, peak = 0;
+    const struct tp_recorded_strategy *by = tp_recorded_strategy_or_first(r->trace->recorded.by);
+    const struct tp_text aged =
+        tp_text_of(tp_program_heap(r->trace->program) ? " (%s: at the recorded address)" : "%.0s",
+                   by->strategy->name);
     for (uint16_t d = 0; d < r->facts->devices; d++) {
         before += tp_program_demand(r->trace->program, d)->initial_heap_bytes;
         peak += tp_program_demand(r->trace->program, d)->bytes;
@@ -192,14 +196,14 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
                 "%s (%s, %s of the peak), live before the first event. Placed first, by "
                 "address%s, not counted as calls.",
                 tp_plural(r->facts->initial_heap, "block").s, tp_bytes(before, page->exact).s,
-                tp_percent(peak ? (double)before / (double)peak : 0).s,
-                tp_program_heap(r->trace->program) ? " (torch: at the recorded address)" : "");
+                tp_percent(peak ? (double)before / (double)peak : 0).s, aged.s);
 }
 
 /* Adds how the replay differs from the recording, on a device of the same size. */
 static void add_difference(const struct tp_result *r, bool exact, struct tp_str *out)
 {
-    struct tp_replay_difference by = {.exact = exact,
+    struct tp_replay_difference by = {.by = tp_recorded_strategy_or_first(r->trace->recorded.by),
+                                      .exact = exact,
                                       .limits_differ = tp_captured_limits_differ(r->captured)};
     uint64_t capacity = r->run->devices[0].capacity;
     for (uint32_t i = 0; i < r->run->device_count && i < r->captured->count; i++) {
@@ -211,7 +215,7 @@ static void add_difference(const struct tp_result *r, bool exact, struct tp_str 
         by.recorded_calls += c->takes + c->gives + c->maps + c->unmaps;
     }
     if ((capacity == TP_NONE ? 0 : capacity) == tp_captured_capacity(r->captured))
-        tp_difference_add(&by, r->fidelity, "; differs from PyTorch by ", out);
+        tp_difference_add(&by, r->fidelity, "; differs from ", out);
 }
 
 void tp_report_fidelity(const struct tp_result *r, int column, struct tp_page *page)

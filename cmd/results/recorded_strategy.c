@@ -12,7 +12,7 @@ static const char leaves_it[] = "recorded"; /* a word of the device option */
 /* What is needed to apply the recorded settings; `there` where there is something to apply. */
 struct strategy_settings {
     const struct tp_recorded_strategy *strategy;
-    const struct tp_opt *row;
+    const struct tp_opt *row; /* NULL: it has no such option */
     char text[TP_SPEC_TEXT];
     bool there;
 };
@@ -22,14 +22,16 @@ static struct strategy_settings recorded_settings(const struct tp_trace *trace, 
                                                   const struct tp_strategy_spec *spec)
 {
     struct strategy_settings r = {.strategy = tp_find_recorded_strategy(trace->recorded.by)};
-    const char *text = r.strategy ? r.strategy->settings(trace->meta.settings) : NULL;
+    const char *text =
+        r.strategy && r.strategy->option ? r.strategy->settings(trace->meta.settings) : NULL;
     if (!r.strategy || r.strategy->strategy != spec->strategy)
         return (struct strategy_settings){.strategy = NULL};
-    r.row = tp_opt_find(spec->strategy->options, r.strategy->option);
-    r.there = text && snprintf(r.text, sizeof r.text, "%s%s", text,
-                               collects && !strstr(text, "per_process_memory_fraction")
-                                   ? r.strategy->shared
-                                   : "") < (int)sizeof r.text;
+    if (r.strategy->option)
+        r.row = tp_opt_find(spec->strategy->options, r.strategy->option);
+    /* nothing is to be applied where the defaults were recorded */
+    r.there = text && *text &&
+              snprintf(r.text, sizeof r.text, "%s%s", text,
+                       collects ? tp_recorded_share(r.strategy, text) : "") < (int)sizeof r.text;
     return r;
 }
 
@@ -104,7 +106,8 @@ bool tp_replays_as_recorded(const struct tp_trace *trace, const struct tp_captur
     char given[TP_SPEC_TEXT] = "";
     if (!plain.strategy)
         return false;
-    tp_opt_format(plain.row, spec->opts, given, sizeof given);
+    if (plain.row)
+        tp_opt_format(plain.row, spec->opts, given, sizeof given);
     return (!strcmp(given, plain.text) || !strcmp(given, shared.text)) &&
            has_recorded_device(trace, plain.strategy, spec) &&
            has_recorded_release(trace, plain.strategy, spec);
@@ -122,7 +125,7 @@ const char *tp_recorded_unplayed(const struct tp_trace *trace, const struct tp_s
 {
     struct strategy_settings r = recorded_settings(trace, false, spec);
     char given[TP_SPEC_TEXT] = "";
-    if (!r.strategy || !r.strategy->unplayed)
+    if (!r.row || !r.strategy->unplayed)
         return NULL;
     tp_opt_format(r.row, spec->opts, given, sizeof given);
     return r.strategy->unplayed(given, r.there ? r.text : "");

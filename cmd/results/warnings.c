@@ -188,11 +188,13 @@ static bool recorded_settings(const struct tp_result *r, char *text, size_t size
 
 static bool wrapped(const struct tp_result *r, char *text, size_t size)
 {
+    const struct tp_recorded_strategy *by = tp_recorded_strategy_or_first(r->trace->recorded.by);
     return r->trace->meta.wrapped &&
            say(text, size,
                "the recording's ring buffer was full: the first events are lost, and segments "
-               "freed "
-               "before the window are missing. Raise max_entries to keep everything.");
+               "freed before the window are missing.%s%s%s",
+               by->ring ? " Raise " : "", by->ring ? by->ring : "",
+               by->ring ? " to keep everything." : "");
 }
 
 /* If the first and second half of the steady replays disagree, the machine changed while it was

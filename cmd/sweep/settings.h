@@ -3,7 +3,8 @@
  *
  *     arena:arena_size=1MiB|4MiB,max_arenas=0|4     4 settings of a strategy
  *     torch:conf={max_split_size_mb=default|64}     2, of PYTORCH_CUDA_ALLOC_CONF
- *     torch:conf=tune                               those of tapool tune
+ *     torch:conf=tune                               those of tapool tune; NAME:tune where they are
+ *                                                   options of the strategy
  *     jemalloc:narenas=1|2                          2 of a malloc library
  *     malloc:tune                                   those of tapool tune */
 #ifndef TP_SETTINGS_H

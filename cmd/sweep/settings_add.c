@@ -8,6 +8,7 @@
 #include "cmd/jobs/spec.h"
 #include "cmd/tune/grid.h"
 #include "cmd/tune/malloc_settings.h"
+#include "cmd/tune/tunable.h"
 #include "cmd/ui/option_words.h"
 
 #include <stdlib.h>
@@ -177,18 +178,16 @@ static int add_setting(void *ctx, const char *setting, struct tp_err *err)
     return status;
 }
 
-/* The settings that tapool tune tries of an allocator of PyTorch. */
-static int add_tuned(struct adding_settings *a, struct tp_err *err)
+/* The settings that tapool tune tries of a recorded allocator. */
+static int add_tuned(struct adding_settings *a, const struct tp_tunable *target, struct tp_err *err)
 {
     struct tp_texts texts = {0};
-    const struct tp_grid_target *target =
-        tp_grid_target(strcmp(a->name, "torch") ? "PyTorch (pinned)" : NULL);
-    int status = strcmp(a->name, target->strategy)
-                     ? tp_fail(err, TP_EUSAGE, "'%.60s' has no settings of tapool tune", a->name)
-                     : tp_grid_add(&texts, "", (struct tp_grid_whose){target, NULL, true}, err);
+    const struct tp_tune_whose whose = {target, NULL, true};
+    int status = target
+                     ? tp_tunable_add(&texts, "", whose, err)
+                     : tp_fail(err, TP_EUSAGE, "'%.60s' has no settings of tapool tune", a->name);
     for (size_t i = 0; !status && target->usual[i]; i++)
-        status =
-            tp_grid_add(&texts, target->usual[i], (struct tp_grid_whose){target, NULL, true}, err);
+        status = tp_tunable_add(&texts, target->usual[i], whose, err);
     for (uint32_t i = 0; !status && i < texts.count; i++)
         status = add_setting(a, tp_texts_get(&texts, i), err);
     tp_texts_release(&texts);
@@ -261,13 +260,22 @@ static bool is_named(const char *part, size_t length)
     return memchr(part, '=', length) && part[0] != '{';
 }
 
-/* "conf=tune" or "conf={GRID}" at the end of the options: the grid is of PyTorch's own settings. */
+/* The allocator whose settings a strategy has; NULL: there is none. */
+static const struct tp_tunable *tunable_of(const char *name)
+{
+    struct tp_err ignored;
+    const struct tp_strategy *s = tp_find_strategy(name, &ignored);
+    return s ? tp_tunable_strategy(s) : NULL;
+}
+
+/* "conf=tune" or "conf={GRID}" at the end of the options: the grid is of the allocator's own
+ * settings. */
 static int add_conf(struct adding_settings *a, char *value, struct tp_err *err)
 {
     size_t length = strlen(value);
     a->conf = "conf";
     if (!strcmp(value, "tune"))
-        return add_tuned(a, err);
+        return add_tuned(a, tunable_of(a->name), err);
     size_t first = value[0] == '{' ? first_part(value) : length;
     if (value[first])
         return tp_hint(err,
@@ -287,6 +295,9 @@ static int add_options(struct adding_settings *a, char *options, struct tp_err *
 {
     char *conf = !strncmp(options, "conf=", 5) ? options : strstr(options, ",conf=");
     size_t bare = first_part(options);
+    const struct tp_tunable *target = tunable_of(a->name);
+    if (target && !target->of->option && !strcmp(options, "tune"))
+        return add_tuned(a, target, err);
     if (conf) {
         char *value = strchr(conf, '=') + 1;
         a->before = conf == options ? "" : options;

@@ -6,7 +6,7 @@
 load common
 
 DATA=$TAPOOL_ROOT/tests/data/pytorch
-SCHEMA=$TAPOOL_ROOT/cmd/pytorch/tune/tune.schema.json
+SCHEMA=$TAPOOL_ROOT/cmd/tune/tune.schema.json
 SMALL=complete-small.pickle STEP=training-step.pickle.gz
 GRID='max_split_size_mb:default|32|128,roundup_power2_divisions:default|4'
 

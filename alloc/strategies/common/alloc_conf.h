@@ -164,17 +164,6 @@ static inline bool conf_is_skipped(conf_set_fn *set)
 
 /* ---- the text ---- */
 
-/* Copies a text without its blanks. False: it is cut. */
-static inline bool conf_plain(const char *text, char *to, size_t room)
-{
-    size_t n = 0;
-    for (; *text && n + 1 < room; text++)
-        if (!isspace((unsigned char)*text))
-            to[n++] = *text;
-    to[n] = '\0';
-    return !*text;
-}
-
 /* The end of an item: the next comma outside brackets, or the end of the text. */
 static inline char *conf_item_end(char *text)
 {
@@ -193,7 +182,7 @@ static inline int conf_each(const char *text, conf_item_fn *fn, void *ctx, struc
 {
     char copy[CONF_TEXT_MAX];
     int rc = TP_OK;
-    if (!conf_plain(text, copy, sizeof copy))
+    if (!tp_copy_plain(text, copy, sizeof copy))
         return tp_fail(err, TP_EUSAGE, "the settings have more than %d characters",
                        CONF_TEXT_MAX - 1);
     for (char *item = copy; rc == TP_OK && *item;) {

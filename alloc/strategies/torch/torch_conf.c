@@ -263,7 +263,7 @@ void tp_torch_conf_kept(const char *text, struct tp_str *out)
 
 bool tp_torch_plain(const char *text, char *to, size_t room)
 {
-    return conf_plain(text, to, room);
+    return tp_copy_plain(text, to, room);
 }
 
 const char *tp_torch_recorded(const char *said)

@@ -2,6 +2,7 @@
 #include "alloc/strategies/torch/torch_rules.h"
 #include "alloc/strategies/torch_pinned/torch_pinned_rules.h"
 #include "cmd/jobs/catalog.h"
+#include "cmd/pytorch/verify/verify.h"
 #include "traces/lower/memory_limit.h"
 
 #include <string.h>
@@ -9,13 +10,6 @@
 extern const struct tp_strategy tp_strategy_torch, tp_strategy_torch_pinned;
 extern const struct tp_recorded_strategy tp_recorded_strategy_torch,
     tp_recorded_strategy_torch_pinned;
-
-/* Nothing is to be applied where the defaults were recorded. */
-static const char *torch_settings(const char *said)
-{
-    const char *text = tp_torch_recorded(said);
-    return text && *text ? text : NULL;
-}
 
 static int check_torch(const char *text, const char *device, struct tp_err *err)
 {
@@ -78,22 +72,31 @@ static int check_torch_pinned(const char *text, const char *device, struct tp_er
 }
 
 const struct tp_recorded_strategy tp_recorded_strategy_torch = {.by = "PyTorch",
+                                                                .whose = "PyTorch",
                                                                 .strategy = &tp_strategy_torch,
                                                                 .option = "conf",
                                                                 .device_option = "allocator",
                                                                 .release_option = "version",
                                                                 .knows_release = knows_torch,
                                                                 .is_before = tp_torch_is_before,
-                                                                .settings = torch_settings,
+                                                                .settings = tp_torch_recorded,
                                                                 .check = check_torch,
                                                                 .unplayed = torch_unplayed,
                                                                 .shared = TP_TORCH_WHOLE_SHARE,
-                                                                .limits = torch_limits};
+                                                                .limits = torch_limits,
+                                                                .fidelity = tp_fidelity_of,
+                                                                .format = "pytorch",
+                                                                .switching = "expandable_segments",
+                                                                .gives_back = "empty_cache()",
+                                                                .ring = "max_entries"};
 
 const struct tp_recorded_strategy tp_recorded_strategy_torch_pinned = {
     .by = "PyTorch (pinned)",
+    .whose = "PyTorch",
     .strategy = &tp_strategy_torch_pinned,
     .option = "conf",
-    .settings = torch_settings,
+    .knows_release = knows_torch,
+    .is_before = tp_torch_is_before,
+    .settings = tp_torch_recorded,
     .check = check_torch_pinned,
-    .shared = ""};
+    .ring = "max_entries"};

@@ -1,6 +1,7 @@
 /* Settings that are tried: reading a grid, the front, and the answer. */
-#include "cmd/pytorch/tune/tune.h"
 #include "cmd/tune/grid.h"
+#include "cmd/tune/tunable.h"
+#include "cmd/tune/tune.h"
 #include "tests/unit/test.h"
 
 #include <stddef.h>
@@ -11,9 +12,19 @@
 
 /* ---- grids ---- */
 
-static struct tp_grid_whose cuda(void)
+static const char *danger(const char *conf, const char *device)
 {
-    return (struct tp_grid_whose){.target = tp_grid_target(NULL)};
+    return tp_tunable_danger(tp_tunable_of(NULL), conf, device);
+}
+
+static const char *newer(const char *conf, const char *device)
+{
+    return tp_tunable_newer(tp_tunable_of(NULL), conf, device);
+}
+
+static struct tp_tune_whose cuda(void)
+{
+    return (struct tp_tune_whose){.target = tp_tunable_of(NULL)};
 }
 
 /* Reads a grid and compares its texts, with a line for each. */
@@ -22,7 +33,7 @@ static void reads_as(const char *grid, const char *want)
     struct tp_texts set = {0};
     struct tp_err err = {0};
     char have[4096] = "";
-    int status = tp_grid_add(&set, grid, cuda(), &err);
+    int status = tp_tunable_add(&set, grid, cuda(), &err);
     for (uint32_t i = 0; i < set.count; i++)
         snprintf(have + strlen(have), sizeof have - strlen(have), "%s\n", tp_texts_get(&set, i));
     tp_texts_release(&set);
@@ -49,7 +60,7 @@ static void refused(const char *grid, const char *text, const char *hint)
 {
     struct tp_texts set = {0};
     struct tp_err err = {0};
-    assert_int_equal(tp_grid_add(&set, grid, cuda(), &err), TP_EUSAGE);
+    assert_int_equal(tp_tunable_add(&set, grid, cuda(), &err), TP_EUSAGE);
     tp_texts_release(&set);
     if (!strstr(err.text, text) || !strstr(err.hint, hint))
         fail_msg("'%s': %s; %s", grid, err.text, err.hint);
@@ -58,24 +69,23 @@ static void refused(const char *grid, const char *text, const char *hint)
 /* Each device has keys of its own; what it refuses is no usual setting there. */
 TEST(a_grid_of_another_device)
 {
-    struct tp_grid_whose npu = cuda();
+    struct tp_tune_whose npu = cuda();
     struct tp_texts set = {0};
     struct tp_err err = {0};
     static const char own[] = "base_addr_aligned_kb:0|8,expandable_segments:True";
     static const char beside[] = "expandable_segments:True|False,max_split_size_mb:64";
     npu.device = "npu";
-    assert_int_equal(tp_grid_add(&set, own, npu, &err), TP_OK);
+    assert_int_equal(tp_tunable_add(&set, own, npu, &err), TP_OK);
     assert_int_equal(set.count, 2);
-    assert_int_equal(tp_grid_add(&set, own, cuda(), &err), TP_EUSAGE);
-    assert_int_equal(tp_grid_add(&set, beside, npu, &err), TP_EUSAGE);
+    assert_int_equal(tp_tunable_add(&set, own, cuda(), &err), TP_EUSAGE);
+    assert_int_equal(tp_tunable_add(&set, beside, npu, &err), TP_EUSAGE);
     npu.usual = true;
-    assert_int_equal(tp_grid_add(&set, beside, npu, &err), TP_OK);
+    assert_int_equal(tp_tunable_add(&set, beside, npu, &err), TP_OK);
     assert_int_equal(set.count, 3);
-    for (size_t i = 0; tp_grid_default[i]; i++)
-        assert_int_equal(tp_grid_add(&set, tp_grid_default[i], npu, &err), TP_OK);
-    assert_string_equal(tp_grid_newer("max_non_split_rounding_mb:64", "npu"),
-                        "max_non_split_rounding_mb");
-    assert_null(tp_grid_newer("max_non_split_rounding_mb:64", NULL));
+    for (size_t i = 0; tp_tunable_of(NULL)->usual[i]; i++)
+        assert_int_equal(tp_tunable_add(&set, tp_tunable_of(NULL)->usual[i], npu, &err), TP_OK);
+    assert_string_equal(newer("max_non_split_rounding_mb:64", "npu"), "max_non_split_rounding_mb");
+    assert_null(newer("max_non_split_rounding_mb:64", NULL));
     tp_texts_release(&set);
 }
 
@@ -106,26 +116,25 @@ TEST(a_grid_that_pytorch_refuses_is_refused)
 TEST(the_usual_grid_has_64_settings)
 {
     struct tp_texts set = {0};
-    for (size_t i = 0; tp_grid_default[i]; i++)
-        assert_int_equal(tp_grid_add(&set, tp_grid_default[i], cuda(), NULL), TP_OK);
+    for (size_t i = 0; tp_tunable_of(NULL)->usual[i]; i++)
+        assert_int_equal(tp_tunable_add(&set, tp_tunable_of(NULL)->usual[i], cuda(), NULL), TP_OK);
     assert_int_equal(set.count, 64);
     assert_string_equal(tp_texts_get(&set, 0), "");
     for (uint32_t i = 0; i < set.count; i++)
-        assert_null(tp_grid_danger(tp_texts_get(&set, i), NULL));
+        assert_null(danger(tp_texts_get(&set, i), NULL));
     tp_texts_release(&set);
 }
 
 TEST(what_harms_together_is_known)
 {
-    assert_non_null(tp_grid_danger("max_split_size_mb:64,expandable_segments:True", NULL));
-    assert_non_null(
-        tp_grid_danger("expandable_segments:True,backend:native,max_split_size_mb:64", NULL));
-    assert_null(tp_grid_danger("max_split_size_mb:64,expandable_segments:False", NULL));
-    assert_null(tp_grid_danger("expandable_segments:True", NULL));
-    assert_non_null(tp_grid_danger("max_split_size_mb:20", NULL)); /* a free segment of 20 MiB */
-    assert_non_null(tp_grid_danger("base_addr_aligned_kb:8,max_split_size_mb:20", "npu"));
-    assert_null(tp_grid_danger("max_split_size_mb:21", NULL));
-    assert_non_null(tp_grid_danger("large_segment_size_mb:40,max_split_size_mb:40", NULL));
+    assert_non_null(danger("max_split_size_mb:64,expandable_segments:True", NULL));
+    assert_non_null(danger("expandable_segments:True,backend:native,max_split_size_mb:64", NULL));
+    assert_null(danger("max_split_size_mb:64,expandable_segments:False", NULL));
+    assert_null(danger("expandable_segments:True", NULL));
+    assert_non_null(danger("max_split_size_mb:20", NULL)); /* a free segment of 20 MiB */
+    assert_non_null(danger("base_addr_aligned_kb:8,max_split_size_mb:20", "npu"));
+    assert_null(danger("max_split_size_mb:21", NULL));
+    assert_non_null(danger("large_segment_size_mb:40,max_split_size_mb:40", NULL));
     assert_int_equal(tp_grid_keys(""), 0);
     assert_int_equal(tp_grid_keys("a:[1:2,3:4],b:1"), 2);
 }
@@ -144,8 +153,8 @@ static void setting(const char *conf, uint64_t peak, uint64_t calls, uint64_t re
 {
     struct tp_tune_setting *s = &settings[tune.setting_count++];
     *s = (struct tp_tune_setting){.conf = conf,
-                                  .danger = tp_grid_danger(conf, NULL),
-                                  .newer = tp_grid_newer(conf, NULL),
+                                  .danger = danger(conf, NULL),
+                                  .newer = newer(conf, NULL),
                                   .keys = tp_grid_keys(conf),
                                   .recorded = s == settings,
                                   .all = {.peak_reserved = peak * GIB / 100,
@@ -159,7 +168,7 @@ static int setup(void **state)
     (void)state;
     file = (struct tp_tune_file){.live = 72 * GIB, .live_event = 91, .capacity = 70 * GIB};
     tune = (struct tp_tune){
-        .files = &file, .file_count = 1, .target = tp_grid_target(NULL), .settings = settings};
+        .files = &file, .file_count = 1, .target = tp_tunable_of(NULL), .settings = settings};
     return 0;
 }
 
@@ -416,20 +425,20 @@ TEST_WITH(the_front_has_what_none_beats, setup, NULL)
 
 TEST(test_pinned_settings)
 {
-    const struct tp_grid_target *pinned = tp_grid_target("PyTorch (pinned)");
-    const struct tp_grid_whose whose = {.target = pinned};
+    const struct tp_tunable *pinned = tp_tunable_of("PyTorch (pinned)");
+    const struct tp_tune_whose whose = {.target = pinned};
     struct tp_texts set = {0};
     struct tp_err err;
-    assert_ptr_equal(tp_grid_target(NULL), tp_grid_target("PyTorch"));
-    assert_ptr_not_equal(pinned, tp_grid_target("PyTorch"));
-    assert_string_equal(pinned->strategy, "torch-pinned");
-    assert_string_equal(pinned->variable, "PYTORCH_ALLOC_CONF");
+    assert_ptr_equal(tp_tunable_of(NULL), tp_tunable_of("PyTorch"));
+    assert_ptr_not_equal(pinned, tp_tunable_of("PyTorch"));
+    assert_string_equal(pinned->of->strategy->name, "torch-pinned");
+    assert_string_equal(pinned->variable(NULL, NULL), "PYTORCH_ALLOC_CONF");
     for (size_t i = 0; pinned->usual[i]; i++)
-        assert_int_equal(tp_grid_add(&set, pinned->usual[i], whose, &err), TP_OK);
+        assert_int_equal(tp_tunable_add(&set, pinned->usual[i], whose, &err), TP_OK);
     assert_int_equal(set.count, 24);
     for (uint32_t i = 0; i < set.count; i++)
         assert_null(pinned->danger(tp_texts_get(&set, i), NULL));
-    assert_int_equal(tp_grid_add(&set, "pinned_max_cached:1", whose, &err), TP_EUSAGE);
+    assert_int_equal(tp_tunable_add(&set, "pinned_max_cached:1", whose, &err), TP_EUSAGE);
     tp_texts_release(&set);
     struct tp_str kept = {0};
     pinned->kept(

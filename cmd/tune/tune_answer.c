@@ -1,6 +1,6 @@
 /* Judges settings by what they did; see tune.h. Settings that start compacted are compared with the
  * recorded one from a compacted start: what they change there is added to what was recorded. */
-#include "cmd/pytorch/tune/tune.h"
+#include "cmd/tune/tune.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ static bool is_replayed(const struct tp_tune_setting *s)
     return s->status == TP_OK;
 }
 
-/* The recorded setting, or else PyTorch's defaults. */
+/* The recorded setting, or else the defaults. */
 static const struct tp_tune_setting *find_base(const struct judging *j)
 {
     const struct tp_tune_setting *base = NULL;
@@ -183,7 +183,7 @@ static uint64_t more_retries(const struct judging *j, const struct tp_tune_figur
     return changed(f->retries, 0, j->base->all.retries);
 }
 
-/* Of two settings with about the same peak: no more retries, known to every PyTorch, short. */
+/* Of two settings with about the same peak: no more retries, known to every release, short. */
 static bool is_simpler(const struct judging *j, const struct tp_tune_setting *a,
                        const struct tp_tune_setting *b)
 {

@@ -1,9 +1,7 @@
 /* The sentence that answers; see tune.h. */
-#include "cmd/pytorch/tune/tune.h"
+#include "cmd/tune/tune.h"
 
-#include "alloc/strategies/torch/torch_rules.h"
-#include "cmd/tune/grid.h"
-#include "cmd/ui/escape.h"
+#include "cmd/tune/tunable.h"
 #include "cmd/ui/table.h"
 
 #include <math.h>
@@ -24,33 +22,18 @@ const char *const tp_tune_names[TP_TUNE_NAMED] = {[TP_TUNE_LEAST_MEMORY] = "leas
 const char *tp_tune_variable(const struct tp_tune *t)
 {
     const char *name = NULL;
-    if (t->target && !t->target->gpu)
-        return t->target->variable;
-    for (size_t i = 0; i < t->file_count; i++) {
-        const struct tp_meta *m = &t->files[i].trace.meta;
-        const char *own = tp_torch_variable(m->allocator_device, m->settings, m->allocator_release);
-        bool older = name && strlen(own) > strlen(name); /* all versions read that one */
-        name = !name || older ? own : name;
-    }
+    for (size_t i = 0; t->target->variable && i < t->file_count; i++)
+        name = t->target->variable(&t->files[i].trace.meta, name);
     return name;
 }
 
 void tp_tune_order(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out)
 {
-    const char *settings = t->files[0].trace.meta.settings;
     const char *kept = tp_str_text(&t->kept);
-    bool unset = settings && strstr(settings, " is empty");
-    if (a->best->keys || *kept) {
-        struct tp_str text = {0};
-        tp_str_add(&text, "%s%s%s", a->best->conf, a->best->keys && *kept ? "," : "", kept);
-        tp_str_add(out, "Set %s=", tp_tune_variable(t));
-        tp_str_escape(out, TP_TO_SHELL, tp_str_text(&text));
-        tp_str_drop(&text);
-    } else if (unset) {
-        tp_str_add(out, "Remove the call that sets expandable_segments");
-    } else {
-        tp_str_add(out, "Leave %s unset", tp_tune_variable(t));
-    }
+    struct tp_str text = {0};
+    tp_str_add(&text, "%s%s%s", a->best->conf, a->best->keys && *kept ? "," : "", kept);
+    t->target->order(&t->files[0].trace.meta, tp_tune_variable(t), tp_str_text(&text), out);
+    tp_str_drop(&text);
 }
 
 /* "-13.6%"; a change that rounds to nothing has no sign. */
@@ -224,6 +207,7 @@ static void add_unfaithful(const struct tp_tune *t, const struct tp_tune_answer 
                            struct tp_str *out)
 {
     const struct tp_tune_file *f = uncompared(t);
+    const char *strategy = t->target->of->strategy->name;
     if (a->refused) {
         tp_str_add(out, "No advice: the recorded setting cannot be replayed: %s",
                    a->refused->err.text);
@@ -231,26 +215,27 @@ static void add_unfaithful(const struct tp_tune *t, const struct tp_tune_answer 
     }
     if (f) {
         tp_str_add(out,
-                   "No advice: the addresses of %s could not be compared with the rules of torch, "
+                   "No advice: the addresses of %s could not be compared with the rules of %s, "
                    "which takes a whole snapshot, and a file",
-                   f->trace.file);
+                   f->trace.file, strategy);
         return;
     }
     f = find_switched(t);
     if (f) {
         tp_str_add(out,
-                   "No advice: the segments of %s show that expandable_segments changed %s while "
+                   "No advice: the segments of %s show that %s changed %s while "
                    "the program ran, and a replay with one setting is another run; 'tapool replay "
-                   "-s torch:conf={A;B@PHASE}' changes it by phase",
-                   f->trace.file, tp_plural(f->fidelity.switches, "time").s);
+                   "-s %s:%s={A;B@PHASE}' changes it by phase",
+                   f->trace.file, t->target->of->switching,
+                   tp_plural(f->fidelity.switches, "time").s, strategy, t->target->of->option);
         return;
     }
     f = least_faithful(t);
     const struct tp_fidelity *how = &f->fidelity;
     tp_str_add(out,
-               "No advice: the rules of torch reproduce %s of %s recorded addresses (%s), and part "
+               "No advice: the rules of %s reproduce %s of %s recorded addresses (%s), and part "
                "from the recording at %s",
-               tp_count(how->good_addresses).s, tp_count(how->addresses).s,
+               strategy, tp_count(how->good_addresses).s, tp_count(how->addresses).s,
                tp_percent((double)how->good_addresses / (double)how->addresses).s,
                how->first_event ? tp_text_of("event %s", tp_count(how->first_event).s).s
                                 : "its start");

@@ -1,6 +1,6 @@
-/* Which setting of PYTORCH_CUDA_ALLOC_CONF would need less? Settings are tried on all files of a
- * job (cmd/jobs/trial.h), such as the snapshots of several ranks, and what they did on each is
- * made one figure: the largest peak, the sum of all calls. Nothing is printed here. */
+/* Which setting of a recorded allocator (tunable.h) would need less? Settings are tried on all
+ * files of a job (cmd/jobs/trial.h), such as the snapshots of several ranks, and what they did on
+ * each is made one figure: the largest peak, the sum of all calls. Nothing is printed here. */
 #ifndef TP_TUNE_H
 #define TP_TUNE_H
 
@@ -19,9 +19,6 @@
 #define TP_TUNE_NOISE 0.01
 /* A smaller gain is no advice. */
 #define TP_TUNE_GAIN 0.02
-
-/* The setting that hands all requests to the driver's pool. */
-#define TP_TUNE_POOL "backend:cudaMallocAsync"
 
 /* What a setting did: on one file, or on all. */
 struct tp_tune_figures {
@@ -43,7 +40,7 @@ struct tp_tune_file {
     char *recorded;    /* owned; the setting of the recording without blanks; NULL: not known */
     char *replayed;    /* owned: the same with the share of the device that the program had set */
     bool has_heap;     /* the heap that it began with is known */
-    uint64_t capacity; /* bytes that each device has for PyTorch; 0: not known */
+    uint64_t capacity; /* bytes that each device has for the program; 0: not known */
     bool inferred;     /* the recording tells the capacity, as the least that it was */
     uint64_t most;     /* that it may have been */
     uint64_t live;     /* the most bytes that the program needed on one device */
@@ -56,9 +53,9 @@ struct tp_tune_file {
 };
 
 struct tp_tune_setting {
-    const char *conf;   /* as it is pasted; "": PyTorch's defaults */
+    const char *conf;   /* as tunable.h has it; "": the allocator's defaults */
     const char *danger; /* why it must not be used; NULL: no reason is known */
-    const char *newer;  /* a key that only PyTorch from 2026 on has; NULL: none */
+    const char *newer;  /* a key that only newer releases have; NULL: none */
     size_t keys;
     bool recorded; /* each file's own, which `conf` is where they agree */
     /* it started compacted where the heap that a recording began with is known: it makes other
@@ -72,14 +69,14 @@ struct tp_tune_setting {
     bool on_front;                 /* no other is better in one figure and as good in the rest */
 };
 
-struct tp_grid_target;
+struct tp_tunable;
 struct tp_tune {
     struct tp_tune_file *files;
     size_t file_count;
-    bool host; /* the one file is a trace of host memory (malloc_tune.h) */
-    const struct tp_grid_target *target; /* whose settings are tried (grid.h) */
-    struct tp_texts texts;               /* of the grid */
-    struct tp_tune_setting *settings;    /* the recorded one first, if it is known */
+    bool host;                        /* the one file is a trace of host memory (malloc_tune.h) */
+    const struct tp_tunable *target;  /* whose settings are tried */
+    struct tp_texts texts;            /* of the grid */
+    struct tp_tune_setting *settings; /* the recorded one first, if it is known */
     size_t setting_count;
     bool recorded_differs; /* between files */
     struct tp_str kept;    /* parts of the recorded setting that decide nothing which is tried */
@@ -119,7 +116,7 @@ const struct tp_tune_file *tp_tune_largest(const struct tp_tune *t);
 
 /* Marks the settings on the front: those that none beats in failed requests, peak, calls and
  * retries together. Of equal ones the first with the fewest keys is on it. Dangerous ones are
- * not, nor with `older` those that an older PyTorch refuses. */
+ * not, nor with `older` those that an older release refuses. */
 void tp_tune_front(struct tp_tune_setting *settings, size_t count, bool older);
 
 /* Above 0: of two that run out of memory `a` reaches farther: of several files the one with fewer
@@ -164,7 +161,7 @@ struct tp_tune_answer {
 struct tp_tune_case {
     bool too_big; /* the program itself needs more than the device has */
     bool mid_run; /* the base starts compacted mid-run: calls that warm it up say nothing */
-    bool older; /* settings with a newer key are not proposed, as one file is of an older PyTorch */
+    bool older; /* settings with a newer key are not proposed, as one file is of an older release */
     bool ran_out;    /* a recorded program ran out of memory */
     bool inferred;   /* the device is that of the recording, in all files */
     bool unfaithful; /* see TP_FAITHFUL; or what could be compared was not */
@@ -191,7 +188,7 @@ static inline bool tp_tune_is_order(const struct tp_tune_answer *a)
     return a->verdict == TP_TUNE_SET || a->verdict == TP_TUNE_RESCUES;
 }
 
-/* The answer, and the one for a PyTorch that does not have the newer keys. */
+/* The answer, and the one for a release that does not have the newer keys. */
 struct tp_tune_answers {
     struct tp_tune_answer any, older;
 };
@@ -210,8 +207,7 @@ struct tp_tune_page {
 /* Writes the page of a struct tp_tune_page. TP_ENOMEM: a part is missing. */
 int tp_tune_page(const void *of, FILE *out, struct tp_err *err);
 
-/* The setting backend:cudaMallocAsync hands all requests to the driver's pool. Nobody knows its
- * rules, so it is not tried but measured, on a GPU, where this machine has one. */
+/* The `pool` of the target is not tried but measured, on a GPU, where this machine has one. */
 
 struct tp_open_opts;
 
@@ -222,14 +218,15 @@ int tp_tune_measure_pool(struct tp_tune *t, const struct tp_open_opts *o,
 
 /* What `tapool tune` prints: the screen, its sentences, and the document tapool.tune/2. */
 
-/* The environment variable that the recorded programs read; static. */
+/* The environment variable that the recorded programs read; static. NULL: there is no such single
+ * variable. */
 const char *tp_tune_variable(const struct tp_tune *t);
 
 /* Words of enum tp_tune_verdict in the document. */
 extern const char *const tp_tune_verdicts[];
 
-/* Of an answer that says to set something: adds "Set NAME=TEXT", which can be pasted and is never
- * to be wrapped, and what that does. */
+/* Of an answer that says to set something: adds the `order` of the target, which can be pasted and
+ * is never to be wrapped, and what that does. */
 void tp_tune_order(const struct tp_tune *t, const struct tp_tune_answer *a, struct tp_str *out);
 void tp_tune_effect(const struct tp_tune_answer *a, bool exact, struct tp_str *out);
 
@@ -246,7 +243,7 @@ void tp_tune_sentence(const struct tp_tune *t, const struct tp_tune_answer *a, b
 /* Orders pointers to settings, for qsort: the lowest peak first, then the fewest calls. */
 int tp_tune_by_peak(const void *a, const void *b);
 
-/* Parts of the screen: the i-th file, how far the rules did what PyTorch did there, how each
+/* Parts of the screen: the i-th file, how far the rules did what was recorded there, how each
  * starts, what was tried, what was left out and why, the table of settings, how the replay as
  * recorded differs from the recording, the lower bound, and the answer with its doubts. The table
  * has all settings or those on the front, of each only those that `chosen` has; NULL: it has all.

@@ -1,5 +1,5 @@
 /* Writes tapool.tune/2 (tune.schema.json). */
-#include "cmd/pytorch/tune/tune.h"
+#include "cmd/tune/tune.h"
 #include "cmd/ui/json_out.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* The screen of `tapool tune`; see tune.h. */
-#include "cmd/pytorch/tune/tune.h"
+#include "cmd/tune/tune.h"
 
 #include "alloc/base/ascending.h"
 #include "cmd/report/recorded_text.h"
-#include "cmd/tune/grid.h"
+#include "cmd/tune/tunable.h"
 #include "cmd/ui/table.h"
 
 #include <stdlib.h>
@@ -69,6 +69,12 @@ void tp_tune_start_print(const struct tp_tune *t, struct tp_page *page)
                     tp_plural(dropped, "block").s);
 }
 
+/* Adds a setting as the target writes it. */
+static void add_conf(const struct tp_tune *t, const char *conf, struct tp_str *out)
+{
+    tp_tunable_show(t->target, &t->files[0].trace.meta, conf, out);
+}
+
 /* Why a setting was refused; the strategy is named above. */
 static const char *reason(const struct tp_tune_setting *s)
 {
@@ -79,13 +85,19 @@ static const char *reason(const struct tp_tune_setting *s)
     return behind ? behind + sizeof end - 1 : s->err.text;
 }
 
-static void print_reason(const struct tp_tune_setting *s, size_t count, struct tp_page *page)
+static void print_reason(const struct tp_tune *t, const struct tp_tune_setting *s, size_t count,
+                         struct tp_page *page)
 {
-    tp_page_at(page, 0, "left out");
+    struct tp_str name = {0};
     if (count > 1)
-        tp_page_at(page, BESIDE, "%s: ", tp_plural(count, "setting").s);
+        tp_str_add(&name, "%s", tp_plural(count, "setting").s);
+    else if (s->recorded)
+        tp_str_add(&name, "the recorded one");
     else
-        tp_page_at(page, BESIDE, "%s: ", s->recorded ? "the recorded one" : s->conf);
+        add_conf(t, s->conf, &name);
+    tp_page_at(page, 0, "left out");
+    tp_page_at(page, BESIDE, "%s: ", tp_str_text(&name));
+    tp_str_drop(&name);
     tp_page_more(page, BESIDE, *s->err.hint ? "%s (%s)" : "%s", reason(s), s->err.hint);
     tp_page_line(page);
 }
@@ -102,10 +114,14 @@ void tp_tune_refused_print(const struct tp_tune *t, struct tp_page *page)
             before += same && k < i;
         }
         if (count && !before)
-            print_reason(s, count, page);
+            print_reason(t, s, count, page);
     }
-    if (t->pool_status && t->target->gpu)
-        tp_page_row(page, 0, "left out", BESIDE, "%s: %s", TP_TUNE_POOL, t->pool_err.text);
+    if (t->pool_status && t->target->pool) {
+        struct tp_str pool = {0};
+        add_conf(t, t->target->pool, &pool);
+        tp_page_row(page, 0, "left out", BESIDE, "%s: %s", tp_str_text(&pool), t->pool_err.text);
+        tp_str_drop(&pool);
+    }
 }
 
 void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page)
@@ -117,7 +133,7 @@ void tp_tune_tried_print(const struct tp_tune *t, struct tp_page *page)
     tp_page_side(page, tp_plural(replayed, "setting").s, BESIDE);
     tp_page_at(page, BESIDE,
                "replayed by strategy %s; shown: references, and settings that no other beats",
-               t->target->strategy);
+               t->target->of->strategy->name);
     if (capacity)
         tp_page_more(page, BESIDE, " on a device of %s%s", tp_bytes(capacity, page->exact).s,
                      t->files[0].inferred ? ", memory limit of the recorded program" : "");
@@ -140,6 +156,7 @@ struct screen {
 static void add_columns(struct screen *s)
 {
     struct tp_column columns[COLUMNS_MOST] = {{.head = {"peak", "reserved"}}};
+    const char *variable = tp_tune_variable(s->t);
     uint64_t capacity = tp_tune_capacity(s->t);
     int n = 1;
     columns[n++] = (struct tp_column){.head = {"", "change"}};
@@ -156,7 +173,7 @@ static void add_columns(struct screen *s)
     if (s->several)
         columns[n++] = (struct tp_column){.head = {"peak", "in file"}};
     columns[n] = (struct tp_column){.unbroken = true};
-    snprintf(columns[n++].head[1], TP_COLUMN_HEAD, "%s", tp_tune_variable(s->t));
+    snprintf(columns[n++].head[1], TP_COLUMN_HEAD, "%s", variable ? variable : "setting");
     tp_table_columns(&s->table, columns, n);
 }
 
@@ -259,8 +276,10 @@ static void find_rows(struct screen *s, const struct tp_tune_answers *a, bool al
 static void add_name(const struct tp_tune *t, const struct tp_tune_setting *x, struct tp_str *out)
 {
     bool own = x->recorded && t->recorded_differs;
-    const char *conf = *x->conf ? x->conf : "defaults";
-    tp_str_add(out, "%s", own ? "each file's own" : conf);
+    if (own || !*x->conf)
+        tp_str_add(out, "%s", own ? "each file's own" : "defaults");
+    else
+        add_conf(t, x->conf, out);
     if (x->recorded)
         tp_str_add(out, " (as recorded%s)", x->compacted ? ", compacted start" : "");
     else if (x->compacted)
@@ -334,6 +353,16 @@ static void add_settings(struct screen *s, const struct tp_tune_answer *a, bool 
     free(added);
 }
 
+static void add_pool(struct screen *s)
+{
+    const struct tp_tune_figures *pool = &s->t->pool;
+    struct tp_str name = {0};
+    add_conf(s->t, s->t->target->pool, &name);
+    tp_str_add(&name, " (measured on this machine's GPU)");
+    add_row(s, pool, pool->peak_reserved, "-", tp_str_text(&name));
+    tp_str_drop(&name);
+}
+
 /* Why rows are marked, each reason once. */
 static void print_dangers(const struct screen *s, struct tp_page *page)
 {
@@ -356,7 +385,8 @@ void tp_tune_table_print(const struct tp_tune *t, const struct tp_tune_answers *
     add_columns(&s);
     find_rows(&s, a, all, chosen);
     if (tp_tune_recorded(t, &did))
-        add_row(&s, &did, did.peak_reserved, "-", "PyTorch itself (from the file)");
+        add_row(&s, &did, did.peak_reserved, "-",
+                tp_text_of("%s itself (from the file)", t->target->of->whose).s);
     add_setting(&s, &a->any, a->any.base, "");
     add_settings(&s, &a->any, false, folded);
     if (s.compacted && !folded)
@@ -365,8 +395,7 @@ void tp_tune_table_print(const struct tp_tune *t, const struct tp_tune_answers *
         add_setting(&s, &a->any, a->any.twin, "");
     add_settings(&s, &a->any, true, folded);
     if (!t->pool_status)
-        add_row(&s, &t->pool, t->pool.peak_reserved, "-",
-                TP_TUNE_POOL " (measured on this machine's GPU)");
+        add_pool(&s);
     tp_table_print(&s.table, page, INDENT, TP_TABLE_WIDE);
     print_dangers(&s, page);
     if (s.compacted)
@@ -391,13 +420,13 @@ void tp_tune_bound_print(const struct tp_tune *t, struct tp_page *page)
     tp_page_line(page);
 }
 
-/* How far the rules did what PyTorch did, where that was compared. */
+/* How far the rules did what was recorded, where that was compared. */
 void tp_tune_fidelity_print(const struct tp_tune *t, size_t i, struct tp_page *page)
 {
     const struct tp_tune_file *f = &t->files[i];
     bool several = t->file_count > 1;
     const struct tp_fidelity *how = &f->fidelity;
-    if (strcmp(f->trace.format, "pytorch") != 0 || !t->target->gpu)
+    if (!f->compared)
         return;
     if (!how->addresses) {
         tp_page_command(page, "Check the model against the recording:  tapool verify",
@@ -430,12 +459,12 @@ static void print_answer(const struct tp_tune *t, const struct tp_tune_answer *a
     tp_str_drop(&sentence);
 }
 
-/* The variable has another name in older releases, and the file may not tell the release. */
-static void print_older_name(const struct tp_tune *t, struct tp_page *page)
+static void print_note(const struct tp_tune *t, struct tp_page *page)
 {
-    const char *settings = t->files[0].trace.meta.settings, *older = "PYTORCH_CUDA_ALLOC_CONF";
-    if (settings && strstr(settings, older) && !strcmp(tp_tune_variable(t), "PYTORCH_ALLOC_CONF"))
-        tp_page_put(page, INDENT, "PyTorch before 2.10 reads %s instead", older);
+    const char *note =
+        t->target->note ? t->target->note(&t->files[0].trace.meta, tp_tune_variable(t)) : NULL;
+    if (note)
+        tp_page_put(page, INDENT, "%s", note);
 }
 
 /* One setting for all files: what it does to each. */
@@ -490,14 +519,14 @@ static void print_named(const struct tp_tune *t, const struct tp_tune_answer *a,
 
 /* ---- doubts ---- */
 
-/* What those can do whose PyTorch does not have a key of the answer. */
+/* What those can do whose release does not have a key of the answer. */
 static void print_older(const struct tp_tune *t, const struct tp_tune_answers *a,
                         struct tp_page *page)
 {
     if (!tp_tune_is_order(&a->any) || !a->any.best->newer)
         return;
-    tp_page_put(page, 0, "%s is a key of PyTorch from 2026 on; an older one refuses it. Without:",
-                a->any.best->newer);
+    tp_page_put(page, 0, "%s is a key of %s; an older one refuses it. Without:", a->any.best->newer,
+                t->target->since);
     print_answer(t, &a->older, page);
 }
 
@@ -512,7 +541,7 @@ void tp_tune_answer_print(const struct tp_tune *t, const struct tp_tune_answers 
 {
     print_answer(t, &a->any, page);
     if (tp_tune_is_order(&a->any))
-        print_older_name(t, page);
+        print_note(t, page);
     print_by_file(t, &a->any, page);
     print_named(t, &a->any, page);
     print_older(t, a, page);
@@ -541,7 +570,8 @@ void tp_tune_difference_print(const struct tp_tune *t, const struct tp_tune_sett
                               struct tp_page *page)
 {
     struct tp_tune_figures did;
-    struct tp_replay_difference by = {.exact = page->exact, .compacted = base->compacted};
+    struct tp_replay_difference by = {
+        .by = t->target->of, .exact = page->exact, .compacted = base->compacted};
     struct tp_str text = {0};
     for (size_t i = 0; i < t->file_count; i++) {
         if (t->files[i].capacity != tp_captured_capacity(&t->files[i].captured))
@@ -555,7 +585,7 @@ void tp_tune_difference_print(const struct tp_tune *t, const struct tp_tune_sett
     by.calls = base->all.calls;
     by.recorded_calls = did.calls;
     const struct tp_fidelity all = fidelity_of(t);
-    tp_difference_add(&by, &all, "as recorded, the replay differs from PyTorch by ", &text);
+    tp_difference_add(&by, &all, "as recorded, the replay differs from ", &text);
     if (*tp_str_text(&text))
         tp_page_put(page, INDENT, "%s", tp_str_text(&text));
     tp_str_drop(&text);

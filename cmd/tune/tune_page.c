@@ -1,11 +1,12 @@
 /* See tune.h. */
-#include "cmd/pytorch/tune/tune.h"
+#include "cmd/tune/tune.h"
 
 #include "cmd/page/html_page.h"
 #include "cmd/page/trace_page.h"
-#include "cmd/tune/grid.h"
+#include "cmd/tune/tunable.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Which of the settings are on the page. */
 struct tune_page {
@@ -140,7 +141,8 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 
 /* ---- the page ---- */
 
-static const struct tp_html_section sections[] = {
+enum { METHOD = 6, SECTIONS = 8 };
+static const struct tp_html_section sections[SECTIONS] = {
     {.id = "answer", .title = "Setting", .pick = print_answer, .print = print_bound},
     {.id = "trade",
      .title = "Memory vs driver calls",
@@ -149,22 +151,22 @@ static const struct tp_html_section sections[] = {
     TP_SITE_CURVE_SECTION(has_site_curve),
     {.id = "files", .title = "Recordings", .print = print_files},
     {.id = "tried", .title = "Settings tried and left out", .print = print_tried},
-    {.id = "ground",
-     .title = "Method",
-     .lead = "Each setting is replayed by a model of PyTorch's allocator, from the recorded "
-             "requests only; times are not predicted. Agreement of the model with the recording:",
-     .print = print_ground},
+    [METHOD] = {.id = "ground", .title = "Method", .print = print_ground},
     {.id = "settings", .title = "All figures", .write = write_settings},
 };
 
 static void print_head(const void *of, struct tp_page *page)
 {
     const struct tp_tune_page *p = ((const struct tune_page *)of)->p;
-    tp_page_put(page, 0,
-                "Value of PyTorch's environment variable %s that reserves less memory "
-                "for what %s.",
-                tp_tune_variable(p->t),
-                p->t->file_count > 1 ? "these recordings show" : "this recording shows");
+    const char *variable = tp_tune_variable(p->t), *whose = p->t->target->of->whose;
+    const char *what = p->t->file_count > 1 ? "these recordings show" : "this recording shows";
+    if (variable)
+        tp_page_put(page, 0,
+                    "Value of %s's environment variable %s that reserves less memory for what %s.",
+                    whose, variable, what);
+    else
+        tp_page_put(page, 0, "Settings of %s's allocator that reserve less memory for what %s.",
+                    whose, what);
 }
 
 static void add_figures(const void *of, bool exact, struct tp_table *t)
@@ -190,6 +192,19 @@ static int write_data(const void *of, FILE *out, struct tp_err *err)
     return rc;
 }
 
+/* The sections, with the lead that names the allocator; it is part of them. */
+static void add_sections(const struct tp_tune *t, struct tp_html_section own[SECTIONS],
+                         struct tp_str *lead)
+{
+    tp_str_add(lead,
+               "Each setting is replayed by a model of %s's allocator, from the recorded requests "
+               "only; times are not predicted.%s",
+               t->target->of->whose,
+               t->target->of->fidelity ? " Agreement of the model with the recording:" : "");
+    memcpy(own, sections, sizeof sections);
+    own[METHOD].lead = tp_str_text(lead);
+}
+
 int tp_tune_page(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_tune_page *p = of;
@@ -198,23 +213,26 @@ int tp_tune_page(const void *of, FILE *out, struct tp_err *err)
                               .order = calloc(count + 1, sizeof *shown.order),
                               .chosen = calloc(count + 1, sizeof *shown.chosen)};
     struct tp_html_room room = tp_html_room(count);
-    struct tp_str title = {0};
+    struct tp_html_section own[SECTIONS];
+    struct tp_str title = {0}, lead = {0};
     room.choose = choose_settings;
     room.of = &shown;
     tp_str_add(&title, "%s", p->t->files->trace.file);
     if (p->t->file_count > 1)
         tp_str_add(&title, " and %s", tp_plural(p->t->file_count - 1, "other file").s);
+    add_sections(p->t, own, &lead);
     const struct tp_html_article article = {.title = tp_str_text(&title),
                                             .head = print_head,
                                             .figures = add_figures,
-                                            .sections = sections,
-                                            .section_count = sizeof sections / sizeof *sections,
+                                            .sections = own,
+                                            .section_count = SECTIONS,
                                             .of = &shown,
                                             .exact = p->exact};
     const struct tp_html_page page = {
         .article = &article, .data = write_data, .of = &shown, .room = &room};
     int rc = shown.order && shown.chosen ? tp_html_write(&page, out, err) : tp_html_no_memory(err);
     tp_str_drop(&title);
+    tp_str_drop(&lead);
     free(shown.order);
     free(shown.chosen);
     return rc;

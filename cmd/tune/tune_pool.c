@@ -1,6 +1,6 @@
 /* See tune.h. Each file is replayed by a tapool of its own: a driver does not live through a
  * fork, and what happens to it there happens to that process. */
-#include "cmd/pytorch/tune/tune.h"
+#include "cmd/tune/tune.h"
 
 #include "cmd/jobs/gpus.h"
 #include "cmd/jobs/open_trace.h"

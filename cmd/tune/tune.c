@@ -1,10 +1,9 @@
 /* See tune.h. */
-#include "cmd/pytorch/tune/tune.h"
+#include "cmd/tune/tune.h"
 
-#include "alloc/strategies/torch/torch_rules.h"
-#include "cmd/jobs/catalog.h"
 #include "cmd/jobs/open_trace.h"
 #include "cmd/tune/grid.h"
+#include "cmd/tune/tunable.h"
 #include "cmd/ui/text.h"
 
 #include <stdlib.h>
@@ -83,43 +82,48 @@ static void find_did(struct tp_tune_file *f, size_t file)
 
 /* ---- files ---- */
 
-static int find_recorded(struct tp_tune_file *f, struct tp_err *err)
+static int find_recorded(const struct tp_recorded_strategy *by, struct tp_tune_file *f,
+                         struct tp_err *err)
 {
-    const char *said = f->trace.meta.settings, *text = tp_torch_recorded(said);
+    const char *said = f->trace.meta.settings, *text = by->settings(said);
     char plain[CONF_TEXT];
-    if (!text || strlen(said) >= MAY_BE_CUT || !tp_torch_plain(text, plain, sizeof plain))
+    if (!text || (said && strlen(said) >= MAY_BE_CUT) || !tp_copy_plain(text, plain, sizeof plain))
         return TP_OK;
     f->recorded = strdup(plain);
-    bool shared = f->inferred && f->capacity && tp_captured_collects(&f->captured) &&
-                  !tp_grid_has(plain, "per_process_memory_fraction");
+    bool shared = f->inferred && f->capacity && tp_captured_collects(&f->captured);
     struct tp_str replayed = {0};
-    tp_str_add(&replayed, "%s%s", plain, shared ? TP_TORCH_WHOLE_SHARE : "");
+    tp_str_add(&replayed, "%s%s", plain, shared ? tp_recorded_share(by, plain) : "");
     f->replayed = strdup(tp_str_text(&replayed));
     tp_str_drop(&replayed);
     return f->recorded && f->replayed ? TP_OK : no_memory(err);
 }
 
-/* Whether a host trace is of pinned memory, which has settings of PyTorch. */
-static bool is_pinned(const struct tp_trace *t)
+/* Whether a host trace is of memory of a recorded allocator, and not of a malloc. */
+static bool is_recorded_host(const struct tp_trace *t)
 {
     return tp_program_facts(t->program)->kind == TP_KIND_HOST &&
-           !tp_grid_target(t->recorded.by)->gpu;
+           tp_tunable_of(t->recorded.by)->host;
+}
+
+static const char *title_of(const struct tp_tunable *target, const struct tp_meta *m)
+{
+    return target->title ? target->title(m->allocator_device) : target->of->by;
 }
 
 static int check_kind(const struct tp_tune *all, const struct tp_trace *t, struct tp_err *err)
 {
-    const struct tp_grid_target *target = tp_grid_target(t->recorded.by);
-    if (target != all->target)
+    const struct tp_tunable *target = tp_tunable_of(t->recorded.by);
+    const char *strategy = target->of->strategy->name, *other = all->target->of->strategy->name;
+    if (strcmp(strategy, other) != 0)
         return tp_fail(err, TP_EINPUT,
                        "%s is of the strategy %s, %s of %s: tune takes files of one of them",
-                       t->file, target->strategy, all->files[0].trace.file, all->target->strategy);
-    const char *device = t->meta.allocator_device;
-    const char *first = all->files[0].trace.meta.allocator_device;
-    if (tp_torch_device(device) != tp_torch_device(first))
+                       t->file, strategy, all->files[0].trace.file, other);
+    const char *title = title_of(target, &t->meta);
+    const char *first = title_of(all->target, &all->files[0].trace.meta);
+    if (strcmp(title, first) != 0)
         return tp_fail(err, TP_EINPUT, "%s is of %s, %s of %s: tune takes files of one of them",
-                       t->file, tp_torch_device(device)->title, all->files[0].trace.file,
-                       tp_torch_device(first)->title);
-    if (tp_program_facts(t->program)->kind == TP_KIND_DEVICE || is_pinned(t))
+                       t->file, title, all->files[0].trace.file, first);
+    if (tp_program_facts(t->program)->kind == TP_KIND_DEVICE || is_recorded_host(t))
         return TP_OK;
     return tp_hint(err,
                    tp_fail(err, TP_EINPUT,
@@ -140,7 +144,7 @@ static void find_needs(struct tp_tune_file *f)
     }
 }
 
-/* What each device has for PyTorch. What the recording tells is that already. */
+/* What each device has for the program. What the recording tells is that already. */
 static void find_capacity(struct tp_tune_file *f, uint64_t capacity)
 {
     f->inferred = capacity == TP_OPT_KEYWORD(0);
@@ -156,7 +160,7 @@ static int read_file(const struct tp_tune *t, struct tp_tune_file *f, uint64_t c
         status = tp_captured_scan(&f->trace, &f->captured, err);
     f->has_heap = tp_program_heap(f->trace.program) != NULL;
     find_capacity(f, capacity);
-    return status ? status : find_recorded(f, err);
+    return status ? status : find_recorded(t->target->of, f, err);
 }
 
 int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const struct tp_open_opts *o,
@@ -172,8 +176,8 @@ int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const stru
             return status;
         t->file_count++; /* it is closed by tp_tune_release */
         t->host = count == 1 && tp_program_facts(f->trace.program)->kind == TP_KIND_HOST &&
-                  !is_pinned(&f->trace);
-        t->target = i ? t->target : tp_grid_target(f->trace.recorded.by);
+                  !is_recorded_host(&f->trace);
+        t->target = i ? t->target : tp_tunable_of(f->trace.recorded.by);
         if (t->host)
             return TP_OK;
         status = read_file(t, f, capacity, err);
@@ -192,8 +196,9 @@ static int add_setting(struct tp_tune *t, const char *conf, bool recorded, const
     struct tp_tune_setting *s = &t->settings[t->setting_count];
     const char *device = t->files[0].trace.meta.allocator_device;
     *s = (struct tp_tune_setting){.conf = conf,
-                                  .danger = danger ? danger : t->target->danger(conf, device),
-                                  .newer = tp_grid_newer(conf, device),
+                                  .danger =
+                                      danger ? danger : tp_tunable_danger(t->target, conf, device),
+                                  .newer = tp_tunable_newer(t->target, conf, device),
                                   .keys = tp_grid_keys(conf),
                                   .recorded = recorded,
                                   .all = no_figures(0),
@@ -221,20 +226,17 @@ static bool any_heap(const struct tp_tune *t)
     return some;
 }
 
-/* Garbage is collected above a share of the whole GPU, or of the limit that the process was given.
- * What cudaMalloc had left is neither, because other processes take memory too. */
-static const char *danger_of_garbage(const struct tp_tune *t, const char *conf)
+/* A share of the device is one of the whole GPU, or of the limit that the process was given. What
+ * cudaMalloc had left is neither, because other processes take memory too. */
+static const char *danger_of_size(const struct tp_tune *t, const char *conf)
 {
     bool known = true;
-    for (size_t i = 0; t->target->gpu && i < t->file_count; i++) {
+    for (size_t i = 0; i < t->file_count; i++) {
         const struct tp_tune_file *f = &t->files[i];
         known &= !f->inferred || !f->capacity || tp_captured_collects(&f->captured) ||
                  tp_captured_retries(&f->captured).by_limit;
     }
-    return known || !tp_grid_has(conf, "garbage_collection_threshold:")
-               ? NULL
-               : "garbage_collection_threshold is a share of the GPU's memory, which the recording "
-                 "does not tell: add --capacity SIZE";
+    return known ? NULL : tp_tunable_needs_size(t->target, conf);
 }
 
 int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_err *err)
@@ -251,7 +253,8 @@ int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_er
     if (!t->settings)
         return no_memory(err);
     const char *own = known && !t->recorded_differs ? recorded : "";
-    t->target->kept(own, &t->kept);
+    if (t->target->kept)
+        t->target->kept(own, &t->kept);
     /* the files' own settings stay what others are compared with */
     for (size_t i = 0; known && i < t->file_count; i++)
         if (is_left_out(t->files[i].recorded, without))
@@ -262,7 +265,7 @@ int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_er
         const char *conf = tp_texts_get(&t->texts, i);
         bool same = known && !t->recorded_differs && !strcmp(conf, recorded);
         if (!same && !is_left_out(conf, without))
-            status = add_setting(t, conf, false, danger_of_garbage(t, conf), err);
+            status = add_setting(t, conf, false, danger_of_size(t, conf), err);
     }
     if (status || !any_heap(t))
         return status;
@@ -280,9 +283,8 @@ static bool begins_compacted(const struct tp_tune *t, const struct tp_tune_setti
     bool compacted = s->twin;
     for (size_t i = 0; !s->recorded && i < t->file_count; i++) {
         const struct tp_tune_file *f = &t->files[i];
-        const struct tp_meta *m = &f->trace.meta;
-        compacted |= f->has_heap && !tp_torch_makes_alike(m->allocator_device, m->allocator_release,
-                                                          s->conf, f->recorded ? f->recorded : "");
+        const char *own = f->recorded ? f->recorded : "";
+        compacted |= f->has_heap && !t->target->makes_alike(&f->trace.meta, s->conf, own);
     }
     return compacted;
 }
@@ -311,7 +313,7 @@ int tp_tune_replay(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_
         struct tp_trial_cfg cfg = *how;
         struct tp_trial *trials = calloc(t->setting_count, sizeof *trials);
         cfg.program = file->trace.program;
-        cfg.by = tp_recorded_strategy_or_first(t->target->by);
+        cfg.by = t->target->of;
         cfg.capacity = file->capacity;
         cfg.allocator = file->trace.meta.allocator_device;
         cfg.release = file->trace.meta.allocator_release;
@@ -372,7 +374,7 @@ struct tp_tune_case tp_tune_case(const struct tp_tune *t)
         of.unfaithful |= (f->compared && !how->addresses) || how->switches;
         of.mid_run |= tp_program_facts(f->trace.program)->initial_heap > 0 && !f->has_heap;
         of.ran_out |= f->knows && f->did.failed;
-        of.older |= tp_torch_is_before(f->trace.meta.allocator_release, 2, 11);
+        of.older |= tp_tunable_is_older(t->target, f->trace.meta.allocator_release);
         of.unfaithful |= (double)how->good_addresses < TP_FAITHFUL * (double)how->addresses;
     }
     return of;

@@ -297,8 +297,9 @@ static int read_operation(struct tp_xplane *x, const struct xplane_value values[
     if (says(region) && region->text.size < TP_XPLANE_NAME)
         tp_str_add(&s, ", %.*s", (int)region->text.size, region->text.at);
     x->tensorflow = true;
+    scope -= scope > 0; /* without the slash */
     int rc = keep_text(x, text, sizeof text, &ev->place, err);
-    return rc == TP_OK ? keep_text(x, name.at, scope ? scope - 1 : 0, &ev->scope, err) : rc;
+    return rc == TP_OK ? keep_text(x, name.at, scope, &ev->scope, err) : rc;
 }
 
 /* Where no operation is named, the thread is all that is known. */

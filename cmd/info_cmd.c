@@ -5,11 +5,11 @@
 #include "cmd/info/pair_growth.h"
 #include "cmd/page/html_page.h"
 #include "cmd/page/trace_page.h"
-#include "cmd/pytorch/why/ranks.h"
 #include "cmd/report/report_sites.h"
 #include "cmd/results/site_curve.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/stop.h"
+#include "cmd/why/ranks.h"
 
 struct info_opts {
     struct tp_open_opts open;

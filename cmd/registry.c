@@ -8,6 +8,7 @@
 #include "cmd/results/replay_exports.h"
 #include "cmd/verify/certifier.h"
 #include "cmd/tune/tunable.h"
+#include "cmd/why/explainer.h"
 
 /* One entry per line, so that two branches can add entries without a merge conflict. */
 /* clang-format off */
@@ -83,6 +84,8 @@
 #define TUNABLES(ROW, type, of)            \
     ROW(type, of, torch)                   \
     ROW(type, of, torch_pinned)
+#define EXPLAINERS(ROW, type, of)          \
+    ROW(type, of, torch)
 #define COMMANDS(ROW, type, of)            \
     ROW(type, of, replay)                  \
     ROW(type, of, compare)                 \
@@ -132,6 +135,7 @@ TABLE(tp_profiles, PROFILES, tp_profile, tp_profile)
 TABLE(tp_recorded_strategies, RECORDED_STRATEGIES, tp_recorded_strategy, tp_recorded_strategy)
 TABLE(tp_certifiers, CERTIFIERS, tp_certifier, tp_certifier)
 TABLE(tp_tunables, TUNABLES, tp_tunable, tp_tunable)
+TABLE(tp_explainers, EXPLAINERS, tp_explainer, tp_explainer)
 TABLE(tp_commands, COMMANDS, tp_command, tp_command)
 TABLE(tp_topics, TOPICS, tp_topic, tp_topic)
 #undef DECLARE

@@ -2,7 +2,9 @@
 #include "cmd/cli/commands.h"
 #include "cmd/ui/json_out.h"
 #include "cmd/ui/option_words.h"
+#include "cmd/ui/text.h"
 #include "cmd/verify/certifier.h"
+#include "cmd/verify/verified.h"
 
 struct verify_opts {
     char *conf, *mutate, *pytorch;

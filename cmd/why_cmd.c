@@ -6,19 +6,16 @@
 #include "cmd/jobs/open_trace.h"
 #include "cmd/page/html_page.h"
 #include "cmd/pages/why_pages.h"
-#include "cmd/pytorch/verify/verify.h"
-#include "cmd/pytorch/why/ranks.h"
-#include "cmd/pytorch/why/why.h"
 #include "cmd/report/report_sites.h"
 #include "cmd/stats/measure.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/exports.h"
 #include "cmd/ui/stop.h"
+#include "cmd/why/ranks.h"
+#include "cmd/why/why.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-extern const struct tp_certifier tp_certifier_torch;
 
 struct why_opts {
     struct tp_exports exports;
@@ -44,7 +41,7 @@ static const struct tp_opt rows[] = {
                        "device."),
     TP_SITES_BY_ROW(ROW(by), FIRST),
     TP_SITES_DEPTH_ROW(ROW(depth)),
-    TP_UINT_AT("device", ROW(device), .def = "all", .max = TP_PYTORCH_DEVICES - 1,
+    TP_UINT_AT("device", ROW(device), .def = "all", .max = TP_MAX_DEVICES - 1,
                .choices = tp_device_words, TP_FIRST(TRACES),
                .help = "GPU to read from a snapshot of several\nall: those with memory."),
     TP_TEXT_AT("malloc", ROW(malloc), .from = TP_OPT_USER, .arg = "NAME", TP_FIRST(STRATEGIES),
@@ -183,17 +180,17 @@ static const struct tp_exporters why_exporters = TP_EXPORT_TABLE(why, TP_WHY_EXP
 
 /* ---- the answers ---- */
 
-static bool has_memory(const struct tp_pytorch *s, uint32_t device)
+static bool is_asked(const struct why_opts *o, const struct tp_explained *x, uint32_t device)
 {
-    return tp_pytorch_has_events(&s->devices[device]) || s->devices[device].end.end_segments;
+    return tp_explained_has(x, device, o->device == TP_OPT_KEYWORD(0), (uint32_t)o->device);
 }
 
 /* How many devices are asked about. */
-static uint32_t count_devices(const struct why_opts *o, const struct tp_pytorch *s)
+static uint32_t count_devices(const struct why_opts *o, const struct tp_explained *x)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
-        count += has_memory(s, i) && (o->device == TP_OPT_KEYWORD(0) || o->device == i);
+    for (uint32_t i = 0; i < x->file.by->count(x->file.state); i++)
+        count += is_asked(o, x, i);
     return count;
 }
 
@@ -218,7 +215,7 @@ static uint64_t capacity_of(const struct why_opts *o, const struct tp_why *w)
 static int open_recording(const struct answers *a, uint32_t device, struct tp_why_trace *trace,
                           struct tp_why_recording *out, struct tp_err *err)
 {
-    int rc = tp_why_trace_open(trace, a->path, device, a->opts->conf, a->opts->max_memory, err);
+    int rc = tp_why_trace_open(trace, a->path, device, a->opts->max_memory, err);
     if (rc == TP_OK)
         *out = tp_why_recording_of(trace, a->opts->exports.bytes);
     return rc;
@@ -226,67 +223,72 @@ static int open_recording(const struct answers *a, uint32_t device, struct tp_wh
 
 /* The answer for one device. The file is only read as a trace, too, if memory may have been short,
  * or for settings that are tried. */
-static int answer_device(struct answers *a, struct tp_pytorch *s, uint32_t device,
+static int answer_device(struct answers *a, const struct tp_explained *x, uint32_t device,
                          struct tp_why_cfg *cfg, struct tp_why_places *places, struct tp_err *err)
 {
     struct tp_why *w = &a->list[a->count++];
     struct tp_why_trace trace = {.open = false};
     struct tp_why_recording r = {.capacity = 0};
-    int rc = s->pressed ? open_recording(a, device, &trace, &r, err) : TP_OK;
+    const struct why_opts *o = a->opts;
+    bool pressed = x->by->is_pressed(x->file.state);
+    int rc = pressed ? open_recording(a, device, &trace, &r, err) : TP_OK;
     cfg->limit = r.limit;
     if (rc == TP_OK)
-        rc = tp_why(s, device, cfg, places, w, err);
+        rc = tp_why(x, device, cfg, places, w, err);
     bool tries = rc == TP_OK && is_worth_trying(w);
-    if (tries && !s->pressed)
+    if (tries && !pressed)
         rc = open_recording(a, device, &trace, &r, err);
     w->recording = r;
     if (rc == TP_OK && trace.open && tries)
-        rc = tp_verify(s, device, cfg->rules, NULL, &w->whole, err);
-    if (rc == TP_OK && trace.open && tries && !tp_why_has_switched(w))
-        rc = tp_why_try(&trace, capacity_of(a->opts, w), a->opts->max_memory, &w->tries, err);
+        rc = tp_recorded_verify(&x->file, device, &w->whole, err);
+    if (rc == TP_OK && trace.open && tries && x->by->try_settings && !tp_why_has_switched(w))
+        rc = x->by->try_settings(&trace, o->conf, capacity_of(o, w), o->max_memory, &w->tries, err);
     if (rc == TP_OK && trace.open && w->picture)
         tp_why_find_site_curve(&trace, w);
     tp_why_trace_close(&trace);
     return rc;
 }
 
-static int answer(struct answers *a, struct tp_pytorch *s, struct tp_why_cfg *cfg,
+static int answer(struct answers *a, const struct tp_explained *x, struct tp_why_cfg *cfg,
                   struct tp_err *err)
 {
+    const struct tp_recorded_file *f = &x->file;
     struct tp_why_places places = {.count = 0};
     uint64_t wanted = a->opts->device;
-    int rc = tp_why_places_open(s, &places, err);
-    for (uint32_t i = 0; rc == TP_OK && i < TP_PYTORCH_DEVICES; i++)
-        if (has_memory(s, i) && (wanted == TP_OPT_KEYWORD(0) || wanted == i))
-            rc = answer_device(a, s, i, cfg, &places, err);
+    int rc = x->by->open_places(f->state, &places, err);
+    for (uint32_t i = 0; rc == TP_OK && i < f->by->count(f->state); i++)
+        if (is_asked(a->opts, x, i))
+            rc = answer_device(a, x, i, cfg, &places, err);
     tp_why_places_close(&places);
     if (rc != TP_OK || a->count)
         return rc;
-    return wanted == TP_OPT_KEYWORD(0)
-               ? tp_certifier_torch.fail_silent((struct tp_torch_file *)s, err)
-               : tp_fail(err, TP_EINPUT, "%s: device %u has no memory",
-                         tp_input_name(s->reading->in), (unsigned)wanted);
+    return tp_explained_fail(x, wanted == TP_OPT_KEYWORD(0), (uint32_t)wanted,
+                             tp_input_name(f->reading.in), err);
 }
 
-/* Opens a snapshot, or the replay of a trace in its place. The error is that of the snapshot where
- * the file is no trace either. */
-static int open_file(const struct why_opts *o, const char *path, struct tp_recorded_file *file,
+/* Opens a recording, or the replay of a trace in its place. The error is that of the recording
+ * where the file is no trace either. */
+static int open_file(const struct why_opts *o, const char *path, struct tp_explained *x,
                      struct tp_why_replayed *replayed, struct tp_err *err)
 {
     struct tp_err other = {0};
-    uint64_t capacity = o->capacity == TP_OPT_KEYWORD(0) ? UINT64_MAX : o->capacity - o->reserve;
+    const struct tp_stand_in_ask ask = {
+        .path = path,
+        .conf = o->conf,
+        .capacity = o->capacity == TP_OPT_KEYWORD(0) ? UINT64_MAX : o->capacity - o->reserve,
+        .max_memory = o->max_memory};
     *replayed = (struct tp_why_replayed){.fd = -1};
-    int rc = tp_recorded_open(file, path, o->max_memory, err);
+    int rc = tp_explained_open(x, path, o->max_memory, err);
     if (rc != TP_EINPUT || !strcmp(path, "-"))
         return rc;
-    int done = tp_why_replay(path, o->conf, capacity, o->max_memory, replayed, &other);
+    int done = tp_stand_in(&ask, replayed, &other);
     if (done == TP_EINPUT)
         return rc;
     *err = other;
     if (done != TP_OK)
         return done;
-    tp_recorded_close(file);
-    return tp_recorded_open(file, replayed->path, o->max_memory, err);
+    tp_explained_close(x);
+    return tp_explained_open(x, replayed->path, o->max_memory, err);
 }
 
 /* ---- host traces ---- */
@@ -347,13 +349,39 @@ static bool try_host(const struct tp_args *args, FILE *out, int *status, struct 
     return host;
 }
 
-static int answer_file(const struct why_opts *o, const char *path, FILE *out, struct tp_err *err)
+/* Answers and writes; `cfg` lacks what the file decides. */
+static int answer_devices(const struct tp_args *args, struct answers *a, struct tp_explained *x,
+                          struct tp_why_cfg *cfg, FILE *out, struct tp_err *err)
 {
+    const struct why_opts *o = args->opts;
+    const struct tp_recorded_file *f = &x->file;
+    uint32_t count = f->by->count(f->state);
+    int rc = tp_certifier_refuses(f->by, args, rows, err);
+    if (rc == TP_OK && tp_exports_asked(&o->exports, why_index_svg))
+        rc = refuse_svg(NULL, NULL, err);
+    if (rc == TP_OK)
+        rc = f->by->set_rules(f->state, &(struct tp_rules_ask){.conf = o->conf}, err);
+    if (rc == TP_OK && tp_exports_asked(&o->exports, why_index_html))
+        cfg->pictures = count_devices(o, x);
+    if (rc == TP_OK && !(a->list = calloc(count, sizeof *a->list)))
+        rc = tp_fail(err, TP_ENOMEM, "out of memory");
+    if (rc == TP_OK)
+        rc = answer(a, x, cfg, err);
+    if (rc == TP_OK)
+        rc = tp_exports_write(&o->exports, &why_exporters, a, out, err);
+    for (size_t i = 0; i < a->count; i++)
+        tp_why_release(&a->list[i]);
+    free(a->list);
+    return rc;
+}
+
+static int answer_file(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct why_opts *o = args->opts;
+    const char *path = args->words[0];
     bool given = o->at < TP_OPT_KEYWORD(TP_WHY_AT - 1);
-    struct tp_recorded_file file;
-    struct tp_torch_rules rules;
-    struct tp_why_cfg cfg = {.rules = &rules,
-                             .when =
+    struct tp_explained x;
+    struct tp_why_cfg cfg = {.when =
                                  given ? TP_WHY_AT : (enum tp_why_when)(TP_OPT_KEYWORD(0) - o->at),
                              .at = o->at,
                              .sites = {.by = o->by, .depth = (unsigned)o->depth},
@@ -361,29 +389,16 @@ static int answer_file(const struct why_opts *o, const char *path, FILE *out, st
     char *shown = tp_clean_copy(path, SHOWN_MAX);
     struct answers a = {.opts = o, .path = path, .shown = shown ? shown : ""};
     struct tp_why_replayed replayed;
-    int rc = open_file(o, path, &file, &replayed, err);
+    int rc = open_file(o, path, &x, &replayed, err);
     if (replayed.fd >= 0) {
         a.path = replayed.path;
         cfg.replayed = true;
         cfg.remarks = replayed.remarks;
     }
-    if (rc == TP_OK && tp_exports_asked(&o->exports, why_index_svg))
-        rc = refuse_svg(NULL, NULL, err);
     if (rc == TP_OK)
-        rc = tp_verify_rules(&((struct tp_torch_file *)file.state)->snapshot, o->conf, &rules, err);
-    if (rc == TP_OK && tp_exports_asked(&o->exports, why_index_html))
-        cfg.pictures = count_devices(o, &((struct tp_torch_file *)file.state)->snapshot);
-    if (rc == TP_OK && !(a.list = calloc(TP_PYTORCH_DEVICES, sizeof *a.list)))
-        rc = tp_fail(err, TP_ENOMEM, "out of memory");
-    if (rc == TP_OK)
-        rc = answer(&a, &((struct tp_torch_file *)file.state)->snapshot, &cfg, err);
-    if (rc == TP_OK)
-        rc = tp_exports_write(&o->exports, &why_exporters, &a, out, err);
-    for (size_t i = 0; i < a.count; i++)
-        tp_why_release(&a.list[i]);
-    free(a.list);
+        rc = answer_devices(args, &a, &x, &cfg, out, err);
     free(shown);
-    tp_recorded_close(&file);
+    tp_explained_close(&x);
     tp_why_replayed_close(&replayed);
     return rc;
 }
@@ -412,7 +427,7 @@ static int compare_ranks(const struct tp_args *args, FILE *out, struct tp_err *e
 static int answer_any(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     struct tp_err other = {0};
-    int status, rc = answer_file(args->opts, args->words[0], out, err);
+    int status, rc = answer_file(args, out, err);
     if (rc != TP_EINPUT || !strcmp(args->words[0], "-") || !try_host(args, out, &status, &other))
         return rc;
     *err = other;

@@ -10,12 +10,22 @@
 #ifndef TP_CERTIFIER_H
 #define TP_CERTIFIER_H
 
-#include "cmd/cli/commands.h"
-#include "cmd/jobs/open_trace.h"
-#include "cmd/results/result.h"
-#include "cmd/ui/text.h"
-#include "cmd/verify/verified.h"
+#include "alloc/base/numbers.h"
 #include "traces/format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cJSON;
+struct tp_args;
+struct tp_fidelity;
+struct tp_json;
+struct tp_open_opts;
+struct tp_opt;
+struct tp_page;
+struct tp_trace;
+struct tp_verified;
 
 /* Rows of options of the commands that read a recording as it is. */
 #define TP_CONF_ROW(at)                                                                            \
@@ -67,10 +77,10 @@ struct tp_verify_row {
 };
 
 struct tp_certifier {
-    const char *by;                 /* whose allocator, as in struct tp_recorded: "PyTorch" */
-    const struct tp_format *format; /* of its files */
-    const char *segment;            /* what it takes from the driver: "segment" */
-    const char *const *options;     /* that only its recordings take; NULL-terminated */
+    const char *by;                   /* whose allocator, as in struct tp_recorded: "PyTorch" */
+    const struct tp_format *format;   /* of its files */
+    const char *segment;              /* what it takes from the driver: "segment" */
+    const char *const *options;       /* that only its recordings take; NULL-terminated */
     const struct tp_verify_row *rows; /* the last has a label of NULL */
     /* of the kinds that are told otherwise than in verify_text.c; of those `what` is set */
     const struct tp_verify_sentence *sentences; /* [TP_DIFFERENCE_KINDS] */
@@ -138,8 +148,6 @@ void tp_verify_text(const struct tp_recorded_file *f, const struct tp_verified *
                     struct tp_page *page);
 
 /* With --json: the document, the list of its devices, to which tp_verify_json adds one. */
-struct cJSON;
-struct tp_json;
 struct cJSON *tp_verify_tree(struct tp_json *j, const struct tp_recorded_file *f,
                              struct cJSON **devices);
 void tp_verify_json(struct tp_json *j, struct cJSON *devices, const struct tp_certifier *by,

@@ -1,7 +1,9 @@
 /* See certifier.h. The file is read once more, in its own terms: a program has no addresses. */
 
+#include "cmd/jobs/open_trace.h"
 #include "cmd/results/replay_job.h"
 #include "cmd/verify/certifier.h"
+#include "cmd/verify/verified.h"
 
 #include <string.h>
 #include <strings.h>

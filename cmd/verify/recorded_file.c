@@ -3,6 +3,7 @@
 
 #include "cmd/cli/config.h"
 #include "cmd/ui/stop.h"
+#include "cmd/verify/verified.h"
 
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* tapool.verify/2 (verify.schema.json): the figures of verify_text.c, and all of them. */
+#include "alloc/base/units.h"
 #include "cmd/ui/json_out.h"
 #include "cmd/verify/certifier.h"
+#include "cmd/verify/verified.h"
 
 static const char *const kinds[TP_DIFFERENCE_KINDS] = {
     [TP_OTHER_ADDRESS] = "other-address",

@@ -1,6 +1,8 @@
 /* See certifier.h. First the line that answers, then the first difference, then what the figures
  * rest on: what was taken from the file, and what it cannot show. */
+#include "cmd/ui/text.h"
 #include "cmd/verify/certifier.h"
+#include "cmd/verify/verified.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -8,8 +8,8 @@ load browser
 RESULT=$TAPOOL_ROOT/cmd/results/result.schema.json
 INFO=$TAPOOL_ROOT/cmd/info/info.schema.json
 PAIR=$TAPOOL_ROOT/cmd/info/info-pair.schema.json
-WHY=$TAPOOL_ROOT/cmd/pytorch/why/why.schema.json
-RANKS=$TAPOOL_ROOT/cmd/pytorch/why/ranks.schema.json
+WHY=$TAPOOL_ROOT/cmd/why/why.schema.json
+RANKS=$TAPOOL_ROOT/cmd/why/ranks.schema.json
 VERIFY=$TAPOOL_ROOT/cmd/verify/verify.schema.json
 PREDICT=$TAPOOL_ROOT/cmd/predict/predict.schema.json
 STRATEGIES=$TAPOOL_ROOT/cmd/jobs/strategies.schema.json

@@ -13,6 +13,7 @@
 
 #include "alloc/strategies/torch/torch_rules.h"
 #include "cmd/verify/certifier.h"
+#include "cmd/verify/verified.h"
 #include "traces/formats/pytorch/pytorch_snapshot.h"
 
 /* What the certifier keeps of an open file. */

@@ -17,7 +17,7 @@ struct why_unit {
 
 /* A live block of the request's pool and stream, or the beginning of a segment, where none is. */
 struct bound {
-    const struct tp_torch_space *space;
+    const struct tp_why_space *space;
     tp_addr begin, end;
     size_t block;   /* its number in the layout, where it is a block */
     uint64_t bytes; /* of all blocks up to this one in the list */

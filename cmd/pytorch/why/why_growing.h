@@ -18,7 +18,7 @@
 #ifndef TP_WHY_GROWING_H
 #define TP_WHY_GROWING_H
 
-#include "cmd/pytorch/why/why_layout.h"
+#include "cmd/why/why_layout.h"
 
 enum { TP_WHY_BLOCKS_MOST = 256 }; /* more blocks are looked for only where the request would lie */
 

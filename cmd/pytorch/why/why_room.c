@@ -288,9 +288,3 @@ int tp_why_room(const struct tp_why_layout *l, const struct tp_torch_rules *rule
     tp_why_growing_free(m.growing);
     return rc;
 }
-
-void tp_why_room_release(struct tp_why_room *r)
-{
-    free(r->blocks);
-    r->blocks = NULL;
-}

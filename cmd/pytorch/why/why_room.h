@@ -15,12 +15,12 @@
 #ifndef TP_WHY_ROOM_H
 #define TP_WHY_ROOM_H
 
-#include "cmd/pytorch/why/why_layout.h"
-#include "cmd/pytorch/why/why_verdict.h"
+#include "alloc/strategies/torch/torch_rules.h"
+#include "cmd/why/why_layout.h"
+#include "cmd/why/why_verdict.h"
 
-/* `out` must be released in every case. */
+/* `out` must be released in every case (tp_why_room_release). */
 int tp_why_room(const struct tp_why_layout *l, const struct tp_torch_rules *rules,
                 const struct tp_why_request *rq, struct tp_why_room *out, struct tp_err *err);
-void tp_why_room_release(struct tp_why_room *r);
 
 #endif

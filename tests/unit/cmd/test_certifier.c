@@ -1,8 +1,12 @@
 /* The certificate of an allocator that is no PyTorch's: named devices, block sizes and a recorded
- * figure, no streams and no segments at the end; and the options that its recordings do not take. */
+ * figure, no streams and no segments at the end; and the options that its recordings do not take.
+ */
+#include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/ui/json_out.h"
+#include "cmd/ui/text.h"
 #include "cmd/verify/certifier.h"
+#include "cmd/verify/verified.h"
 
 #include "tests/unit/test.h"
 
@@ -104,8 +108,8 @@ TEST(values_that_are_no_addresses_are_told_as_such)
 
 TEST(options_of_another_allocator_are_refused)
 {
-    static const struct tp_opt opts[] = {TP_FLAG_AT("json", 0, .help = ""), TP_FLAG_AT("conf", 0, .help = ""),
-                                         {.name = NULL}};
+    static const struct tp_opt opts[] = {
+        TP_FLAG_AT("json", 0, .help = ""), TP_FLAG_AT("conf", 0, .help = ""), {.name = NULL}};
     struct tp_origin origins[] = {{.level = TP_LEVEL_FLAG}, {.level = TP_LEVEL_DEFAULT}};
     const struct tp_args args = {.origins = origins};
     struct tp_err err = {0};

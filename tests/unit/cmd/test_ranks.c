@@ -1,5 +1,5 @@
 /* Ranks beside each other: their names, the median, the odd one; and rows of real files. */
-#include "cmd/pytorch/why/ranks.h"
+#include "cmd/why/ranks.h"
 
 #include "tests/unit/snapshot_files.h"
 #include "tests/unit/test.h"

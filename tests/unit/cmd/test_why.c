@@ -1,7 +1,7 @@
 /* tapool why: the sum, the verdict, and the blocks in the way against the smallest set, for which
  * all are tried. The figures of real snapshots at the end. */
-#include "cmd/pytorch/why/why.h"
 #include "cmd/pytorch/why/why_room.h"
+#include "cmd/why/why.h"
 
 #include "alloc/base/random.h"
 #include "cmd/pytorch/verify/verify.h"
@@ -257,19 +257,20 @@ static void add_event(struct tp_pytorch *s, enum tp_pytorch_action action, uint6
 TEST(moments_of_a_file_that_lies)
 {
     enum { CLAIMS = 1 << 16 };
-    struct tp_pytorch *s = calloc(1, sizeof *s);
+    struct tp_torch_file *f = calloc(1, sizeof *f);
+    const struct tp_explained x = {.file = {.state = f}, .by = tp_explainers[0]};
     struct tp_why_moment m;
-    assert_non_null(s);
-    tp_spill_init(&s->events, sizeof(struct tp_pytorch_event), 16 << 20);
-    add_event(s, TP_PYTORCH_SEGMENT_ALLOC, MIB, 500);
+    assert_non_null(f);
+    tp_spill_init(&f->snapshot.events, sizeof(struct tp_pytorch_event), 16 << 20);
+    add_event(&f->snapshot, TP_PYTORCH_SEGMENT_ALLOC, MIB, 500);
     for (int i = 0; i < CLAIMS; i++)
-        add_event(s, TP_PYTORCH_ALLOC, TP_MAX_SIZE, 400);
-    assert_int_equal(tp_why_moment(s, 0, TP_WHY_AUTO, 0, &m, NULL), TP_OK);
+        add_event(&f->snapshot, TP_PYTORCH_ALLOC, TP_MAX_SIZE, 400);
+    assert_int_equal(tp_why_moment(&x, 0, TP_WHY_AUTO, 0, &m, NULL), TP_OK);
     assert_int_equal(m.when, TP_WHY_PEAK);
     assert_in_range(m.event, CLAIMS / 2, CLAIMS);
-    assert_int_equal(tp_pytorch_ns_between(m.begin_us, m.time_us), 0);
-    tp_spill_release(&s->events);
-    free(s);
+    assert_int_equal(m.since_ns, 0);
+    tp_spill_release(&f->snapshot.events);
+    free(f);
 }
 
 TEST(times_between_events)
@@ -286,28 +287,23 @@ static int never(struct tp_err *err)
     return TP_OK;
 }
 
-static struct tp_pytorch *snapshot_of(const struct tp_recorded_file *f)
-{
-    return &((struct tp_torch_file *)f->state)->snapshot;
-}
-
 /* What is known of real files by another reckoning: GiB with three decimals. */
 TEST(figures_of_a_real_file)
 {
     char path[4096];
-    struct tp_recorded_file f;
+    struct tp_explained x;
     struct tp_why w;
     struct tp_why_places places;
-    struct tp_torch_rules rules;
-    const struct tp_why_cfg cfg = {.rules = &rules, .stop = never};
+    const struct tp_why_cfg cfg = {.stop = never};
     if (!find_snapshot(TAPOOL_ROOT, "ring-wrapped.pickle.gz", path, sizeof path)) {
         print_message("ring-wrapped.pickle.gz is not here: left out\n");
         return;
     }
-    assert_int_equal(tp_recorded_open(&f, path, UINT64_C(1) << 30, NULL), TP_OK);
-    assert_int_equal(tp_verify_rules(snapshot_of(&f), NULL, &rules, NULL), TP_OK);
-    assert_int_equal(tp_why_places_open(snapshot_of(&f), &places, NULL), TP_OK);
-    assert_int_equal(tp_why(snapshot_of(&f), 0, &cfg, &places, &w, NULL), TP_OK);
+    assert_int_equal(tp_explained_open(&x, path, UINT64_C(1) << 30, NULL), TP_OK);
+    assert_int_equal(x.file.by->set_rules(x.file.state, &(struct tp_rules_ask){.conf = NULL}, NULL),
+                     TP_OK);
+    assert_int_equal(x.by->open_places(x.file.state, &places, NULL), TP_OK);
+    assert_int_equal(tp_why(&x, 0, &cfg, &places, &w, NULL), TP_OK);
     assert_fields(w.moment, when, TP_WHY_PEAK, event, 9980);
     assert_int_equal(w.sum.requested, UINT64_C(15824637956)); /* 14.738 */
     assert_int_equal(w.sum.free_bytes, UINT64_C(3556769792)); /* 3.313 */
@@ -319,5 +315,5 @@ TEST(figures_of_a_real_file)
     assert_fields(*w.sites, bytes, w.sum.requested, blocks, w.sum.live);
     tp_why_release(&w);
     tp_why_places_close(&places);
-    tp_recorded_close(&f);
+    tp_explained_close(&x);
 }

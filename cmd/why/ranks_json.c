@@ -1,5 +1,5 @@
 /* See ranks.h: the document, and the way to it. */
-#include "cmd/pytorch/why/ranks.h"
+#include "cmd/why/ranks.h"
 
 #include "alloc/base/units.h"
 #include "cmd/info/site_rows.h"

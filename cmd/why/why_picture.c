@@ -1,5 +1,5 @@
 /* See why_picture.h. A frame has as much room for its rows as one of `most` frames of a replay. */
-#include "cmd/pytorch/why/why_picture.h"
+#include "cmd/why/why_picture.h"
 
 #include "alloc/base/units.h"
 
@@ -50,8 +50,7 @@ static void fill_parts(const struct tp_why_layout *l, const struct tp_why_held *
 static struct tp_frame frame_of(const struct tp_why_moment *m, const struct tp_why_sum *sum)
 {
     struct tp_frame f = {.event = m->event,
-                         .time_ns =
-                             m->has_time ? tp_pytorch_ns_between(m->begin_us, m->time_us) : TP_NONE,
+                         .time_ns = m->has_time ? m->since_ns : TP_NONE,
                          .requested = sum->requested,
                          .allocated = tp_why_taken(sum),
                          .reserved = sum->reserved,

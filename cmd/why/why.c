@@ -1,38 +1,19 @@
 /* See why.h. */
-#include "cmd/pytorch/why/why.h"
+#include "cmd/why/why.h"
 
-#include "cmd/pytorch/verify/verify.h"
-#include "cmd/pytorch/why/why_picture.h"
-#include "cmd/pytorch/why/why_room.h"
+#include "cmd/why/why_picture.h"
 #include "traces/places/place_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct asking {
-    struct tp_pytorch *snapshot;
+    const struct tp_explained *from;
     const struct tp_why_cfg *cfg;
     struct tp_why *out;
     struct tp_why_layout layout;
     struct tp_why_held held;
-    uint16_t stream; /* of the failed request */
 };
-
-static int replay(struct asking *a, struct tp_err *err)
-{
-    struct tp_verify_replay *replay = NULL;
-    const struct tp_why_moment *m = &a->out->moment;
-    int rc = tp_verify_begin(a->snapshot, a->out->device, a->cfg->rules, &a->out->verified, &replay,
-                             err);
-    if (rc == TP_OK)
-        rc = tp_verify_until(replay, m->event, err);
-    if (rc == TP_OK)
-        rc = tp_why_layout_of(tp_verify_instance(replay), &a->layout, err);
-    if (rc == TP_OK && m->failed)
-        rc = tp_verify_number(replay, m->what.stream, &a->stream, err);
-    tp_verify_stop(replay);
-    return rc;
-}
 
 /* ---- blocks in the way ---- */
 
@@ -74,10 +55,10 @@ static int name_blocks(struct asking *a, struct tp_err *err)
 
 static int judge(struct asking *a, struct tp_err *err)
 {
-    const struct tp_pytorch_event *oom = &a->out->moment.what;
+    const struct tp_why_event *oom = &a->out->moment.what;
     struct tp_why_request rq = {.size = oom->size,
                                 .pool = oom->pool,
-                                .stream = a->stream,
+                                .stream = a->layout.stream,
                                 .has_free = oom->has_free,
                                 .free = oom->device_free};
     uint64_t limit = a->cfg->limit, reserved = a->out->sum.reserved;
@@ -86,7 +67,7 @@ static int judge(struct asking *a, struct tp_err *err)
         rq.has_free = true;
         rq.free = left;
     }
-    int rc = tp_why_room(&a->layout, a->cfg->rules, &rq, &a->out->room, err);
+    int rc = a->from->by->room(a->from->file.state, &a->layout, &rq, &a->out->room, err);
     return rc == TP_OK ? name_blocks(a, err) : rc;
 }
 
@@ -97,35 +78,40 @@ static int picture(struct asking *a, struct tp_err *err)
     struct tp_why *w = a->out;
     int rc = tp_why_picture(&w->moment, &a->layout, &a->held, &w->room, a->cfg->pictures,
                             &w->picture, err);
-    return rc == TP_OK ? tp_why_curve(a->snapshot, w->device, &w->moment, &w->sum, w->picture, err)
+    return rc == TP_OK ? tp_why_curve(a->from, w->device, &w->moment, &w->sum, w->picture, err)
                        : rc;
 }
 
-int tp_why(struct tp_pytorch *s, uint32_t device, const struct tp_why_cfg *cfg,
+int tp_why(const struct tp_explained *x, uint32_t device, const struct tp_why_cfg *cfg,
            struct tp_why_places *places, struct tp_why *out, struct tp_err *err)
 {
-    struct asking a = {.snapshot = s, .cfg = cfg, .out = out, .layout = {.reading = s->reading}};
-    *out = (struct tp_why){.device = device,
-                           .silence = tp_pytorch_silence(s).why,
+    const struct tp_reading *reading = &x->file.reading;
+    struct asking a = {.from = x, .cfg = cfg, .out = out, .layout = {.reading = reading}};
+    void *state = x->file.state;
+    *out = (struct tp_why){.by = x->by,
+                           .device = device,
+                           .name = x->file.by->part(state, device).name,
+                           .silence = x->by->silence(state),
                            .replayed = cfg->replayed,
                            .remarks = cfg->remarks};
-    int rc = tp_why_moment(s, device, cfg->when, cfg->at, &out->moment, err);
+    struct tp_why_moment *m = &out->moment;
+    int rc = tp_why_moment(x, device, cfg->when, cfg->at, m, err);
     if (rc == TP_OK)
-        rc = replay(&a, err);
+        rc = x->by->heap(state, device, m, &out->verified, &a.layout, err);
     if (rc == TP_OK)
-        rc = tp_why_held(s, device, &out->moment, &a.layout, places, &a.held, err);
+        rc = x->by->held(state, device, m, &a.layout, places, &a.held, err);
     struct tp_sites_cfg sites = cfg->sites;
-    sites.at = out->moment.event;
+    sites.at = m->event;
     if (rc == TP_OK)
         rc = tp_sites_of(&a.held.list, &sites, cfg->stop, &out->sites, err);
     if (rc == TP_OK && places->from)
         rc = tp_places_find(&places->places, &a.held.event, 1, &out->place, err);
     out->sum = tp_why_sum(&a.layout);
-    if (rc == TP_OK && out->moment.failed)
+    if (rc == TP_OK && m->failed && x->by->room)
         rc = judge(&a, err);
     if (rc == TP_OK && cfg->pictures)
         rc = picture(&a, err);
-    tp_why_held_release(s->reading, &a.held);
+    tp_why_held_release(reading, &a.held);
     tp_why_layout_release(&a.layout);
     return rc;
 }

@@ -1,13 +1,13 @@
 /* See why_moment.h. */
-#include "cmd/pytorch/why/why_moment.h"
+#include "cmd/why/why_moment.h"
 
 #include "alloc/base/numbers.h"
+#include "cmd/why/explainer.h"
 
 const char *const tp_why_when_words[] = {"auto", "oom", "peak", "end", NULL};
 
 struct seeking {
     struct tp_why_moment *out;
-    enum tp_pytorch_action freeing;
     uint64_t event;
     struct tp_why_levels now, most;
     uint64_t peak, oom;
@@ -21,68 +21,57 @@ static void change(int64_t *sum, int64_t by)
         *sum = changed;
 }
 
-bool tp_why_follow(struct tp_why_levels *l, enum tp_pytorch_action freeing,
-                   const struct tp_pytorch_event *ev)
+bool tp_why_follow(struct tp_why_levels *l, const struct tp_why_event *ev)
 {
     int64_t size = (int64_t)ev->size;
-    if (ev->action == TP_PYTORCH_SEGMENT_ALLOC || ev->action == TP_PYTORCH_SEGMENT_MAP)
+    if (ev->action == TP_WHY_TAKES)
         change(&l->reserved, size);
-    else if (ev->action == TP_PYTORCH_SEGMENT_FREE || ev->action == TP_PYTORCH_SEGMENT_UNMAP)
+    else if (ev->action == TP_WHY_RETURNS)
         change(&l->reserved, -size);
-    else if (ev->action == TP_PYTORCH_ALLOC)
+    else if (ev->action == TP_WHY_ALLOCS)
         change(&l->live, size);
-    else if (ev->action == freeing)
+    else if (ev->action == TP_WHY_FREES)
         change(&l->live, -size);
     else
         return false;
     return true;
 }
 
-static void follow(struct seeking *k, const struct tp_pytorch_event *ev)
+static void follow(struct seeking *k, const struct tp_why_event *ev)
 {
     const struct tp_why_levels *now = &k->now, *most = &k->most;
-    if (!tp_why_follow(&k->now, k->freeing, ev) || now->reserved < most->reserved ||
+    if (!tp_why_follow(&k->now, ev) || now->reserved < most->reserved ||
         (now->reserved == most->reserved && now->live <= most->live))
         return;
     k->most = k->now;
     k->peak = k->event;
 }
 
-typedef void each_fn(struct seeking *k, const struct tp_pytorch_event *ev);
-
-static int each(const struct tp_pytorch *s, uint32_t device, uint64_t last, each_fn *fn,
-                struct seeking *k, struct tp_err *err)
+static int seek(void *ctx, const struct tp_why_event *ev, struct tp_err *err)
 {
-    const struct tp_pytorch_device *d = &s->devices[device];
-    const struct tp_pytorch_event *ev = NULL;
-    struct tp_spill_cursor c = {.list = &s->events, .next = d->first, .end = d->first + last};
-    int rc = TP_OK;
-    for (k->event = 0; rc == TP_OK && (ev = tp_spill_next(&c, &rc, err));) {
-        k->event++;
-        fn(k, ev);
-    }
-    return rc;
-}
-
-static void seek(struct seeking *k, const struct tp_pytorch_event *ev)
-{
-    if (ev->action == TP_PYTORCH_OOM && !tp_pytorch_too_large(ev)) {
+    struct seeking *k = ctx;
+    (void)err;
+    k->event++;
+    if (ev->action == TP_WHY_FAILS) {
         k->oom = k->event;
         k->out->ooms++;
     }
     follow(k, ev);
+    return TP_OK;
 }
 
-static void date(struct seeking *k, const struct tp_pytorch_event *ev)
+static int date(void *ctx, const struct tp_why_event *ev, struct tp_err *err)
 {
-    struct tp_why_moment *m = k->out;
+    struct tp_why_moment *m = ((struct seeking *)ctx)->out;
+    (void)err;
     if (ev->has_time && !m->has_time)
-        m->begin_us = ev->time_us;
+        m->begin = ev->time;
     if (ev->has_time)
-        m->time_us = ev->time_us;
+        m->time = ev->time;
     m->has_time |= ev->has_time;
     m->what = *ev;
-    m->failed = ev->action == TP_PYTORCH_OOM && !tp_pytorch_too_large(ev);
+    m->failed = ev->action == TP_WHY_FAILS;
+    return TP_OK;
 }
 
 static int choose(struct tp_why_moment *m, const struct seeking *k, uint32_t device, uint64_t at,
@@ -102,14 +91,17 @@ static int choose(struct tp_why_moment *m, const struct seeking *k, uint32_t dev
     return TP_OK;
 }
 
-int tp_why_moment(const struct tp_pytorch *s, uint32_t device, enum tp_why_when when, uint64_t at,
+int tp_why_moment(const struct tp_explained *x, uint32_t device, enum tp_why_when when, uint64_t at,
                   struct tp_why_moment *out, struct tp_err *err)
 {
-    struct seeking k = {.out = out, .freeing = tp_pytorch_freeing(s, device)};
-    *out = (struct tp_why_moment){
-        .when = when, .events = s->devices[device].count, .what = {.action = TP_PYTORCH_SNAPSHOT}};
-    int rc = each(s, device, out->events, seek, &k, err);
+    struct seeking k = {.out = out};
+    const void *state = x->file.state;
+    *out = (struct tp_why_moment){.when = when, .events = x->by->events(state, device)};
+    int rc = x->by->walk(state, device, out->events, seek, &k, err);
     if (rc == TP_OK)
         rc = choose(out, &k, device, at, err);
-    return rc == TP_OK ? each(s, device, out->event, date, &k, err) : rc;
+    if (rc == TP_OK)
+        rc = x->by->walk(state, device, out->event, date, &k, err);
+    out->since_ns = x->by->ns_between(out->begin, out->time);
+    return rc;
 }

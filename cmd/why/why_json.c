@@ -1,5 +1,5 @@
 /* See why.h. */
-#include "cmd/pytorch/why/why.h"
+#include "cmd/why/why.h"
 
 #include "alloc/base/units.h"
 #include "cmd/results/report_json.h"
@@ -8,10 +8,9 @@ static void write_event(struct tp_json *j, cJSON *o, const struct tp_why *w)
 {
     const struct tp_why_moment *m = &w->moment;
     cJSON *e = tp_json_object(j, o, "event");
-    uint64_t since = tp_pytorch_ns_between(m->begin_us, m->time_us);
     tp_json_uint(j, e, "number", m->event);
     tp_json_uint(j, e, "of", m->events);
-    tp_json_uint(j, e, "time_ns", m->has_time ? since : TP_NONE);
+    tp_json_uint(j, e, "time_ns", m->has_time ? m->since_ns : TP_NONE);
     tp_json_text(j, e, "place", *w->place ? w->place : NULL);
     tp_json_bool(j, e, "out_of_memory", m->failed);
     tp_json_uint(j, o, "out_of_memory", m->ooms);
@@ -66,7 +65,7 @@ static void write_request(struct tp_json *j, cJSON *in, const struct tp_why *w)
         [TP_WHY_REFUSED] = "refused",       [TP_WHY_HAD_ROOM] = "not clear",
     };
     const struct tp_why_room *r = &w->room;
-    const struct tp_pytorch_event *oom = &w->moment.what;
+    const struct tp_why_event *oom = &w->moment.what;
     if (!w->moment.failed)
         return;
     cJSON *o = tp_json_object(j, in, "request");
@@ -126,6 +125,8 @@ cJSON *tp_why_tree(struct tp_json *j, const struct tp_why *list, size_t count, c
     for (size_t i = 0; i < count; i++) {
         cJSON *o = tp_json_item(j, devices);
         tp_json_uint(j, o, "number", list[i].device);
+        if (list[i].name)
+            tp_json_text(j, o, "name", list[i].name);
         tp_json_bool(j, o, "replayed", list[i].replayed);
         write_event(j, o, &list[i]);
         write_sum(j, o, &list[i].sum);

@@ -1,6 +1,6 @@
 /* See why.h. First what happened, then the sum, the verdict, live memory by allocation site, and at
  * last what all that rests on. */
-#include "cmd/pytorch/why/why.h"
+#include "cmd/why/why.h"
 
 #include "cmd/report/recorded_text.h"
 #include "cmd/report/report_sites.h"
@@ -16,6 +16,16 @@ static struct tp_text size_of(const struct tp_page *page, uint64_t bytes)
     return tp_bytes(bytes, page->exact);
 }
 
+static const char *by(const struct tp_why *w)
+{
+    return w->by->certifier->by;
+}
+
+static const char *segment(const struct tp_why *w)
+{
+    return w->by->certifier->segment;
+}
+
 /* ---- what happened ---- */
 
 static void print_where(const struct tp_why *w, struct tp_page *page)
@@ -26,8 +36,7 @@ static void print_where(const struct tp_why *w, struct tp_page *page)
     else
         tp_page_more(page, NAME, "before the first event");
     if (m->event && m->has_time)
-        tp_page_more(page, NAME, " (+%s)",
-                     tp_duration(tp_pytorch_ns_between(m->begin_us, m->time_us)).s);
+        tp_page_more(page, NAME, " (+%s)", tp_duration(m->since_ns).s);
     tp_page_more(page, NAME, "%s%s", *w->place ? ", " : "", w->place);
     tp_page_line(page);
 }
@@ -60,9 +69,10 @@ void tp_why_head_print(const struct tp_why *w, struct tp_page *page)
 /* ---- the sum ---- */
 
 /* "2 unused segments", "5 unused units", "2 unused segments, 5 units" */
-static struct tp_text unused_of(const struct tp_why_sum *s)
+static struct tp_text unused_of(const struct tp_why *w)
 {
-    struct tp_text segments = tp_plural(s->unused, "unused segment");
+    const struct tp_why_sum *s = &w->sum;
+    struct tp_text segments = tp_plural(s->unused, tp_text_of("unused %s", segment(w)).s);
     if (!s->free_units)
         return segments;
     if (!s->unused)
@@ -70,36 +80,38 @@ static struct tp_text unused_of(const struct tp_why_sum *s)
     return tp_text_of("%s, %s", segments.s, tp_plural(s->free_units, "unit").s);
 }
 
-void tp_why_parts(const struct tp_why_sum *s, bool exact, struct tp_sum_part out[TP_WHY_PARTS])
+void tp_why_parts(const struct tp_why *w, bool exact, struct tp_sum_part out[TP_WHY_PARTS])
 {
+    const struct tp_why_sum *s = &w->sum;
     const struct tp_text none = tp_text_of("%s", "");
     out[0] = (struct tp_sum_part){" ", s->requested, tp_plural(s->live, "live block"),
                                   tp_text_of("requested and not freed"), "live"};
     out[1] = (struct tp_sum_part){"+", s->rounding, tp_text_of("rounding"), none, "rounding"};
     out[2] =
-        (struct tp_sum_part){"+", s->hole_bytes, tp_text_of("free blocks in used segments"),
+        (struct tp_sum_part){"+", s->hole_bytes, tp_text_of("free blocks in used %ss", segment(w)),
                              s->holes ? tp_text_of("%s, largest %s", tp_plural(s->holes, "block").s,
                                                    tp_bytes(s->largest, exact).s)
                                       : none,
                              "free"};
     out[3] = (struct tp_sum_part){
-        "+", s->free_bytes, unused_of(s),
-        s->free_bytes ? tp_text_of("empty_cache() would return it") : none, "free"};
+        "+", s->free_bytes, unused_of(w),
+        s->free_bytes && w->by->release ? tp_text_of("%s would return it", w->by->release) : none,
+        "free"};
     out[4] = (struct tp_sum_part){"=", s->reserved,
-                                  tp_text_of("reserved, %s", tp_plural(s->segments, "segment").s),
+                                  tp_text_of("reserved, %s", tp_plural(s->segments, segment(w)).s),
                                   none, NULL};
 }
 
 static void print_parts(const struct tp_why *w, struct tp_page *page)
 {
     struct tp_sum_part parts[TP_WHY_PARTS];
-    tp_why_parts(&w->sum, page->exact, parts);
+    tp_why_parts(w, page->exact, parts);
     tp_sum_print(parts, TP_WHY_PARTS, "share of reserved", page);
 }
 
 void tp_why_sum_print(const struct tp_why *w, struct tp_page *page)
 {
-    const struct tp_pytorch_event *oom = &w->moment.what;
+    const struct tp_why_event *oom = &w->moment.what;
     print_parts(w, page);
     if (w->moment.failed && oom->has_free)
         tp_page_put(
@@ -134,12 +146,15 @@ static void print_waste(const struct tp_why *w, struct tp_page *page)
     }
     tp_page_more(page, NAME, "%s of reserved memory (%s) is free:", size_of(page, waste).s,
                  tp_percent((double)waste / (double)s->reserved).s);
-    if (s->free_bytes)
-        tp_page_more(page, NAME, " empty_cache() returns %s%s", size_of(page, s->free_bytes).s,
+    if (s->free_bytes && w->by->release)
+        tp_page_more(page, NAME, " %s returns %s%s", w->by->release, size_of(page, s->free_bytes).s,
                      s->holes ? "," : "");
+    else if (s->free_bytes)
+        tp_page_more(page, NAME, " %s is in unused %ss%s", size_of(page, s->free_bytes).s,
+                     segment(w), s->holes ? "," : "");
     if (s->holes)
-        tp_page_more(page, NAME, " %s is in segments with live blocks",
-                     size_of(page, s->hole_bytes).s);
+        tp_page_more(page, NAME, " %s is in %ss with live blocks", size_of(page, s->hole_bytes).s,
+                     segment(w));
     tp_page_line(page);
 }
 
@@ -178,9 +193,8 @@ static void print_verdict(const struct tp_why *w, struct tp_page *page)
                      size_of(page, r->segment).s);
         break;
     default:
-        tp_page_more(page, NAME,
-                     "a free block serves this request by PyTorch's rules: the recording had other "
-                     "settings (--conf) or another pool");
+        tp_page_more(page, NAME, "a free block serves this request by %s's rules: %s", by(w),
+                     w->by->had_room);
         break;
     }
     tp_page_line(page);
@@ -195,8 +209,20 @@ static void print_fitting(const struct tp_why *w, struct tp_page *page)
     if (smaller)
         tp_page_put(page, NAME, "largest request that fits: %s", size_of(page, r->fitting).s);
     if (r->untold)
-        tp_page_put(page, NAME,
-                    "blocks in the way are unknown: expandable_segments with max_split_size_mb");
+        tp_page_put(page, NAME, "blocks in the way are unknown: %s", w->by->untold);
+}
+
+/* Adds how the request fits once the blocks in the way are not there. */
+static void add_room(const struct tp_why *w, struct tp_str *s)
+{
+    bool several = w->room.segments > 1;
+    if (w->room.way == TP_WHY_SEGMENTS)
+        tp_str_add(s, "%s returns %s %s%s, and ", by(w), several ? "their" : "its", segment(w),
+                   several ? "s" : "");
+    else if (w->room.way == TP_WHY_UNITS)
+        tp_str_add(s, "%s returns units of %s%s%s, and ", by(w), several ? "" : "its ", segment(w),
+                   several ? "s" : "");
+    tp_str_add(s, "the request fits");
 }
 
 void tp_why_way_print(const struct tp_why *w, struct tp_page *page)
@@ -204,19 +230,16 @@ void tp_why_way_print(const struct tp_why *w, struct tp_page *page)
     const struct tp_why_room *r = &w->room;
     if (!r->block_count)
         return;
-    static const char *const rooms[][2] = {
-        [TP_WHY_HOLE] = {"the request fits", "the request fits"},
-        [TP_WHY_SEGMENTS] = {"PyTorch returns its segment, and the request fits",
-                             "PyTorch returns their segments, and the request fits"},
-        [TP_WHY_UNITS] = {"PyTorch returns units of its segment, and the request fits",
-                          "PyTorch returns units of segments, and the request fits"}};
+    struct tp_str room = {0};
+    add_room(w, &room);
     tp_page_line(page);
-    const char *room = rooms[r->way][r->segments > 1];
     if (r->block_count == 1)
-        tp_page_put(page, 0, "In the way: without this block %s", room);
+        tp_page_put(page, 0, "In the way: without this block %s", tp_str_text(&room));
     else
         tp_page_put(page, 0, "In the way: without these %s (%s) %s",
-                    tp_plural(r->block_count, "block").s, size_of(page, r->bytes).s, room);
+                    tp_plural(r->block_count, "block").s, size_of(page, r->bytes).s,
+                    tp_str_text(&room));
+    tp_str_drop(&room);
     for (size_t i = 0; i < w->named_count; i++) {
         tp_page_right(page, tp_sum_end(page), size_of(page, w->named[i].bytes).s);
         tp_page_put(page, tp_sum_end(page) + TP_SUM_LABEL, "%s",
@@ -278,12 +301,14 @@ static void print_difference(const struct tp_why *w, struct tp_page *page)
     const struct tp_fidelity f = {.addresses = w->whole.addresses.all,
                                   .good_addresses = w->whole.addresses.good,
                                   .pools_returned = w->whole.pools_returned};
-    const struct tp_replay_difference by = {.peak = w->tries.rows[0].peak_reserved,
-                                            .recorded_peak = w->recording.peak,
-                                            .exact = page->exact,
-                                            .compacted = w->tries.rows[0].compacted};
-    struct tp_str text = {0};
-    tp_difference_add(&by, &f, "As recorded, the replay differs from PyTorch by ", &text);
+    const struct tp_replay_difference change = {.peak = w->tries.rows[0].peak_reserved,
+                                                .recorded_peak = w->recording.peak,
+                                                .exact = page->exact,
+                                                .compacted = w->tries.rows[0].compacted};
+    struct tp_str text = {0}, begin = {0};
+    tp_str_add(&begin, "As recorded, the replay differs from %s by ", by(w));
+    tp_difference_add(&change, &f, tp_str_text(&begin), &text);
+    tp_str_drop(&begin);
     if (*tp_str_text(&text))
         tp_page_put(page, 2, "%s.", tp_str_text(&text));
     tp_str_drop(&text);
@@ -386,12 +411,12 @@ void tp_why_ground_print(const struct tp_why *w, struct tp_page *page)
     tp_page_side(page, "Based on", NAME);
     if (w->replayed)
         tp_page_at(page, NAME,
-                   "a replay by the rules of PyTorch's allocator: the trace has no addresses. %s",
+                   "a replay by the rules of %s's allocator: the trace has no addresses. %s", by(w),
                    w->remarks ? w->remarks : "");
     else if (!v->addresses.all)
-        tp_page_at(page, NAME, "the segments at the end of the file");
+        tp_page_at(page, NAME, "the %ss at the end of the file", segment(w));
     else
-        tp_page_at(page, NAME, "a replay by PyTorch's rules: %s of %s addresses match the file",
+        tp_page_at(page, NAME, "a replay by %s's rules: %s of %s addresses match the file", by(w),
                    tp_count(v->addresses.good).s, tp_count(v->addresses.all).s);
     if (!tp_agrees(v))
         tp_page_more(page, NAME,
@@ -400,16 +425,14 @@ void tp_why_ground_print(const struct tp_why *w, struct tp_page *page)
                      tp_count(v->first.event).s,
                      tp_why_is_faithful(w) ? "" : "; too many differ to replay other settings");
     if (tp_why_has_switched(w))
-        tp_page_more(page, NAME,
-                     "; expandable_segments changed while the program ran, so other settings are "
-                     "not replayed");
+        tp_page_more(page, NAME, "; %s, so other settings are not replayed", w->by->switched);
     tp_page_line(page);
 }
 
 void tp_why_text(const struct tp_why *w, bool several, struct tp_page *page)
 {
     if (several)
-        tp_page_put(page, 0, "device %u", w->device);
+        tp_page_put(page, 0, "%s", tp_device_title(w->device, w->name).s);
     tp_why_head_print(w, page);
     tp_why_sum_print(w, page);
     tp_why_verdict_print(w, page);

@@ -1,5 +1,5 @@
-/* See why.h. */
-#include "cmd/pytorch/why/why.h"
+/* See snapshot_explainer.h. */
+#include "cmd/pytorch/why/snapshot_explainer.h"
 
 #include "alloc/base/spool.h"
 #include "cmd/jobs/open_trace.h"
@@ -44,20 +44,21 @@ static int name_source(struct replaying *p, uint64_t capacity, struct tp_err *er
     return tp_source_spec_parse(&p->source, text, err);
 }
 
-static int open_replay(struct replaying *p, const char *path, const char *conf, uint64_t capacity,
-                       uint64_t max_memory, struct tp_err *err)
+static int open_replay(struct replaying *p, const struct tp_stand_in_ask *ask, struct tp_err *err)
 {
-    const struct tp_open_opts open = {.device = TP_OPT_KEYWORD(0), .max_memory = max_memory};
-    int rc = tp_open_trace(path, &open, false, &p->trace, err);
+    const struct tp_open_opts open = {.device = TP_OPT_KEYWORD(0), .max_memory = ask->max_memory};
+    int rc = tp_open_trace(ask->path, &open, false, &p->trace, err);
     if (rc != TP_OK)
         return rc;
     p->open = true;
     if (!p->trace.recorded.by || strcmp(p->trace.recorded.by, "PyTorch") != 0)
-        return tp_fail(err, TP_EINPUT, "%s: neither a PyTorch snapshot nor a trace of one", path);
+        return tp_fail(err, TP_EINPUT, "%s: neither a PyTorch snapshot nor a trace of one",
+                       ask->path);
     rc = tp_captured_scan(&p->trace, &p->captured, err);
-    uint64_t limit = capacity == UINT64_MAX ? tp_captured_capacity(&p->captured) : capacity;
+    uint64_t limit =
+        ask->capacity == UINT64_MAX ? tp_captured_capacity(&p->captured) : ask->capacity;
     if (rc == TP_OK)
-        rc = name_strategy(p, conf, limit > 0, err);
+        rc = name_strategy(p, ask->conf, limit > 0, err);
     return rc == TP_OK ? name_source(p, limit, err) : rc;
 }
 
@@ -94,12 +95,12 @@ static int write_snapshot(const struct replaying *p, int fd, struct tp_err *err)
     return rc == TP_OK && !wrote ? tp_fail(err, TP_EIO, "temporary file: %s", strerror(errno)) : rc;
 }
 
-int tp_why_replay(const char *path, const char *conf, uint64_t capacity, uint64_t max_memory,
-                  struct tp_why_replayed *out, struct tp_err *err)
+int tp_snapshot_made(const struct tp_stand_in_ask *ask, struct tp_why_replayed *out,
+                     struct tp_err *err)
 {
     struct replaying p = {.open = false};
     *out = (struct tp_why_replayed){.fd = -1};
-    int rc = open_replay(&p, path, conf, capacity, max_memory, err);
+    int rc = open_replay(&p, ask, err);
     if (rc == TP_OK)
         rc = tp_spool_open(&out->fd, err);
     if (rc == TP_OK)
@@ -109,12 +110,4 @@ int tp_why_replay(const char *path, const char *conf, uint64_t capacity, uint64_
     snprintf(out->path, sizeof out->path, "/proc/self/fd/%d", out->fd);
     close_replay(&p);
     return rc;
-}
-
-void tp_why_replayed_close(struct tp_why_replayed *r)
-{
-    if (r->fd >= 0)
-        close(r->fd);
-    free(r->remarks);
-    *r = (struct tp_why_replayed){.fd = -1};
 }

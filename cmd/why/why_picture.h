@@ -5,8 +5,10 @@
 
 #include "alloc/heapmap/frames.h"
 #include "alloc/numbers/curve.h"
-#include "cmd/pytorch/why/why_held.h"
-#include "cmd/pytorch/why/why_verdict.h"
+#include "cmd/why/why_held.h"
+#include "cmd/why/why_layout.h"
+#include "cmd/why/why_moment.h"
+#include "cmd/why/why_verdict.h"
 
 enum { TP_WHY_MARKS = 256 }; /* blocks in the way that are drawn */
 
@@ -42,7 +44,7 @@ void tp_why_picture_free(struct tp_why_picture *p); /* NULL is fine */
  * at the moment, and at other events as much more or less as the events between them say. The
  * clock is ns since the first event, or events where times are not known. Errors are those of
  * reading the events. */
-int tp_why_curve(const struct tp_pytorch *s, uint32_t device, const struct tp_why_moment *m,
+int tp_why_curve(const struct tp_explained *x, uint32_t device, const struct tp_why_moment *m,
                  const struct tp_why_sum *sum, struct tp_why_picture *out, struct tp_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* See ranks.h: the screen. What is odd, the table, what the difference is made of, the
  * allocation sites, and what the figures rest on. */
-#include "cmd/pytorch/why/ranks.h"
+#include "cmd/why/ranks.h"
 
 #include "alloc/base/units.h"
 #include "cmd/info/site_rows.h"

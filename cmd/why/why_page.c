@@ -9,12 +9,12 @@
 #include "cmd/page/html_page.h"
 #include "cmd/page/html_parts.h"
 #include "cmd/page/trace_page.h"
-#include "cmd/pytorch/why/why.h"
-#include "cmd/pytorch/why/why_answer.h"
-#include "cmd/pytorch/why/why_picture.h"
 #include "cmd/report/report_sites.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/table.h"
+#include "cmd/why/why.h"
+#include "cmd/why/why_answer.h"
+#include "cmd/why/why_picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,6 +162,9 @@ static void draw(const struct tp_why *w, const struct tp_columns *columns, struc
     const struct tp_why_moment *m = &w->moment;
     const struct tp_text text = mark_text(m), capacity = tp_bytes(w->room.capacity, false);
     const struct tp_text level = tp_text_of("capacity %s", capacity.s);
+    struct tp_str about = {0};
+    tp_str_add(&about, "Memory that %s reserved, and memory requested and not freed.",
+               w->by->certifier->by);
     const struct tp_chart_line lines[LINES] = {
         {.kind = TP_CHART_REQUESTED, .name = "live", .at = at},
         {.kind = TP_CHART_RECORDED, .name = "reserved", .at = at + columns->count}};
@@ -169,8 +172,7 @@ static void draw(const struct tp_why *w, const struct tp_columns *columns, struc
         .text = text.s, .line = 1, .column = tp_columns_find(columns, m->event)};
     const struct tp_chart_level levels = {level.s, w->room.capacity};
     const struct tp_chart chart = {.title = "Memory over time",
-                                   .about = "Memory that PyTorch reserved, and memory "
-                                            "requested and not freed.",
+                                   .about = tp_str_text(&about),
                                    .description = text.s,
                                    .columns = columns,
                                    .lines = lines,
@@ -180,6 +182,7 @@ static void draw(const struct tp_why *w, const struct tp_columns *columns, struc
                                    .marks = &mark,
                                    .mark_count = 1};
     write(&chart, out);
+    tp_str_drop(&about);
 }
 
 /* Makes a chart of so many columns of what was reserved and live, with the moment marked, and has
@@ -215,24 +218,21 @@ static struct tp_text size_of(const struct device_part *d, uint64_t bytes)
 
 /* ---- the answer ---- */
 
-/* What a verdict means for those who have not met it before. */
-static const char *const meanings[] = {
-    [TP_WHY_NO_REQUEST] = "No request failed at this event. Free memory is reserved by PyTorch and "
-                          "used by no tensor.",
+/* What a verdict means for those who have not met it before, whoever's allocator it was. */
+static const char *const meanings[TP_WHY_VERDICTS] = {
+    [TP_WHY_NO_REQUEST] = "No request failed at this event.",
     [TP_WHY_TOO_BIG] =
         "Live tensors and the new one need more than the capacity. No allocator setting helps: "
         "make a smaller request, keep fewer tensors live, or use a larger GPU.",
-    [TP_WHY_FRAGMENTED] =
-        "Enough memory was free, but no free block was large enough. A tensor needs contiguous "
-        "memory, and PyTorch does not move live tensors.",
+    [TP_WHY_FRAGMENTED] = "Enough memory was free, but no free block was large enough.",
     [TP_WHY_NO_CAPACITY] =
         "The file does not record the free memory of the GPU. No free block of reserved memory "
         "was large enough.",
     [TP_WHY_REFUSED] =
         "By the figures in the file the GPU had enough free memory, and refused the request.",
     [TP_WHY_HAD_ROOM] =
-        "By the rules of PyTorch's allocator a free block serves this request: the recording "
-        "differs in something that the file does not have."};
+        "A free block serves this request by the rules: the recording differs in something that "
+        "the file does not have."};
 
 static const struct tp_why *why_of(const void *of)
 {
@@ -247,16 +247,13 @@ static void print_verdict(const void *of, struct tp_page *page)
 
 static int write_answer(const void *of, FILE *out, struct tp_err *err)
 {
+    const struct tp_why *w = why_of(of);
+    const char *own = w->by->meanings ? w->by->meanings[w->room.verdict] : NULL;
     (void)err;
-    tp_put(out, TP_TO_XML, "<p>%s</p>\n", meanings[why_of(of)->room.verdict]);
-    fputs("<details><summary>Terms</summary>\n<p><b>reserved</b>: memory that PyTorch holds from "
-          "the GPU. It allocates <b>segments</b> and splits them into <b>blocks</b>, one for each "
-          "tensor.<br>\n<b>live block</b>: a block of a tensor that exists.<br>\n<b>rounding</b>: "
-          "bytes of live blocks beyond the requested ones.<br>\n<b>free block</b>: reserved but "
-          "not allocated; it serves only requests that are not larger.<br>\n<b>unused segment</b>: "
-          "a segment without live blocks. PyTorch keeps it for reuse and returns it before an OOM "
-          "and in torch.cuda.empty_cache().</p></details>\n",
-          out);
+    tp_put(out, TP_TO_XML, "<p>%s</p>\n", own ? own : meanings[w->room.verdict]);
+    fputs("<details><summary>Terms</summary>\n<p>", out);
+    fputs(w->by->terms, out);
+    fputs("</p></details>\n", out);
     return TP_OK;
 }
 
@@ -280,7 +277,7 @@ static int write_sum(const void *of, FILE *out, struct tp_err *err)
     struct tp_sum_part parts[TP_WHY_PARTS];
     bool known = free_known(w);
     (void)err;
-    tp_why_parts(&w->sum, d->page->exact, parts);
+    tp_why_parts(w, d->page->exact, parts);
     parts[TP_WHY_PARTS - 1] = (struct tp_sum_part){.bytes = known ? w->moment.what.device_free : 0,
                                                    .label = tp_text_of("free on the GPU"),
                                                    .look = "free"};
@@ -299,8 +296,10 @@ static bool has_map(const void *of)
 
 static void print_map(const void *of, struct tp_page *page)
 {
-    size_t marked = why_of(of)->room.block_count;
-    tp_page_put(page, 0, "Each row is a segment, to scale; free blocks are hatched.%s%s",
+    const struct tp_why *w = why_of(of);
+    size_t marked = w->room.block_count;
+    tp_page_put(page, 0, "Each row is a %s, to scale; free blocks are hatched.%s%s",
+                w->by->certifier->segment,
                 marked ? " Frames mark blocks in the way of the request." : "",
                 marked > TP_WHY_MARKS ? " Only the first 256 have one." : "");
 }
@@ -445,7 +444,9 @@ static int write_settings(const void *of, FILE *out, struct tp_err *err)
 
 /* ---- the page ---- */
 
-static const struct tp_html_section sections[] = {
+enum { HEAP = 3, SECTIONS = 10 };
+
+static const struct tp_html_section sections[SECTIONS] = {
     {.id = "answer", .title = "Verdict", .pick = print_verdict, .write = write_answer},
     {.id = "sum", .title = "Reserved memory by use", .print = print_sum, .write = write_sum},
     {.id = "room",
@@ -453,11 +454,10 @@ static const struct tp_html_section sections[] = {
      .print = print_way,
      .write = write_room,
      .there = has_request},
-    {.id = "heap",
-     .title = "Heap map",
-     .view = "Heap at this event: a row per segment, with its live and free blocks",
-     .print = print_map,
-     .there = has_map},
+    [HEAP] = {.id = "heap", /* its view is named by the allocator's word */
+              .title = "Heap map",
+              .print = print_map,
+              .there = has_map},
     {.id = "tries",
      .title = "Other settings",
      .lead = "More settings, with the text to paste: <code>tapool tune</code>",
@@ -487,10 +487,9 @@ static const char *name_of(const struct tp_why_page *p)
 
 static void print_head(const void *of, struct tp_page *page)
 {
-    tp_page_put(
-        page, 0,
-        "PyTorch memory snapshot: reserved memory of device %u at one event of its recording.",
-        why_of(of)->device);
+    const struct tp_why *w = why_of(of);
+    tp_page_put(page, 0, "%s: reserved memory of %s at one event of its recording.", w->by->capture,
+                tp_device_title(w->device, w->name).s);
 }
 
 static void add_figures(const void *of, bool exact, struct tp_table *t)
@@ -505,32 +504,45 @@ static void add_figures(const void *of, bool exact, struct tp_table *t)
     tp_table_figure(
         t, "free",
         tp_bytes(failed ? w->room.there : w->sum.hole_bytes + w->sum.free_bytes, exact).s, "");
-    tp_table_figure(t, failed ? "largest free block" : "largest free block in used segments",
+    const struct tp_text in_used =
+        tp_text_of("largest free block in used %ss", w->by->certifier->segment);
+    tp_table_figure(t, failed ? "largest free block" : in_used.s,
                     tp_bytes(failed ? w->room.largest : w->sum.largest, exact).s, "");
+}
+
+static int write_article(const struct tp_why_page *p, size_t i, FILE *out, struct tp_err *err)
+{
+    const struct device_part d = {p, &p->list[i]};
+    struct tp_html_section own[SECTIONS];
+    struct tp_str title = {0}, view = {0};
+    memcpy(own, sections, sizeof own);
+    tp_str_add(&view, "Heap at this event: a row per %s, with its live and free blocks",
+               d.w->by->certifier->segment);
+    own[HEAP].view = tp_str_text(&view);
+    tp_str_add(&title, "%s", name_of(p));
+    if (p->count > 1)
+        tp_str_add(&title, ", %s", tp_device_title(d.w->device, d.w->name).s);
+    const struct tp_html_article article = {.title = tp_str_text(&title),
+                                            .head = print_head,
+                                            .figures = add_figures,
+                                            .sections = own,
+                                            .section_count = SECTIONS,
+                                            .of = &d,
+                                            .exact = p->exact,
+                                            .first = i,
+                                            .count = 1};
+    int rc = tp_html_article(&article, out, err);
+    tp_str_drop(&title);
+    tp_str_drop(&view);
+    return rc;
 }
 
 static int write_articles(const void *of, FILE *out, struct tp_err *err)
 {
     const struct tp_why_page *p = of;
     int rc = TP_OK;
-    for (size_t i = 0; rc == TP_OK && i < p->count; i++) {
-        struct tp_str title = {0};
-        const struct device_part d = {p, &p->list[i]};
-        tp_str_add(&title, "%s", name_of(p));
-        if (p->count > 1)
-            tp_str_add(&title, ", device %u", p->list[i].device);
-        const struct tp_html_article article = {.title = tp_str_text(&title),
-                                                .head = print_head,
-                                                .figures = add_figures,
-                                                .sections = sections,
-                                                .section_count = sizeof sections / sizeof *sections,
-                                                .of = &d,
-                                                .exact = p->exact,
-                                                .first = i,
-                                                .count = 1};
-        rc = tp_html_article(&article, out, err);
-        tp_str_drop(&title);
-    }
+    for (size_t i = 0; rc == TP_OK && i < p->count; i++)
+        rc = write_article(p, i, out, err);
     return rc;
 }
 

@@ -1,10 +1,11 @@
-/* What is asked about a request that failed, and what is found (why_room.h). */
+/* What is asked about a request that failed, and what is found. */
 #ifndef TP_WHY_VERDICT_H
 #define TP_WHY_VERDICT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 struct tp_why_request {
     uint64_t size; /* bytes asked for */
@@ -21,6 +22,7 @@ enum tp_why_verdict {
     TP_WHY_NO_CAPACITY, /* the file does not say what the device has */
     TP_WHY_REFUSED,     /* the driver had room: another limit, or another process took it */
     TP_WHY_HAD_ROOM,    /* by the rules a free block serves the request */
+    TP_WHY_VERDICTS
 };
 
 enum tp_why_way { TP_WHY_NO_WAY, TP_WHY_HOLE, TP_WHY_SEGMENTS, TP_WHY_UNITS };
@@ -43,5 +45,11 @@ struct tp_why_room {
     uint64_t segments; /* that they lie in */
     uint64_t bytes;    /* of the blocks */
 };
+
+static inline void tp_why_room_release(struct tp_why_room *r)
+{
+    free(r->blocks);
+    r->blocks = NULL;
+}
 
 #endif

@@ -1,11 +1,15 @@
 /* See tp_why_curve in why_picture.h. */
-#include "cmd/pytorch/why/why_picture.h"
+#include "cmd/why/explainer.h"
+#include "cmd/why/why_picture.h"
 
 struct curve_walk {
+    const struct tp_explained *from;
     const struct tp_why_moment *moment;
     struct tp_why_levels now;
     int64_t reserved, live; /* before the first event */
     uint64_t ns;            /* since the first event that has a time */
+    uint64_t event;
+    bool drawn; /* a sample is added after each event */
     struct tp_curve *out;
 };
 
@@ -38,42 +42,39 @@ static void add_sample(struct curve_walk *w, uint64_t event)
                              .clock = clock_of(w, event)});
 }
 
-static void date_sample(struct curve_walk *w, const struct tp_pytorch_event *ev)
+static int follow_sample(void *ctx, const struct tp_why_event *ev, struct tp_err *err)
 {
-    uint64_t ns = ev->has_time ? tp_pytorch_ns_between(w->moment->begin_us, ev->time_us) : 0;
+    struct curve_walk *w = ctx;
+    uint64_t ns = ev->has_time ? w->from->by->ns_between(w->moment->begin, ev->time) : 0;
+    (void)err;
+    w->event++;
     w->ns = ns > w->ns ? ns : w->ns;
+    if (tp_why_follow(&w->now, ev) && w->drawn)
+        add_sample(w, w->event);
+    return TP_OK;
 }
 
-/* Follows the first events of a device; `drawn`: and adds a sample after each. */
-static int walk(struct curve_walk *w, const struct tp_pytorch *s, uint32_t device, uint64_t last,
-                bool drawn, struct tp_err *err)
+/* Follows the first events of a device. */
+static int follow_events(struct curve_walk *w, uint32_t device, uint64_t last, struct tp_err *err)
 {
-    const struct tp_pytorch_device *d = &s->devices[device];
-    const enum tp_pytorch_action freeing = tp_pytorch_freeing(s, device);
-    const struct tp_pytorch_event *ev = NULL;
-    struct tp_spill_cursor c = {.list = &s->events, .next = d->first, .end = d->first + last};
-    int rc = TP_OK;
     w->now = (struct tp_why_levels){0};
-    for (uint64_t event = 1; rc == TP_OK && (ev = tp_spill_next(&c, &rc, err)); event++) {
-        date_sample(w, ev);
-        if (tp_why_follow(&w->now, freeing, ev) && drawn)
-            add_sample(w, event);
-    }
-    return rc;
+    w->ns = w->event = 0;
+    return w->from->by->walk(w->from->file.state, device, last, follow_sample, w, err);
 }
 
-int tp_why_curve(const struct tp_pytorch *s, uint32_t device, const struct tp_why_moment *m,
+int tp_why_curve(const struct tp_explained *x, uint32_t device, const struct tp_why_moment *m,
                  const struct tp_why_sum *sum, struct tp_why_picture *out, struct tp_err *err)
 {
-    struct curve_walk w = {.moment = m, .out = &out->curve};
-    int rc = walk(&w, s, device, m->event, false, err);
+    struct curve_walk w = {.from = x, .moment = m, .out = &out->curve};
+    int rc = follow_events(&w, device, m->event, err);
     w.reserved = before((int64_t)sum->reserved, w.now.reserved);
     w.live = before((int64_t)sum->requested, w.now.live);
     w.ns = 0;
     w.now = (struct tp_why_levels){0};
     add_sample(&w, 0);
+    w.drawn = true;
     if (rc == TP_OK)
-        rc = walk(&w, s, device, m->events, true, err);
+        rc = follow_events(&w, device, m->events, err);
     tp_curve_finish(&out->curve);
     out->end_clock = clock_of(&w, m->events);
     return rc;

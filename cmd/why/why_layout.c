@@ -1,8 +1,8 @@
 /* See why_layout.h. */
-#include "cmd/pytorch/why/why_layout.h"
+#include "cmd/why/why_layout.h"
 
-static int add_segment(struct tp_why_layout *l, const struct tp_torch_segment *at,
-                       const struct tp_torch_space *space, struct tp_err *err)
+static int add_segment(struct tp_why_layout *l, const struct tp_why_span *at,
+                       const struct tp_why_space *space, struct tp_err *err)
 {
     int rc = TP_READ_GROW(l->reading, &l->segments, &l->segment_room, l->segment_count + 1,
                           "segments", err);
@@ -12,33 +12,21 @@ static int add_segment(struct tp_why_layout *l, const struct tp_torch_segment *a
     return rc;
 }
 
-struct collecting {
-    struct tp_why_layout *layout;
-    struct tp_err *err;
-};
-
-static int take_block(void *ctx, const struct tp_torch_segment *at,
-                      const struct tp_torch_space *space, const struct tp_torch_at *block)
+int tp_why_layout_add(struct tp_why_layout *l, const struct tp_why_span *at,
+                      const struct tp_why_space *space, const struct tp_why_block *block,
+                      struct tp_err *err)
 {
-    const struct collecting *c = ctx;
-    struct tp_why_layout *l = c->layout;
-    bool begins = block->addr == at->base;
-    int rc = begins ? add_segment(l, at, space, c->err) : TP_OK;
+    int rc = block->addr == at->base ? add_segment(l, at, space, err) : TP_OK;
     if (rc == TP_OK)
-        rc = TP_READ_GROW(l->reading, &l->blocks, &l->room, l->count + 1, "blocks", c->err);
+        rc = TP_READ_GROW(l->reading, &l->blocks, &l->room, l->count + 1, "blocks", err);
     if (rc != TP_OK)
         return rc;
     struct tp_why_segment *s = &l->segments[l->segment_count - 1];
-    l->blocks[l->count++] = (struct tp_why_block){block->addr, block->size, block->requested};
+    l->blocks[l->count++] = *block;
     l->grows |= space->unit != 0;
     s->count++;
     s->live += block->requested != 0;
     return TP_OK;
-}
-
-int tp_why_layout_of(void *st, struct tp_why_layout *out, struct tp_err *err)
-{
-    return tp_torch_look(st, take_block, &(struct collecting){out, err});
 }
 
 void tp_why_layout_release(struct tp_why_layout *l)

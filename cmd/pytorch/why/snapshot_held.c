@@ -1,11 +1,16 @@
-/* See why_held.h. A block is known by its address: by the last event that allocated it, or by what
- * the file says of it at its end, if no event does. */
-#include "cmd/pytorch/why/why_held.h"
+/* See snapshot_explainer.h: what is known of live blocks. A block is known by its address: by the
+ * last event that allocated it, or by what the file says of it at its end, if no event does. */
+#include "cmd/pytorch/why/snapshot_explainer.h"
 
 #include "alloc/base/ascending.h"
 #include "alloc/base/id_map.h"
+#include "cmd/pytorch/verify/verify.h"
+#include "cmd/why/why_held.h"
+#include "cmd/why/why_layout.h"
+#include "cmd/why/why_moment.h"
 #include "traces/formats/pytorch/pytorch_heap.h"
 #include "traces/formats/pytorch/pytorch_lower.h"
+#include "traces/formats/pytorch/pytorch_places.h"
 
 #include <stdlib.h>
 
@@ -34,25 +39,22 @@ struct searching {
     struct tp_why_held *out;
 };
 
-int tp_why_places_open(struct tp_pytorch *s, struct tp_why_places *out, struct tp_err *err)
+int tp_snapshot_open_places(void *state, struct tp_why_places *out, struct tp_err *err)
 {
+    struct tp_pytorch *s = &((struct tp_torch_file *)state)->snapshot;
+    struct tp_pytorch_places *from = NULL;
     struct tp_memo memo;
     *out = (struct tp_why_places){.count = 0};
     int rc = TP_OK;
     if (s->framed || s->framed_blocks) {
         tp_pickle_take_memo(s->pickle, &memo);
-        rc = tp_pytorch_places_new(s->reading->in, &memo, &out->from, err);
+        rc = tp_pytorch_places_new(s->reading->in, &memo, &from, err);
     }
     if (rc == TP_OK && s->labelled)
-        rc = tp_pytorch_places_label(&out->from, s->reading, err);
-    tp_pytorch_places_give(out->from, &out->places);
+        rc = tp_pytorch_places_label(&from, s->reading, err);
+    tp_pytorch_places_give(from, &out->places);
+    out->from = from;
     return rc;
-}
-
-void tp_why_places_close(struct tp_why_places *p)
-{
-    if (p->places.release)
-        p->places.release(p->places.ctx);
 }
 
 /* ---- births ---- */
@@ -156,7 +158,7 @@ static int hold(struct searching *k, const struct tp_why_block *at, struct tp_er
     if (entry) {
         const struct birth *b = &k->births[entry->index];
         born = b->event;
-        held.age = m->has_time ? tp_pytorch_ns_between(b->time_us, m->time_us) : m->event - born;
+        held.age = m->has_time ? tp_pytorch_ns_between(b->time_us, m->time) : m->event - born;
         held.phase = b->phase;
         frames = b->frames;
         if (k->labels)
@@ -190,7 +192,7 @@ static int hold_all(struct searching *k, const struct tp_why_layout *l, struct t
         if (l->blocks[i].requested)
             rc = hold(k, &l->blocks[i], err);
     if (rc == TP_OK)
-        rc = add_place(k, k->moment->what.frames, &k->out->event, err);
+        rc = add_place(k, k->moment->what.from, &k->out->event, err);
     return rc;
 }
 
@@ -199,10 +201,11 @@ static const char *phase_name(const void *ctx, uint32_t phase)
     return tp_pytorch_phase_name(ctx, phase);
 }
 
-int tp_why_held(struct tp_pytorch *s, uint32_t device, const struct tp_why_moment *m,
-                const struct tp_why_layout *l, struct tp_why_places *places,
-                struct tp_why_held *out, struct tp_err *err)
+int tp_snapshot_held(void *state, uint32_t device, const struct tp_why_moment *m,
+                     const struct tp_why_layout *l, struct tp_why_places *places,
+                     struct tp_why_held *out, struct tp_err *err)
 {
+    struct tp_pytorch *s = &((struct tp_torch_file *)state)->snapshot;
     struct searching k = {.snapshot = s,
                           .moment = m,
                           .device = device,
@@ -227,10 +230,4 @@ int tp_why_held(struct tp_pytorch *s, uint32_t device, const struct tp_why_momen
     out->list.phase = s->annotation_count ? phase_name : NULL;
     out->list.ctx = s;
     return rc;
-}
-
-void tp_why_held_release(const struct tp_reading *r, struct tp_why_held *h)
-{
-    TP_GROW_END(&h->list.blocks, &h->room, .budget = r->budget);
-    TP_GROW_END(&h->born, &h->born_room, .budget = r->budget);
 }

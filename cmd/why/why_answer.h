@@ -2,18 +2,17 @@
 #ifndef TP_WHY_ANSWER_H
 #define TP_WHY_ANSWER_H
 
-#include "cmd/pytorch/why/why_layout.h"
-#include "cmd/pytorch/why/why_moment.h"
-#include "cmd/pytorch/why/why_verdict.h"
 #include "cmd/verify/verified.h"
+#include "cmd/why/why_layout.h"
+#include "cmd/why/why_moment.h"
+#include "cmd/why/why_verdict.h"
 #include "traces/places/site_groups.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Other settings What some settings of PYTORCH_CUDA_ALLOC_CONF would do to the program of a
- * snapshot, replayed by the strategy `torch`. `tapool tune` tries them all. */
+/* What some other settings of the recorded allocator would do to the program. */
 
 enum { TP_WHY_TRIES = 5, TP_WHY_RETRIES_TEXT = 300 };
 
@@ -27,14 +26,14 @@ struct tp_why_try {
 struct tp_why_tries {
     struct tp_why_try rows[TP_WHY_TRIES];
     size_t count;      /* 0: not tried, or it could not be replayed */
-    uint64_t capacity; /* bytes that PyTorch had in them; 0: no limit */
+    uint64_t capacity; /* bytes that the allocator had in them; 0: no limit */
     bool given;        /* other settings stand for the recorded ones */
 };
 
 /* What the recording tells of the device. */
 struct tp_why_recording {
     uint64_t retries, first_retry; /* times that cudaMalloc failed; event of the first one */
-    uint64_t capacity;             /* bytes that PyTorch could have at least; 0: not known */
+    uint64_t capacity;             /* bytes that the allocator could have at least; 0: not known */
     uint64_t limit; /* of a limit of the process, bytes that it has at most; 0: there is none */
     bool ran_out;   /* requests failed for good */
     uint64_t peak;  /* most bytes that it reserved; 0: not known */
@@ -52,8 +51,12 @@ struct tp_why_named {
 
 struct tp_why_picture; /* why_picture.h */
 
+struct tp_explainer;
+
 struct tp_why {
+    const struct tp_explainer *by; /* whose words it is told in */
     uint32_t device;
+    const char *name;            /* of the device; borrowed from the file; NULL: its number */
     const char *silence;         /* why there are no events, where there are none */
     struct tp_verified verified; /* what was compared up to the event */
     struct tp_why_moment moment;

@@ -1,5 +1,5 @@
 /* See ranks.h: the names of ranks, the median, and the one that is farthest from it. */
-#include "cmd/pytorch/why/ranks.h"
+#include "cmd/why/ranks.h"
 
 #include "alloc/base/ascending.h"
 #include "alloc/base/clean.h"

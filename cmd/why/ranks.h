@@ -17,10 +17,10 @@
 
 #include "alloc/base/err.h"
 #include "cmd/info/named_sites.h"
-#include "cmd/pytorch/why/why_layout.h"
 #include "cmd/ui/exporter.h"
 #include "cmd/ui/text.h"
 #include "cmd/verify/verified.h"
+#include "cmd/why/why_layout.h"
 
 #include <stdio.h>
 

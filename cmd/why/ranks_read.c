@@ -1,25 +1,23 @@
 /* See ranks.h: the files. */
-#include "cmd/pytorch/why/ranks.h"
+#include "cmd/why/ranks.h"
 
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
-#include "cmd/pytorch/verify/verify.h"
-#include "cmd/pytorch/why/why_held.h"
 #include "cmd/results/result.h"
+#include "cmd/why/explainer.h"
+#include "cmd/why/why_held.h"
+#include "cmd/why/why_moment.h"
 #include "traces/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-extern const struct tp_certifier tp_certifier_torch;
 
 enum { SHOWN_MAX = 4096 }; /* bytes of a path */
 
 /* What is used to read one device. */
 struct rank_reading {
     const struct tp_ranks_cfg *cfg;
-    struct tp_pytorch *snapshot;
-    struct tp_torch_rules rules;
+    struct tp_explained from;
     struct tp_why_places places;
     struct tp_why_moment moment;
     struct tp_why_layout layout;
@@ -38,18 +36,6 @@ static int add_rank(struct tp_ranks *r, const char *path, struct tp_rank **out, 
 }
 
 /* ---- one device ---- */
-
-static int replay_to_peak(struct rank_reading *k, uint32_t device, struct tp_err *err)
-{
-    struct tp_verify_replay *replay = NULL;
-    int rc = tp_verify_begin(k->snapshot, device, &k->rules, &k->verified, &replay, err);
-    if (rc == TP_OK)
-        rc = tp_verify_until(replay, k->moment.event, err);
-    if (rc == TP_OK)
-        rc = tp_why_layout_of(tp_verify_instance(replay), &k->layout, err);
-    tp_verify_stop(replay);
-    return rc;
-}
 
 static uint64_t largest_free(const struct tp_why_layout *l)
 {
@@ -78,14 +64,16 @@ static int read_device(struct rank_reading *k, uint32_t device, struct tp_rank *
 {
     const struct tp_named_sites_cfg sites = {
         .by = TP_BY_PLACE, .most = TP_RANK_SITES, .stop = k->cfg->stop};
-    const struct tp_reading *reading = k->snapshot->reading;
+    const struct tp_explainer *by = k->from.by;
+    const struct tp_reading *reading = &k->from.file.reading;
+    void *state = k->from.file.state;
     k->layout = (struct tp_why_layout){.reading = reading};
     k->held = (struct tp_why_held){.event = 0};
-    int rc = tp_why_moment(k->snapshot, device, TP_WHY_PEAK, 0, &k->moment, err);
+    int rc = tp_why_moment(&k->from, device, TP_WHY_PEAK, 0, &k->moment, err);
     if (rc == TP_OK)
-        rc = replay_to_peak(k, device, err);
+        rc = by->heap(state, device, &k->moment, &k->verified, &k->layout, err);
     if (rc == TP_OK)
-        rc = tp_why_held(k->snapshot, device, &k->moment, &k->layout, &k->places, &k->held, err);
+        rc = by->held(state, device, &k->moment, &k->layout, &k->places, &k->held, err);
     if (rc == TP_OK)
         rc = tp_named_sites_of(&k->held.list, &sites, &out->sites, err);
     fill_rank(k, device, out);
@@ -96,20 +84,15 @@ static int read_device(struct rank_reading *k, uint32_t device, struct tp_rank *
 
 /* ---- one file ---- */
 
-static bool has_memory(const struct tp_pytorch *s, uint32_t device)
-{
-    return tp_pytorch_has_events(&s->devices[device]) || s->devices[device].end.end_segments;
-}
-
 static int read_devices(struct rank_reading *k, const char *path, struct tp_ranks *out,
                         struct tp_err *err)
 {
     const struct tp_ranks_cfg *cfg = k->cfg;
-    uint32_t read = 0;
+    uint32_t read = 0, count = k->from.file.by->count(k->from.file.state);
     int rc = TP_OK;
-    for (uint32_t i = 0; rc == TP_OK && i < TP_PYTORCH_DEVICES; i++) {
+    for (uint32_t i = 0; rc == TP_OK && i < count; i++) {
         struct tp_rank *rank = NULL;
-        if (!has_memory(k->snapshot, i) || (!cfg->all_devices && cfg->device != i))
+        if (!tp_explained_has(&k->from, i, cfg->all_devices, cfg->device))
             continue;
         rc = add_rank(out, path, &rank, err);
         if (rc == TP_OK)
@@ -118,28 +101,24 @@ static int read_devices(struct rank_reading *k, const char *path, struct tp_rank
     }
     if (rc != TP_OK || read)
         return rc;
-    return cfg->all_devices
-               ? tp_certifier_torch.fail_silent((struct tp_torch_file *)k->snapshot, err)
-               : tp_fail(err, TP_EINPUT, "%s: device %u has no memory",
-                         out->files[out->file_count - 1], (unsigned)cfg->device);
+    return tp_explained_fail(&k->from, cfg->all_devices, cfg->device,
+                             out->files[out->file_count - 1], err);
 }
 
 static int read_file(const struct tp_ranks_cfg *cfg, const char *path, struct tp_ranks *out,
                      struct tp_err *err)
 {
     struct rank_reading k = {.cfg = cfg};
-    struct tp_recorded_file file;
-    int rc = tp_recorded_open(&file, path, cfg->max_memory, err);
-    k.snapshot = &((struct tp_torch_file *)file.state)->snapshot;
+    struct tp_recorded_file *f = &k.from.file;
+    int rc = tp_explained_open(&k.from, path, cfg->max_memory, err);
     if (rc == TP_OK)
-        rc = tp_verify_rules(&((struct tp_torch_file *)file.state)->snapshot, cfg->conf, &k.rules,
-                             err);
+        rc = f->by->set_rules(f->state, &(struct tp_rules_ask){.conf = cfg->conf}, err);
     if (rc == TP_OK)
-        rc = tp_why_places_open(&((struct tp_torch_file *)file.state)->snapshot, &k.places, err);
+        rc = k.from.by->open_places(f->state, &k.places, err);
     if (rc == TP_OK)
         rc = read_devices(&k, path, out, err);
     tp_why_places_close(&k.places);
-    tp_recorded_close(&file);
+    tp_explained_close(&k.from);
     return rc;
 }
 

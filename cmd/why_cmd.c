@@ -125,7 +125,7 @@ static void print_text(const void *of, struct tp_page *page)
         if (i)
             tp_page_line(page);
         tp_why_text(&a->list[i], a->count > 1, page);
-        replayed |= a->list[i].verified.addresses.all > 0;
+        replayed |= a->list[i].verified.addresses.all > 0 && a->list[i].by->try_settings;
     }
     print_next(a, replayed, page);
 }
@@ -209,7 +209,7 @@ static uint64_t capacity_of(const struct why_opts *o, const struct tp_why *w)
         return o->capacity - o->reserve; /* checked before */
     if (w->recording.capacity)
         return w->recording.capacity;
-    return w->moment.failed ? w->room.capacity : 0;
+    return w->room.capacity;
 }
 
 static int open_recording(const struct answers *a, uint32_t device, struct tp_why_trace *trace,
@@ -239,9 +239,10 @@ static int answer_device(struct answers *a, const struct tp_explained *x, uint32
     if (tries && !pressed)
         rc = open_recording(a, device, &trace, &r, err);
     w->recording = r;
+    tries = tries && x->by->try_settings;
     if (rc == TP_OK && trace.open && tries)
         rc = tp_recorded_verify(&x->file, device, &w->whole, err);
-    if (rc == TP_OK && trace.open && tries && x->by->try_settings && !tp_why_has_switched(w))
+    if (rc == TP_OK && trace.open && tries && !tp_why_has_switched(w))
         rc = x->by->try_settings(&trace, o->conf, capacity_of(o, w), o->max_memory, &w->tries, err);
     if (rc == TP_OK && trace.open && w->picture)
         tp_why_find_site_curve(&trace, w);

@@ -46,6 +46,14 @@ enum tp_opt_from tp_strategy_from(const char *text);
 /* What of a device is PyTorch's. TP_EUSAGE: nothing, or --reserve without the size of the device
  * (`capacity` is the keyword). */
 int tp_less_reserve(uint64_t *capacity, uint64_t reserve, struct tp_err *err);
+/* Of the commands that read a recording as it is. */
+#define TP_CONF_ROW(at)                                                                            \
+    TP_TEXT_AT("conf", at, .from = TP_OPT_USER, .arg = "TEXT", TP_FIRST(TRACES),                   \
+               .help = "PYTORCH_CUDA_ALLOC_CONF of the recording\n"                                \
+                       "For a file that does not have it, or has a wrong one.")
+#define TP_SNAPSHOT_MEMORY_ROW(at)                                                                 \
+    TP_SIZE_AT("max-memory", at, .def = "1GiB", .min = 1 << 20, .max = UINT64_C(1) << 60,          \
+               TP_IN(LIMITS), .help = "memory limit for reading a snapshot")
 #define TP_TOUCH_ROW(at, what)                                                                     \
     TP_CHOICE_AT("touch", at, .def = "auto", .choices = tp_touch_words, .arg = "HOW",              \
                  .help = "memory of a new block to write in the timed call" what,                  \

@@ -27,15 +27,6 @@ struct tp_page;
 struct tp_trace;
 struct tp_verified;
 
-/* Rows of options of the commands that read a recording as it is. */
-#define TP_CONF_ROW(at)                                                                            \
-    TP_TEXT_AT("conf", at, .from = TP_OPT_USER, .arg = "TEXT", TP_FIRST(TRACES),                   \
-               .help = "PYTORCH_CUDA_ALLOC_CONF of the recording\n"                                \
-                       "For a file that does not have it, or has a wrong one.")
-#define TP_SNAPSHOT_MEMORY_ROW(at)                                                                 \
-    TP_SIZE_AT("max-memory", at, .def = "1GiB", .min = 1 << 20, .max = UINT64_C(1) << 60,          \
-               TP_IN(LIMITS), .help = "memory limit for reading a snapshot")
-
 /* By which rules a recording is replayed. Texts are borrowed until the file is closed; NULL: as the
  * file says, or as follows from it. */
 struct tp_rules_ask {
@@ -47,7 +38,7 @@ struct tp_rules_ask {
 };
 
 struct tp_recorded_part {
-    const char *name; /* by which the recording knows it, as "GPU_0_bfc"; NULL: its number */
+    const char *name; /* by which the recording knows it, as "GPU_0_bfc"; clean; NULL: its number */
     bool events;      /* there are some */
     bool memory;      /* or it held memory at the end */
 };

@@ -46,9 +46,9 @@ struct tp_explainer {
     const struct tp_certifier *certifier;
 
     /* Words and sentences, where they differ from those of others. */
-    const char *capture; /* kind of file: "PyTorch memory snapshot" */
-    const char *release; /* the call that returns unused segments; NULL: there is none */
-    const char *untold;  /* why blocks in the way are not looked for */
+    const char *capture;  /* kind of file: "PyTorch memory snapshot" */
+    const char *release;  /* the call that returns unused segments; NULL: there is none */
+    const char *untold;   /* why blocks in the way are not looked for */
     const char *switched; /* beginning of a sentence: settings changed while the program ran */
     const char *had_room; /* what follows where a free block serves a request that failed */
     const char *terms;    /* HTML: the words of the page */

@@ -107,7 +107,8 @@ int tp_why(const struct tp_explained *x, uint32_t device, const struct tp_why_cf
     if (rc == TP_OK && places->from)
         rc = tp_places_find(&places->places, &a.held.event, 1, &out->place, err);
     out->sum = tp_why_sum(&a.layout);
-    if (rc == TP_OK && m->failed && x->by->room)
+    out->judged = m->failed && x->by->room;
+    if (rc == TP_OK && out->judged)
         rc = judge(&a, err);
     if (rc == TP_OK && cfg->pictures)
         rc = picture(&a, err);

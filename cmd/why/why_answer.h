@@ -61,7 +61,8 @@ struct tp_why {
     struct tp_verified verified; /* what was compared up to the event */
     struct tp_why_moment moment;
     struct tp_why_sum sum;
-    struct tp_why_room room; /* only where the event is a failed request */
+    bool judged;             /* the event is a failed request, and its explainer judges such */
+    struct tp_why_room room; /* only then */
     struct tp_sites *sites;  /* owned; NULL: not known */
     /* Owned: live memory by site over time, and the sites that it names; NULL: not known, or no
      * picture is wanted. */

@@ -66,7 +66,7 @@ static void write_request(struct tp_json *j, cJSON *in, const struct tp_why *w)
     };
     const struct tp_why_room *r = &w->room;
     const struct tp_why_event *oom = &w->moment.what;
-    if (!w->moment.failed)
+    if (!w->judged)
         return;
     cJSON *o = tp_json_object(j, in, "request");
     tp_json_uint(j, o, "bytes", oom->size);

@@ -74,8 +74,8 @@ static int date(void *ctx, const struct tp_why_event *ev, struct tp_err *err)
     return TP_OK;
 }
 
-static int choose(struct tp_why_moment *m, const struct seeking *k, uint32_t device, uint64_t at,
-                  struct tp_err *err)
+static int choose(struct tp_why_moment *m, const struct seeking *k, struct tp_text device,
+                  uint64_t at, struct tp_err *err)
 {
     if (m->when == TP_WHY_AUTO)
         m->when = k->oom ? TP_WHY_OOM : TP_WHY_PEAK;
@@ -83,10 +83,10 @@ static int choose(struct tp_why_moment *m, const struct seeking *k, uint32_t dev
         [TP_WHY_OOM] = k->oom, [TP_WHY_PEAK] = k->peak, [TP_WHY_END] = m->events, [TP_WHY_AT] = at};
     m->event = events[m->when];
     if (m->when == TP_WHY_OOM && !k->oom)
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "device %u did not run out of memory", device),
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "%s did not run out of memory", device.s),
                        "--at peak is the moment of most reserved memory");
     if (m->event > m->events)
-        return tp_fail(err, TP_EUSAGE, "'--at %s': device %u has %s", tp_count(at).s, device,
+        return tp_fail(err, TP_EUSAGE, "'--at %s': %s has %s", tp_count(at).s, device.s,
                        tp_plural(m->events, "event").s);
     return TP_OK;
 }
@@ -99,7 +99,8 @@ int tp_why_moment(const struct tp_explained *x, uint32_t device, enum tp_why_whe
     *out = (struct tp_why_moment){.when = when, .events = x->by->events(state, device)};
     int rc = x->by->walk(state, device, out->events, seek, &k, err);
     if (rc == TP_OK)
-        rc = choose(out, &k, device, at, err);
+        rc =
+            choose(out, &k, tp_device_title(device, x->file.by->part(state, device).name), at, err);
     if (rc == TP_OK)
         rc = x->by->walk(state, device, out->event, date, &k, err);
     out->since_ns = x->by->ns_between(out->begin, out->time);

@@ -261,7 +261,7 @@ static int write_answer(const void *of, FILE *out, struct tp_err *err)
 
 static bool free_known(const struct tp_why *w)
 {
-    return w->moment.failed && w->moment.what.has_free;
+    return w->judged && w->moment.what.has_free;
 }
 
 static void print_sum(const void *of, struct tp_page *page)
@@ -330,7 +330,7 @@ static void write_bars(const struct device_part *d, const struct bar_row *rows, 
 static bool has_request(const void *of)
 {
     const struct device_part *d = of;
-    return d->w->moment.failed;
+    return d->w->judged;
 }
 
 static void print_way(const void *of, struct tp_page *page)
@@ -495,7 +495,7 @@ static void print_head(const void *of, struct tp_page *page)
 static void add_figures(const void *of, bool exact, struct tp_table *t)
 {
     const struct tp_why *w = why_of(of);
-    bool failed = w->moment.failed;
+    bool failed = w->judged;
     if (failed)
         tp_table_figure(t, "verdict", tp_why_verdict_words[w->room.verdict], "bad");
     tp_table_figure(t, failed ? "request" : "requested",

@@ -113,7 +113,7 @@ void tp_why_sum_print(const struct tp_why *w, struct tp_page *page)
 {
     const struct tp_why_event *oom = &w->moment.what;
     print_parts(w, page);
-    if (w->moment.failed && oom->has_free)
+    if (w->judged && oom->has_free)
         tp_page_put(
             page, tp_sum_end(page) + TP_SUM_LABEL, "capacity %s%s; %s free on the GPU",
             size_of(page, w->room.capacity).s,
@@ -252,7 +252,7 @@ void tp_why_way_print(const struct tp_why *w, struct tp_page *page)
 
 void tp_why_verdict_print(const struct tp_why *w, struct tp_page *page)
 {
-    if (w->moment.failed)
+    if (w->judged)
         print_verdict(w, page);
     else
         print_waste(w, page);

@@ -34,12 +34,13 @@ static enum tp_why_action action_of(const struct tp_pytorch_event *ev,
                                     enum tp_pytorch_action freeing)
 {
     static const enum tp_why_action others[TP_PYTORCH_UNKNOWN + 1] = {
-        [TP_PYTORCH_ALLOC] = TP_WHY_ALLOCS,        [TP_PYTORCH_SEGMENT_ALLOC] = TP_WHY_TAKES,
-        [TP_PYTORCH_SEGMENT_MAP] = TP_WHY_TAKES,   [TP_PYTORCH_SEGMENT_FREE] = TP_WHY_RETURNS,
+        [TP_PYTORCH_ALLOC] = TP_WHY_ALLOCS,          [TP_PYTORCH_SEGMENT_ALLOC] = TP_WHY_TAKES,
+        [TP_PYTORCH_SEGMENT_MAP] = TP_WHY_TAKES,     [TP_PYTORCH_SEGMENT_FREE] = TP_WHY_RETURNS,
         [TP_PYTORCH_SEGMENT_UNMAP] = TP_WHY_RETURNS, [TP_PYTORCH_OOM] = TP_WHY_FAILS};
-    if (ev->action == freeing)
-        return TP_WHY_FREES;
-    return tp_pytorch_too_large(ev) ? TP_WHY_OTHER : others[ev->action];
+    if (tp_pytorch_too_large(ev))
+        return TP_WHY_OTHER;
+    bool frees = others[ev->action] == TP_WHY_OTHER && ev->action == freeing;
+    return frees ? TP_WHY_FREES : others[ev->action];
 }
 
 static int walk(const void *state, uint32_t device, uint64_t last, tp_why_each_fn *each, void *ctx,
@@ -83,8 +84,7 @@ static int take_block(void *ctx, const struct tp_torch_segment *at,
 {
     const struct collecting *c = ctx;
     return tp_why_layout_add(
-        c->layout,
-        &(struct tp_why_span){at->base, at->size, at->pool, at->stream, at->small},
+        c->layout, &(struct tp_why_span){at->base, at->size, at->pool, at->stream, at->small},
         &(struct tp_why_space){space->base, space->unit},
         &(struct tp_why_block){block->addr, block->size, block->requested}, c->err);
 }

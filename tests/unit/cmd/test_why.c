@@ -258,7 +258,8 @@ TEST(moments_of_a_file_that_lies)
 {
     enum { CLAIMS = 1 << 16 };
     struct tp_torch_file *f = calloc(1, sizeof *f);
-    const struct tp_explained x = {.file = {.state = f}, .by = tp_explainers[0]};
+    const struct tp_explained x = {.file = {.by = tp_certifiers[0], .state = f},
+                                   .by = tp_explainers[0]};
     struct tp_why_moment m;
     assert_non_null(f);
     tp_spill_init(&f->snapshot.events, sizeof(struct tp_pytorch_event), 16 << 20);

@@ -18,6 +18,7 @@
     ROW(type, of, stream_pool)             \
     ROW(type, of, torch)                   \
     ROW(type, of, torch_pinned)            \
+    ROW(type, of, bfc)                     \
     ROW(type, of, rmm_pool)                \
     ROW(type, of, rmm_arena)               \
     ROW(type, of, stitch)                  \

@@ -6,8 +6,8 @@
 #include "cmd/compare/compare_html.h"
 #include "cmd/gate/gate.h"
 #include "cmd/results/replay_exports.h"
-#include "cmd/verify/certifier.h"
 #include "cmd/tune/tunable.h"
+#include "cmd/verify/certifier.h"
 #include "cmd/why/explainer.h"
 
 /* One entry per line, so that two branches can add entries without a merge conflict. */
@@ -81,7 +81,8 @@
     ROW(type, of, torch)                   \
     ROW(type, of, torch_pinned)
 #define CERTIFIERS(ROW, type, of)          \
-    ROW(type, of, torch)
+    ROW(type, of, torch)                   \
+    ROW(type, of, bfc)
 #define TUNABLES(ROW, type, of)            \
     ROW(type, of, torch)                   \
     ROW(type, of, torch_pinned)

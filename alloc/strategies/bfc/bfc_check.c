@@ -66,8 +66,9 @@ static const char *check_region(const struct bfc *st, const struct bfc_region *r
 {
     uint64_t bytes = 0, in_use = 0;
     const char *fault = NULL;
-    if (r->first->addr != r->base || r->first->before)
-        return "a region does not begin with its first chunk";
+    if (r->first->addr != r->base || r->first->before || r->last->behind ||
+        r->last->addr + r->last->size != r->base + r->size)
+        return "a region does not begin and end with its first and last chunk";
     for (const struct bfc_chunk *c = r->first; c && !fault; c = c->behind) {
         bytes += c->size;
         in_use += bfc_state(c) != BFC_FREE;

@@ -24,6 +24,8 @@ struct bfc_chunk *tp_bfc_split(struct bfc *st, struct bfc_chunk *c, uint64_t siz
     rest->behind = c->behind;
     if (c->behind)
         c->behind->before = rest;
+    else
+        c->region->last = rest;
     c->behind = rest;
     c->size = size;
     return rest;
@@ -65,6 +67,8 @@ static void join(struct bfc *st, struct bfc_chunk *low, struct bfc_chunk *high)
     low->behind = high->behind;
     if (high->behind)
         high->behind->before = low;
+    else
+        low->region->last = low;
     slab_give(&st->chunks, high);
 }
 

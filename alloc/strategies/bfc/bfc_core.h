@@ -52,7 +52,7 @@ struct bfc_region {
     tp_addr zero;    /* chunks are aligned by their distance from here */
     uint64_t carved; /* bytes from the base on that were part of a block once */
     uint64_t in_use; /* chunks that are not free */
-    struct bfc_chunk *first;
+    struct bfc_chunk *first, *last;
     struct tp_tree_node in_order;
     bool oldest; /* there was none when it was made */
 };

@@ -37,10 +37,10 @@ struct bfc_chunk *tp_bfc_enter(struct bfc *st, tp_addr base, uint64_t size, uint
     r->bytes = round_up(size, st->env->source->page);
     st->made++;
     r->order = c->order = st->by_address ? base : st->made;
-    r->align = align;
+    r->align = st->by_address ? UINT64_MAX : align;
     r->zero = st->by_address ? 0 : base;
     r->oldest = !st->in_order;
-    r->first = c;
+    r->first = r->last = c;
     c->region = r;
     c->bins = &st->any;
     tp_tree_insert(&st->in_order, &r->in_order, is_lower, NULL);

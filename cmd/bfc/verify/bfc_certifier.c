@@ -1,0 +1,155 @@
+/* The certifier of BFC, the allocator of TensorFlow and JAX (cmd/verify/certifier.h): captures of
+ * their profiler, the rules of the strategy `bfc`, and the sentences about regions. */
+#include "cmd/bfc/verify/bfc_replay.h"
+#include "cmd/verify/certifier.h"
+
+#include <stdlib.h>
+
+extern const struct tp_format tp_format_xplane;
+
+struct bfc_file {
+    struct tp_xplane x;
+    struct tp_rules_ask ask;
+    struct tp_bfc_rules rules;
+};
+
+static const char *const options[] = {NULL};
+
+/* ---- sentences ---- */
+
+#define AT(member)        .at = offsetof(struct tp_verified, member)
+#define AGREEMENT(member) .agreement = true, AT(member)
+
+static const struct tp_verify_row rows[] = {
+    {TP_ROW_HEAD, "fidelity", AGREEMENT(addresses), .after = " addresses"},
+    {TP_ROW_HEAD, "fidelity", AGREEMENT(sizes), .after = " chunk sizes"},
+    {TP_ROW_DRIVER, "fragmentation", AGREEMENT(fragmentation),
+     .after = " events with the recorded value, to six digits"},
+    {TP_ROW_DRIVER, "regions", AGREEMENT(taken), .after = " taken where the capture shows them"},
+    {TP_ROW_DRIVER, "from the file", AT(with_base),
+     .after = " of these addresses: the first in a region, or in a range that was free"},
+    {.label = NULL}};
+
+static const struct tp_verify_sentence sentences[TP_DIFFERENCE_KINDS] = {
+    [TP_NEEDS_SEGMENT] = {"alloc of", NULL, "a new region: nothing free fits"},
+    [TP_NEEDS_NONE] = {"alloc of", "a new region", NULL},
+    [TP_START_UNPLACED] = {"a place for", "a place of its own", "it overlaps another range"},
+};
+
+static const char *rule(size_t i, const char **what)
+{
+    *what = tp_bfc_mutations[i].what;
+    return tp_bfc_mutations[i].name;
+}
+
+static int check_rule(const char *name, struct tp_err *err)
+{
+    struct tp_bfc_rules tried = tp_bfc_rules_for(TP_BFC_TF);
+    return tp_bfc_mutate(&tried, name, err);
+}
+
+/* ---- a capture ---- */
+
+static int open_capture(const struct tp_reading *r, void **state, struct tp_err *err)
+{
+    struct bfc_file *f = *state = calloc(1, sizeof *f);
+    if (!f)
+        return tp_input_no_memory(r->in, err);
+    f->x.reading = r;
+    return tp_xplane_read(&f->x, err);
+}
+
+static void close_capture(void *state)
+{
+    tp_xplane_release(&((struct bfc_file *)state)->x);
+    free(state);
+}
+
+static uint32_t count_allocators(const void *state)
+{
+    return (uint32_t)((const struct bfc_file *)state)->x.allocator_count;
+}
+
+static struct tp_recorded_part part(const void *state, uint32_t device)
+{
+    const struct tp_xplane_allocator *a = &((const struct bfc_file *)state)->x.allocators[device];
+    return (struct tp_recorded_part){
+        .name = a->name, .events = a->count > 0, .memory = a->count > 0};
+}
+
+static int fail_silent(const void *state, struct tp_err *err)
+{
+    const struct tp_xplane *x = &((const struct bfc_file *)state)->x;
+    return tp_hint(err,
+                   tp_fail(err, TP_EINPUT, "%s: no memory events in %s",
+                           tp_input_name(x->reading->in), tp_plural(x->planes, "plane").s),
+                   "'tapool help formats recording' says how to record them");
+}
+
+static int set_rules(void *state, const struct tp_rules_ask *ask, struct tp_err *err)
+{
+    struct bfc_file *f = state;
+    f->ask = *ask;
+    f->rules = tp_bfc_rules_for(f->x.tensorflow ? TP_BFC_TF : TP_BFC_JAX);
+    return ask->broken ? tp_bfc_mutate(&f->rules, ask->broken, err) : TP_OK;
+}
+
+static const char *allocator(const void *state)
+{
+    (void)state;
+    return NULL;
+}
+
+static enum tp_verify_start_known known_as(const struct tp_xplane_start *s)
+{
+    static const enum tp_verify_start_known known[] = {[TP_XPLANE_NOTHING_THERE] = TP_START_EMPTY,
+                                                       [TP_XPLANE_NOTHING_LIVE] = TP_START_ALL_FREE,
+                                                       [TP_XPLANE_ONE_CHUNK] = TP_START_ONE_CHUNK,
+                                                       [TP_XPLANE_INFERRED] = TP_START_INFERRED};
+    return known[s->known];
+}
+
+static int verify_allocator(void *state, uint32_t device, struct tp_verified *out,
+                            struct tp_err *err)
+{
+    const struct bfc_file *f = state;
+    const struct tp_xplane_allocator *a = &f->x.allocators[device];
+    struct tp_xplane_start start;
+    struct tp_bfc_replay *replay = NULL;
+    struct tp_bfc_rules rules = f->rules;
+    if (a->addressless)
+        return tp_fail(err, TP_EINPUT, "%s: the events of %s have no addresses to compare",
+                       tp_input_name(f->x.reading->in), a->name);
+    int rc = tp_xplane_start(&f->x, device, &start, err);
+    if (rc == TP_OK && start.known == TP_XPLANE_NOTHING_THERE) {
+        rules.limit = a->limit;
+        rules.grows &= !start.whole;
+    }
+    if (rc == TP_OK)
+        rc = tp_bfc_begin(&f->x, device, &start, &rules, out, &replay, err);
+    if (rc == TP_OK)
+        rc = tp_bfc_until(replay, UINT64_MAX, err);
+    out->start_known = known_as(&start);
+    tp_bfc_stop(replay);
+    tp_xplane_start_release(&start);
+    return rc;
+}
+
+const struct tp_certifier tp_certifier_bfc = {
+    .by = "BFC",
+    .format = &tp_format_xplane,
+    .segment = "range",
+    .options = options,
+    .rows = rows,
+    .sentences = sentences,
+    .rule = rule,
+    .check_rule = check_rule,
+    .open = open_capture,
+    .close = close_capture,
+    .count = count_allocators,
+    .part = part,
+    .fail_silent = fail_silent,
+    .set_rules = set_rules,
+    .allocator = allocator,
+    .verify = verify_allocator,
+};

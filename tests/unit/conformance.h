@@ -10,9 +10,10 @@
 
 extern const struct tp_source_ops tp_source_host, tp_source_virtual;
 extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct,
-    tp_strategy_lru, tp_strategy_planned, tp_strategy_rmm_arena, tp_strategy_rmm_pool,
-    tp_strategy_stitch, tp_strategy_stream_pool, tp_strategy_torch, tp_strategy_torch_pinned,
-    tp_strategy_system, tp_strategy_cuda_malloc_async, tp_strategy_empty, tp_strategy_empty_malloc;
+    tp_strategy_bfc, tp_strategy_lru, tp_strategy_planned, tp_strategy_rmm_arena,
+    tp_strategy_rmm_pool, tp_strategy_stitch, tp_strategy_stream_pool, tp_strategy_torch,
+    tp_strategy_torch_pinned, tp_strategy_system, tp_strategy_cuda_malloc_async, tp_strategy_empty,
+    tp_strategy_empty_malloc;
 
 static inline void *rig_opts(const struct tp_opt *rows, size_t size, const char *spec)
 {

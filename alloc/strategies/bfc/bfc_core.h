@@ -17,6 +17,7 @@
 #define BFC_GRAIN UINT64_C(256)       /* alignment of every chunk, and the least bin */
 #define BFC_MOST  (UINT64_C(1) << 50) /* bytes of the largest request */
 #define BFC_ALIGN (UINT64_C(1) << 40) /* bytes of the largest alignment */
+#define BFC_PAGE  (UINT64_C(2) << 20) /* bytes of a device page */
 #define BFC_LATE  (UINT64_C(1) << 63) /* in a mask of streams: those that have no bit */
 
 enum { BFC_BINS = 21, BFC_STREAM_BITS = 63 };
@@ -172,7 +173,8 @@ struct bfc_bins *tp_bfc_bins_of(struct bfc *st, uint16_t stream);
 /* Gets a region for a request. The caller has reserved the records. */
 int tp_bfc_extend(struct bfc *st, uint64_t rounded, uint64_t align);
 
-/* Gets a range of the source; the address is a multiple of *align then, which may be more. */
+/* Gets a range of the source. *align: what is needed at least; then what the address is a multiple
+ * of. */
 int tp_bfc_get_range(struct bfc *st, uint64_t size, uint64_t *align, tp_addr *base);
 
 /* Makes the records of a region, which the caller has reserved. Returns its chunk, in no bin. */

@@ -19,9 +19,11 @@ uint64_t tp_bfc_left(const struct bfc *st)
     return (limit > st->pool ? limit - st->pool : 0) / BFC_GRAIN * BFC_GRAIN;
 }
 
+/* Drivers give ranges of a device page so aligned. */
 int tp_bfc_get_range(struct bfc *st, uint64_t size, uint64_t *align, tp_addr *base)
 {
-    uint64_t page = st->env->source->page, least = page > BFC_GRAIN ? page : BFC_GRAIN;
+    uint64_t page = st->env->source->page, least = size < BFC_PAGE ? BFC_GRAIN : BFC_PAGE;
+    least = page > least ? page : least;
     *align = *align > least ? *align : least;
     int rc = tp_src_get(st->env->source, round_up(size, page), *align, base);
     return rc == TP_EUNSUP ? TP_EOOM : rc;

@@ -16,8 +16,8 @@ static void print_try(const struct tp_predict_report *r, const char *name,
         tp_tunable_show(tp_tunable_of(trace->recorded.by), &trace->meta, of->conf, &text);
     else
         tp_str_add(&text, "defaults");
-    tp_page_row(page, 0, name, TP_PREDICT_NOTE, "%-10s  %s (%s)", tp_bytes(of->peak_reserved, page->exact).s,
-        tp_str_text(&text), what);
+    tp_page_row(page, 0, name, TP_PREDICT_NOTE, "%-10s  %s (%s)",
+                tp_bytes(of->peak_reserved, page->exact).s, tp_str_text(&text), what);
     tp_str_drop(&text);
 }
 
@@ -41,6 +41,7 @@ void tp_predict_tries_print(const struct tp_predict_report *r, struct tp_page *p
     else if (best->conf)
         tp_page_row(page, 0, "", TP_PREDICT_NOTE, "%-10s  none of %s reserves less", "", tried.s);
     if (of->min_capacity != TP_NONE)
-        tp_page_row(page, 0, "min capacity", TP_PREDICT_NOTE, "%-10s  smallest device without OOM, recorded setting",
-            tp_bytes(of->min_capacity, page->exact).s);
+        tp_page_row(page, 0, "min capacity", TP_PREDICT_NOTE,
+                    "%-10s  smallest device without OOM, recorded setting",
+                    tp_bytes(of->min_capacity, page->exact).s);
 }

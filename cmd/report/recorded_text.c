@@ -57,18 +57,19 @@ void tp_difference_add(const struct tp_replay_difference *d, const struct tp_fid
     add_reason(d, f, out);
 }
 
-/* With a split limit PyTorch first frees what is large enough, and all only if that does not help.
+/* With the setting `partial` what is large enough is freed first, and all only if that does not
+ * help.
  */
 void tp_retries_text(const struct tp_captured_retries *r, const char *settings, bool exact,
                      char *text, size_t size)
 {
     struct tp_str s = tp_str_in(text, size);
-    bool all = !settings || !strstr(settings, "max_split_size_mb");
+    bool all = !settings || !r->partial || !strstr(settings, r->partial);
     if (r->undecided)
         tp_str_add(&s,
                    "cached memory was freed right before a new segment %s: because cudaMalloc had "
-                   "failed, or by garbage_collection_threshold",
-                   tp_plural(r->undecided, "time").s);
+                   "failed, or by %s",
+                   tp_plural(r->undecided, "time").s, r->garbage);
     if (r->undecided || r->count <= r->ooms)
         return;
     tp_str_add(&s, "%s %s, first at event %s: each time %s was freed",

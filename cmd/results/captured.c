@@ -207,7 +207,8 @@ int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct t
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
     struct captured_scan s = {.program = t->program, .out = out, .mark = UINT32_MAX};
-    *out = (struct tp_captured){.count = f->devices, .known = t->recorded.by && t->recorded.count};
+    *out = (struct tp_captured){
+        .count = f->devices, .known = t->recorded.by && t->recorded.count, .limits = t->limits};
     if (!out->known && f->kind != TP_KIND_DEVICE && !f->ops[TP_NOTE])
         return TP_OK;
     out->devices = calloc(f->devices, sizeof *out->devices);
@@ -407,6 +408,10 @@ bool tp_captured_limits_differ(const struct tp_captured *c)
 struct tp_captured_retries tp_captured_retries(const struct tp_captured *c)
 {
     struct tp_captured_retries all = {.count = 0};
+    if (c) {
+        all.garbage = c->limits.garbage;
+        all.partial = c->limits.partial;
+    }
     for (uint32_t i = 0; c && c->known && c->devices && i < c->count; i++) {
         const struct tp_captured_device *d = &c->devices[i];
         const struct tp_memory_limit *l = &d->limit;

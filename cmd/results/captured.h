@@ -34,6 +34,7 @@ struct tp_captured {
     bool known; /* the reserved bytes are known; ooms, frees and marks always are */
     uint32_t count;
     struct tp_captured_device *devices; /* owned; NULL: a host trace without recorded memory */
+    struct tp_limit_rules limits;       /* of the recorded allocator; zeros: not known */
     uint64_t most_live; /* most live objects at once; set only if failed requests are replayed */
     size_t place_count;
     uint64_t place_events[TP_PLACES_MAX]; /* ascending */
@@ -97,16 +98,17 @@ bool tp_captured_limits_differ(const struct tp_captured *c);
 /* Times that cudaMalloc failed, so that cached memory was freed, on all devices. */
 struct tp_captured_retries {
     uint64_t count, first_event;
-    uint64_t ooms;      /* of them, those that did not help */
-    uint64_t undecided; /* times that cached memory was freed for that or as garbage */
-    bool by_limit;      /* the device had room: it was a limit of the process */
+    uint64_t ooms;                 /* of them, those that did not help */
+    uint64_t undecided;            /* times that cached memory was freed for that or as garbage */
+    bool by_limit;                 /* the device had room: it was a limit of the process */
+    const char *garbage, *partial; /* of struct tp_limit_rules */
     /* what the program could have, on one device: at least, and less than; 0: not known */
     uint64_t least, below;
 };
 struct tp_captured_retries tp_captured_retries(const struct tp_captured *c);
 
-/* Whether garbage_collection_threshold freed memory, so that the program had set its share of the
- * device (torch.cuda.set_per_process_memory_fraction): without one it does nothing. */
+/* Whether memory was freed as garbage, so that the program had set its share of the
+ * device: without one it does nothing. */
 bool tp_captured_collects(const struct tp_captured *c);
 
 /* Asks for the place of an event, which tp_captured_find then looks up. Requests beyond

@@ -40,7 +40,7 @@ static int add_grid_text(void *ctx, const char *text, struct tp_err *err)
 }
 
 int tp_tunable_add(struct tp_texts *set, const char *grid, struct tp_tune_whose whose,
-                struct tp_err *err)
+                   struct tp_err *err)
 {
     char plain[4096];
     struct adding_grid a = {.set = set, .whose = whose};

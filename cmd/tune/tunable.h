@@ -7,8 +7,8 @@
  *
  * To add one: a file in the folder of the allocator exports `const struct tp_tunable
  * tp_tunable_NAME`; a line in cmd/registry.c. Where nothing else is said, NULL means that there is
- * nothing of the kind. `setting` is a text without blanks, "" for the allocator's defaults; `device`
- * is the name of struct tp_meta's allocator_device, and may be NULL. */
+ * nothing of the kind. `setting` is a text without blanks, "" for the allocator's defaults;
+ * `device` is the name of struct tp_meta's allocator_device, and may be NULL. */
 #ifndef TP_TUNABLE_H
 #define TP_TUNABLE_H
 
@@ -90,7 +90,7 @@ struct tp_tune_whose {
  * leaves out all keys is "". TP_EUSAGE: the grid names a key that the allocator does not have, a
  * value that it refuses, what is not simulated, or has too many settings. */
 int tp_tunable_add(struct tp_texts *set, const char *grid, struct tp_tune_whose whose,
-                struct tp_err *err);
+                   struct tp_err *err);
 
 /* ---- members that may be NULL ---- */
 

@@ -16,6 +16,10 @@ struct tp_limit_rules {
     uint64_t (*segment)(uint64_t size); /* bytes of a new segment for a request; never NULL */
     uint64_t unit;                      /* bytes that segments grow by; 0: they do not */
     double collect_above; /* the share of the limit above which garbage is collected; 0: never */
+    /* Names for sentences: of the setting that is this share, and of the one with which, where the
+     * device is full, only a part of what is cached goes back. Static; NULL: there is none, which
+     * `garbage` is only with a `collect_above` of 0. */
+    const char *garbage, *partial;
 };
 
 /* Of one device, in bytes. */

@@ -39,7 +39,9 @@ static struct tp_limit_rules torch_limits(const char *said, const char *device)
         rules = plain;
     return (struct tp_limit_rules){.segment = torch_segment,
                                    .unit = rules.expandable ? rules.large_segment : 0,
-                                   .collect_above = rules.collect_above};
+                                   .collect_above = rules.collect_above,
+                                   .garbage = "garbage_collection_threshold",
+                                   .partial = "max_split_size_mb"};
 }
 
 /* In any of its parts, where it has several for phases. */

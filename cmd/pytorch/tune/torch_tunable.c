@@ -1,6 +1,6 @@
-/* What `tapool tune` and `tapool predict` know of PyTorch's recorded allocators: that of GPU memory,
- * whose settings are PYTORCH_CUDA_ALLOC_CONF, and that of pinned host memory, whose settings are
- * part of the same text under its newer name. */
+/* What `tapool tune` and `tapool predict` know of PyTorch's recorded allocators: that of GPU
+ * memory, whose settings are PYTORCH_CUDA_ALLOC_CONF, and that of pinned host memory, whose
+ * settings are part of the same text under its newer name. */
 #include "cmd/tune/tunable.h"
 
 #include "alloc/strategies/torch/torch_rules.h"
@@ -143,9 +143,9 @@ static void add_order(const struct tp_meta *m, const char *variable, const char 
 static const char *older_name(const struct tp_meta *m, const char *variable)
 {
     bool both = m->settings && strstr(m->settings, OLDER_VARIABLE);
-    return both && !strcmp(variable, NEWER_VARIABLE)
-               ? "PyTorch before 2.10 reads " OLDER_VARIABLE " instead"
-               : NULL;
+    return both && !strcmp(variable, NEWER_VARIABLE) ? "PyTorch before 2.10 reads " OLDER_VARIABLE
+                                                       " instead"
+                                                     : NULL;
 }
 
 /* ---- pinned memory ---- */

@@ -421,6 +421,90 @@ TEST_WITH(the_front_has_what_none_beats, setup, NULL)
         assert_int_equal(settings[i].on_front, failing[i]);
 }
 
+/* ---- another recorded allocator ---- */
+
+static void add_made_up(const struct tp_meta *m, const char *setting, struct tp_str *out)
+{
+    (void)m;
+    tp_str_add(out, "<%s>", setting);
+}
+
+static void add_made_up_order(const struct tp_meta *m, const char *variable, const char *setting,
+                              struct tp_str *out)
+{
+    assert_null(variable);
+    tp_str_add(out, "export ");
+    add_made_up(m, setting, out);
+}
+
+static const struct tp_recorded_strategy made_up_strategy = {.by = "made up", .whose = "Made Up"};
+static const struct tp_tunable made_up = {
+    .of = &made_up_strategy, .show = add_made_up, .order = add_made_up_order};
+
+/* Prints one part of the screen for settings of that allocator. */
+static void made_up_prints(void (*print)(struct tp_page *page), const char *want)
+{
+    char have[1024] = "";
+    FILE *out = fmemopen(have, sizeof have - 1, "w");
+    assert_non_null(out);
+    struct tp_page page;
+    tp_page_init(&page, out, 0);
+    print(&page);
+    fclose(out);
+    assert_string_equal(have, want);
+}
+
+static void print_table(struct tp_page *page)
+{
+    const struct tp_tune_answers a = {
+        .any = tp_tune_answer(settings, tune.setting_count, (struct tp_tune_case){false})};
+    tune.pool_status = TP_EUNSUP;
+    tp_tune_table_print(&tune, &a, true, NULL, page);
+}
+
+static void print_difference(struct tp_page *page)
+{
+    file.capacity = 0;
+    file.knows = true;
+    file.did = (struct tp_tune_figures){.peak_reserved = 9 * GIB, .calls = 4};
+    tp_tune_difference_print(&tune, &settings[0], page);
+}
+
+/* No variable, no keys that are newer, no addresses to compare, no pool: none of it is said. */
+TEST_WITH(what_an_allocator_does_not_have_is_not_said, setup, NULL)
+{
+    tune.target = &made_up;
+    file.capacity = 0;
+    setting("", 1000, 20, 0, 0);
+    setting("a:1", 900, 20, 0, 0);
+    answers(TP_TUNE_SET, "export <a:1>: 10 GiB -> 9 GiB reserved (-10.0%).");
+    made_up_prints(print_table, "  peak              driver\n"
+                                "  reserved  change   calls  setting\n"
+                                "  10 GiB      base      20  defaults (as recorded)\n"
+                                "  9 GiB     -10.0%      20  <a:1>\n");
+    made_up_prints(print_difference,
+                   "  as recorded, the replay differs from Made Up by 1 GiB more reserved and 16 "
+                   "more driver calls\n");
+    assert_null(tp_tunable_danger(&made_up, "a:1", NULL));
+    assert_null(tp_tunable_newer(&made_up, "a:1", NULL));
+    assert_null(tp_tunable_needs_size(&made_up, "a:1"));
+    assert_false(tp_tunable_is_older(&made_up, "1.0"));
+    assert_string_equal(tp_recorded_share(&made_up_strategy, "a:1"), "");
+}
+
+/* Else its recordings would get settings of another one. */
+TEST(each_recorded_allocator_has_settings_to_try)
+{
+    for (size_t i = 0; tp_recorded_strategies[i]; i++) {
+        const struct tp_tunable *t = tp_tunable_of(tp_recorded_strategies[i]->by);
+        assert_ptr_equal(t->of, tp_recorded_strategies[i]);
+        assert_true(t->usual && t->check && t->makes_alike && t->order);
+    }
+    const struct tp_recorded_strategy *torch = tp_find_recorded_strategy("PyTorch");
+    assert_string_equal(tp_recorded_share(torch, "a:1"), ",per_process_memory_fraction:1.0");
+    assert_string_equal(tp_recorded_share(torch, "per_process_memory_fraction:0.5"), "");
+}
+
 /* ---- pinned memory ---- */
 
 TEST(test_pinned_settings)

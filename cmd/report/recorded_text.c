@@ -23,6 +23,7 @@ static void add_amounts(const struct tp_replay_difference *d, struct tp_str *out
 static void add_reason(const struct tp_replay_difference *d, const struct tp_fidelity *f,
                        struct tp_str *out)
 {
+    const struct tp_recorded_strategy *by = d->by ? d->by : tp_recorded_strategy_or_first(NULL);
     if (d->compacted)
         tp_str_add(out, ": it started compacted");
     else if (d->limits_differ)
@@ -30,21 +31,21 @@ static void add_reason(const struct tp_replay_difference *d, const struct tp_fid
                         "one with its own");
     else if (f && f->switches)
         tp_str_add(out, ": %s changed %s while the program ran, and this replay has one setting",
-                   d->by->switching, tp_plural(f->switches, "time").s);
+                   by->switching, tp_plural(f->switches, "time").s);
     else if (!f || !f->addresses)
-        tp_str_add(out, "%s", d->by->fidelity ? ": 'tapool verify' compares every address" : "");
+        tp_str_add(out, "%s", by->fidelity ? ": 'tapool verify' compares every address" : "");
     else if (f->good_addresses < f->addresses)
         tp_str_add(out, ": the rules reproduce %s of %s recorded addresses",
                    tp_count(f->good_addresses).s, tp_count(f->addresses).s);
     else if (f->pools_returned)
-        tp_str_add(out, ": %s freed %s of private pools, which the replay keeps", d->by->whose,
+        tp_str_add(out, ": %s freed %s of private pools, which the replay keeps", by->whose,
                    tp_plural(f->pools_returned, "segment").s);
     else
         tp_str_add(
             out,
             ": the driver chooses the address of a new segment, and %s takes the lowest of equal "
             "free blocks; given the recorded segments, all %s addresses agree",
-            d->by->whose, tp_count(f->addresses).s);
+            by->whose, tp_count(f->addresses).s);
 }
 
 void tp_difference_add(const struct tp_replay_difference *d, const struct tp_fidelity *f,
@@ -52,7 +53,7 @@ void tp_difference_add(const struct tp_replay_difference *d, const struct tp_fid
 {
     if (d->peak == d->recorded_peak && d->calls == d->recorded_calls)
         return;
-    tp_str_add(out, "%s%s by ", before, d->by->whose);
+    tp_str_add(out, "%s", before);
     add_amounts(d, out);
     add_reason(d, f, out);
 }

@@ -9,16 +9,17 @@
 /* A replay as recorded, and the recording. Peaks in bytes; `exact` as of tp_bytes. */
 struct tp_recorded_strategy;
 struct tp_replay_difference {
-    const struct tp_recorded_strategy *by; /* whose recording it is */
+    /* whose recording it is; NULL: as for a trace that does not say so */
+    const struct tp_recorded_strategy *by;
     uint64_t peak, recorded_peak, calls, recorded_calls;
     bool exact;
     bool compacted;     /* the replay began with a packed initial heap */
     bool limits_differ; /* it had one limit, the recorded devices several */
 };
 
-/* Adds `before` and how the two differ, with the reason where one is known: "PyTorch by 16 MiB more
- * reserved and 1 more driver call: the rules ..."; nothing if they do not. `f`: the addresses that
- * the rules reproduce; NULL: they were not compared. */
+/* Adds `before` and how the two differ, with the reason where one is known: "16 MiB more reserved
+ * and 1 more driver call: the rules ..."; nothing if they do not. `f`: the addresses that the rules
+ * reproduce; NULL: they were not compared. */
 struct tp_fidelity;
 void tp_difference_add(const struct tp_replay_difference *d, const struct tp_fidelity *f,
                        const char *before, struct tp_str *out);

@@ -215,7 +215,8 @@ static void add_difference(const struct tp_result *r, bool exact, struct tp_str 
         by.recorded_calls += c->takes + c->gives + c->maps + c->unmaps;
     }
     if ((capacity == TP_NONE ? 0 : capacity) == tp_captured_capacity(r->captured))
-        tp_difference_add(&by, r->fidelity, "; differs from ", out);
+        tp_difference_add(&by, r->fidelity, tp_text_of("; differs from %s by ", by.by->whose).s,
+                          out);
 }
 
 void tp_report_fidelity(const struct tp_result *r, int column, struct tp_page *page)

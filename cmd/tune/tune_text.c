@@ -572,7 +572,7 @@ void tp_tune_difference_print(const struct tp_tune *t, const struct tp_tune_sett
     struct tp_tune_figures did;
     struct tp_replay_difference by = {
         .by = t->target->of, .exact = page->exact, .compacted = base->compacted};
-    struct tp_str text = {0};
+    struct tp_str before = {0}, text = {0};
     for (size_t i = 0; i < t->file_count; i++) {
         if (t->files[i].capacity != tp_captured_capacity(&t->files[i].captured))
             return; /* the device is another one */
@@ -585,7 +585,9 @@ void tp_tune_difference_print(const struct tp_tune *t, const struct tp_tune_sett
     by.calls = base->all.calls;
     by.recorded_calls = did.calls;
     const struct tp_fidelity all = fidelity_of(t);
-    tp_difference_add(&by, &all, "as recorded, the replay differs from ", &text);
+    tp_str_add(&before, "as recorded, the replay differs from %s by ", by.by->whose);
+    tp_difference_add(&by, &all, tp_str_text(&before), &text);
+    tp_str_drop(&before);
     if (*tp_str_text(&text))
         tp_page_put(page, INDENT, "%s", tp_str_text(&text));
     tp_str_drop(&text);

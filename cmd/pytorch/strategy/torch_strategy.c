@@ -2,7 +2,7 @@
 #include "alloc/strategies/torch/torch_rules.h"
 #include "alloc/strategies/torch_pinned/torch_pinned_rules.h"
 #include "cmd/jobs/catalog.h"
-#include "cmd/pytorch/verify/verify.h"
+#include "cmd/verify/certifier.h"
 #include "traces/lower/memory_limit.h"
 
 #include <string.h>

@@ -43,6 +43,7 @@
     ROW(type, of, kineto)                  \
     ROW(type, of, xplane)                  \
     ROW(type, of, rmm)                     \
+    ROW(type, of, rocprof)                 \
     ROW(type, of, umpire)                  \
     ROW(type, of, mtrace)                  \
     ROW(type, of, malloc_raw)              \

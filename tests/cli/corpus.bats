@@ -201,6 +201,12 @@ END
     holds "t['events'] == 7; '2020' in t['capture']; 'threads' in t['unknown']; o['alloc'] == 7"
 }
 
+@test "rocprofv3: the sample of its documentation" {
+    [ -d "$CORPUS/rocm" ] || skip "there is no $CORPUS/rocm"
+    looked_at rocm/memory_allocation_trace.csv
+    holds "t['format'] == 'rocprof'; o['alloc'] == o['free'] == 2; d['duration_ns'] == 341827; t['repairs'] == {}"
+}
+
 # The bytes live at once, with half-open lifetimes, in ten lines.
 peak_of() {
     python3 -S -E - "$1" <<'END'

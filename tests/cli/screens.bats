@@ -114,7 +114,7 @@ leads() {
 
 @test "help formats: how each format is recorded that a program records" {
     ok "$TAPOOL" help formats recording
-    for command in 'torch.cuda.memory._record_memory_history' 'profile_memory=True' 'rmm.enable_logging' \
+    for command in 'torch.cuda.memory._record_memory_history' 'profile_memory=True' 'rmm.enable_logging' 'rocprofv3 --memory-allocation-trace' \
         UMPIRE_REPLAY=On MALLOC_TRACE= MTRACE_CTL_FILE= 'valgrind --trace-malloc=yes PROGRAM'; do
         grep -qF -- "$command" "$out" || fail "'$command' is not there"
     done

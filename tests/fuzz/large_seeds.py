@@ -168,6 +168,17 @@ def plan():
     return f"tapool plan 1\nmark step 1\nstream 0 16384\nstream 1 16384\nrequests 4006\n{rows}".encode() + b"1 9 1 - -\n" * 6
 
 
+def rocprof():
+    """Rows as threads hand them in: the frees of a hundred rows stand behind their allocations."""
+    row = '"MEMORY_ALLOCATION","MEMORY_ALLOCATION_{op}","{agent}",{s},"{p:#018x}",{n},{at},{end}'
+    rows = [row.format(op="ALLOCATE" if is_alloc else "FREE", agent=f"Agent {i % 2}" if is_alloc else "",
+                       s=s if is_alloc else 0, p=p, n=n, at=1000 * n, end=1000 * n + 700)
+            for n, (is_alloc, p, s, i) in enumerate(events())]
+    mixed = [r for at in range(0, len(rows), 100) for r in sorted(rows[at:at + 100], key=lambda r: "_FREE" in r)]
+    head = '"Kind","Operation","Agent_Id","Allocation_Size","Address","Correlation_Id","Start_Timestamp","End_Timestamp"'
+    return "\n".join([head] + mixed + [""]).encode()
+
+
 def page_list(event, blocks, pages):
     """A moment: blocks of 96 bytes, one in a page of 4 KiB, and pages all of whose bytes were used."""
     head = struct.pack("<17Q", 0x317473696C656761, event, 0, 0, 4096, 1, 4096 * pages, 96 * blocks, 0,
@@ -199,6 +210,7 @@ def seeds():
     yield "rmm", "csv", lines("Thread,Time,Action,Pointer,Size,Stream",
                                       "1,12:00:00.{n:06d},allocate,{p:#x},{s},0x2",
                                       "1,12:00:00.{n:06d},free,{p:#x},{s},0x2")
+    yield "rocprof", "rows", rocprof()
     yield "rep", "classic", rep()
     yield "mtrace", "plain", lines("= Start", "@ ./a.out:(main+0x10)[0x1284] + {p:#x} {s:#x}",
                                            "@ ./a.out:(main+0x20)[0x12c8] - {p:#x}", "= End\n")

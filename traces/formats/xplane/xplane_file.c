@@ -11,7 +11,7 @@
  * names of a plane come behind its lines, so a plane is kept in memory while it is read:
  * --max-memory bounds it. Fields of other numbers are passed over. Known weakness: an allocator is
  * told from another of its name on one host only where their limits differ. */
-#include "traces/formats/xplane/xplane_file.h"
+#include "traces/formats/xplane/xplane_event.h"
 
 #include "alloc/base/str.h"
 #include "traces/input/protobuf.h"
@@ -31,51 +31,20 @@ enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, NAMED = 2 };
 
 #define HEAD ((size_t)20) /* most bytes of a field's head and length */
 
-/* The statistics of a memory event that are read. */
-enum xplane_stat {
-    ALLOCATOR,
-    ADDRESS,
-    REQUESTED,
-    CHUNK,
-    IN_USE,
-    AVAILABLE,
-    RESERVED,
-    FRAGMENTATION,
-    OPERATION,
-    STEP,
-    REGION,
-    DATA_TYPE,
-    SHAPE,
-    ORDINAL,
-    HOST_INDEX,
-    STATS
-};
-static const char *const stat_names[STATS] = {"allocator_name",  "addr",
-                                              "requested_bytes", "allocation_bytes",
-                                              "bytes_allocated", "bytes_available",
-                                              "bytes_reserved",  "fragmentation",
-                                              "tf_op",           "id",
-                                              "region_type",     "data_type",
-                                              "shape",           "device_ordinal",
-                                              "index_on_host"};
-
-struct xplane_text {
-    const char *at;
-    size_t size;
-};
-
-/* One statistic's value: a number, or a text. */
-struct xplane_value {
-    enum { ABSENT, WHOLE, REAL, TEXT } kind;
-    uint64_t whole;
-    double real;
-    struct xplane_text text;
-};
+/* By enum tp_xplane_stat. */
+static const char *const stat_names[TP_XPLANE_STATS] = {"allocator_name",  "addr",
+                                                        "requested_bytes", "allocation_bytes",
+                                                        "bytes_allocated", "bytes_available",
+                                                        "bytes_reserved",  "fragmentation",
+                                                        "tf_op",           "id",
+                                                        "region_type",     "data_type",
+                                                        "shape",           "device_ordinal",
+                                                        "index_on_host"};
 
 /* A name that statistics have or refer to. */
 struct stat_name {
-    struct xplane_text text;
-    uint32_t stat; /* enum xplane_stat; STATS: of no interest */
+    struct tp_xplane_text text;
+    uint32_t stat; /* enum tp_xplane_stat; TP_XPLANE_STATS: of no interest */
 };
 
 /* A plane while it is read. */
@@ -84,7 +53,7 @@ struct reading_plane {
     struct tp_protobuf body;
     const unsigned char *begin;
     uint64_t offset; /* byte in the file of `begin` */
-    struct xplane_text name;
+    struct tp_xplane_text name;
     struct tp_id_map events; /* number of a name of memory events -> whether they free */
     struct tp_id_map stats;  /* number of a name -> index of `names` */
     struct stat_name *names;
@@ -94,18 +63,18 @@ struct reading_plane {
 struct reading_line {
     struct reading_plane *plane;
     int64_t time_ps;
-    struct xplane_text name;
+    struct tp_xplane_text name;
     uint32_t thread;
 };
 
-static bool is(struct xplane_text b, const char *text)
+static bool is(struct tp_xplane_text b, const char *text)
 {
     return b.size == strlen(text) && memcmp(b.at, text, b.size) == 0;
 }
 
-static struct xplane_text bytes_of(struct tp_protobuf body)
+static struct tp_xplane_text bytes_of(struct tp_protobuf body)
 {
-    return (struct xplane_text){(const char *)body.at, (size_t)(body.end - body.at)};
+    return (struct tp_xplane_text){(const char *)body.at, (size_t)(body.end - body.at)};
 }
 
 static uint64_t offset_of(const struct reading_plane *p, const unsigned char *at)
@@ -122,12 +91,12 @@ static int broken(const struct reading_plane *p, const unsigned char *at, const 
 /* ---- names ---- */
 
 /* Reads an entry of a map of names. False: it is none. */
-static bool read_entry(struct tp_protobuf entry, uint64_t *key, struct xplane_text *name)
+static bool read_entry(struct tp_protobuf entry, uint64_t *key, struct tp_xplane_text *name)
 {
     struct tp_protobuf_field f;
     struct tp_protobuf named = {NULL, NULL};
     *key = 0;
-    *name = (struct xplane_text){"", 0};
+    *name = (struct tp_xplane_text){"", 0};
     while (entry.at < entry.end) {
         if (!tp_protobuf_cut(&entry, &f) || !f.whole)
             return false;
@@ -145,7 +114,7 @@ static bool read_entry(struct tp_protobuf entry, uint64_t *key, struct xplane_te
     return true;
 }
 
-static int note_event_name(struct reading_plane *p, uint64_t key, struct xplane_text name,
+static int note_event_name(struct reading_plane *p, uint64_t key, struct tp_xplane_text name,
                            struct tp_err *err)
 {
     bool allocates = is(name, "MemoryAllocation"), frees = is(name, "MemoryDeallocation");
@@ -158,7 +127,7 @@ static int note_event_name(struct reading_plane *p, uint64_t key, struct xplane_
     return rc;
 }
 
-static int note_stat_name(struct reading_plane *p, uint64_t key, struct xplane_text name,
+static int note_stat_name(struct reading_plane *p, uint64_t key, struct tp_xplane_text name,
                           struct tp_err *err)
 {
     struct tp_id_entry *entry = NULL;
@@ -169,7 +138,7 @@ static int note_stat_name(struct reading_plane *p, uint64_t key, struct xplane_t
     if (rc != TP_OK)
         return rc;
     uint32_t stat = 0;
-    while (stat < STATS && !is(name, stat_names[stat]))
+    while (stat < TP_XPLANE_STATS && !is(name, stat_names[stat]))
         stat++;
     entry->index = (uint32_t)p->name_count;
     p->names[p->name_count++] = (struct stat_name){name, stat};
@@ -184,7 +153,7 @@ static int read_names(struct reading_plane *p, struct tp_err *err)
     while (rc == TP_OK && body.at < body.end) {
         const unsigned char *at = body.at;
         uint64_t key = 0;
-        struct xplane_text name;
+        struct tp_xplane_text name;
         if (!tp_protobuf_cut(&body, &f) || !f.whole)
             return broken(p, at, "a plane of the capture is damaged", err);
         bool names = f.number == PLANE_EVENT_NAMES || f.number == PLANE_STAT_NAMES;
@@ -206,9 +175,9 @@ static int read_names(struct reading_plane *p, struct tp_err *err)
 
 /* Reads a statistic into its place among the values. False: it is damaged. */
 static bool read_stat(const struct reading_plane *p, struct tp_protobuf stat,
-                      struct xplane_value values[STATS])
+                      struct tp_xplane_value values[TP_XPLANE_STATS])
 {
-    struct xplane_value v = {.kind = ABSENT};
+    struct tp_xplane_value v = {.kind = TP_XPLANE_ABSENT};
     struct tp_protobuf_field f;
     uint64_t key = 0;
     while (stat.at < stat.end) {
@@ -217,189 +186,35 @@ static bool read_stat(const struct reading_plane *p, struct tp_protobuf stat,
         if (f.number == STAT_NAME)
             key = f.value;
         else if (f.number == STAT_DOUBLE && f.kind == TP_PROTOBUF_FIXED64) {
-            v.kind = REAL;
+            v.kind = TP_XPLANE_REAL;
             memcpy(&v.real, &f.value, sizeof v.real);
         } else if ((f.number == STAT_UNSIGNED || f.number == STAT_SIGNED) &&
                    f.kind == TP_PROTOBUF_VARINT) {
-            v.kind = WHOLE;
+            v.kind = TP_XPLANE_WHOLE;
             v.whole = f.value;
         } else if ((f.number == STAT_TEXT || f.number == STAT_BYTES) &&
                    f.kind == TP_PROTOBUF_BYTES) {
-            v.kind = TEXT;
+            v.kind = TP_XPLANE_TEXT;
             v.text = bytes_of(f.body);
         } else if (f.number == STAT_REF && f.kind == TP_PROTOBUF_VARINT) {
             const struct tp_id_entry *ref = tp_id_map_find(&p->stats, (int64_t)f.value);
             if (!ref)
                 return false;
-            v.kind = TEXT;
+            v.kind = TP_XPLANE_TEXT;
             v.text = p->names[ref->index].text;
         }
     }
     const struct tp_id_entry *name = tp_id_map_find(&p->stats, (int64_t)key);
-    if (name && p->names[name->index].stat < STATS)
+    if (name && p->names[name->index].stat < TP_XPLANE_STATS)
         values[p->names[name->index].stat] = v;
     return true;
-}
-
-static const char *data_type(const struct xplane_value *v)
-{
-    static const char *const names[] = {
-        [1] = "float32",     [2] = "float64",  [3] = "int32",     [4] = "uint8",
-        [5] = "int16",       [6] = "int8",     [7] = "string",    [8] = "complex64",
-        [9] = "int64",       [10] = "bool",    [14] = "bfloat16", [17] = "uint16",
-        [18] = "complex128", [19] = "float16", [22] = "uint32",   [23] = "uint64"};
-    bool known = v->kind == WHOLE && v->whole < sizeof names / sizeof *names && names[v->whole];
-    return known ? names[v->whole] : "";
-}
-
-static bool says(const struct xplane_value *v)
-{
-    return v->kind == TEXT && v->text.size > 0;
-}
-
-enum { SHOWN = 60 }; /* bytes of an operation's name that a place begins with, about */
-
-/* Where the end of a name of an operation begins, a scope at least and SHOWN bytes if there are
- * more scopes. */
-static size_t end_of_name(struct xplane_text name)
-{
-    size_t at = name.size > SHOWN ? name.size - SHOWN : 0;
-    while (at && at < name.size && name.at[at - 1] != '/')
-        at++;
-    if (at < name.size)
-        return at;
-    while (at && name.at[at - 1] != '/')
-        at--;
-    return at;
-}
-
-static int keep_text(struct tp_xplane *x, const char *text, size_t size, uint32_t *number,
-                     struct tp_err *err)
-{
-    *number = TP_NO_TEXT;
-    size = strnlen(text, size < 4 * TP_PLACE_TEXT ? size : 4 * TP_PLACE_TEXT);
-    return size ? tp_texts_need(&x->texts, text, size, number, err) : TP_OK;
-}
-
-/* "dense/MatMul float32[32,128], output" in the scope "model/layer_1". */
-static int read_operation(struct tp_xplane *x, const struct xplane_value values[STATS],
-                          struct tp_xplane_event *ev, struct tp_err *err)
-{
-    const struct xplane_text name = values[OPERATION].text;
-    const struct xplane_value *shape = &values[SHAPE], *region = &values[REGION];
-    size_t scope = end_of_name(name), rest = name.size - scope;
-    char text[3 * TP_PLACE_TEXT] = "";
-    struct tp_str s = TP_STR_IN(text);
-    tp_str_add(&s, "%.*s", (int)(rest < TP_PLACE_TEXT ? rest : TP_PLACE_TEXT), name.at + scope);
-    if (says(shape) && shape->text.size < TP_XPLANE_NAME)
-        tp_str_add(&s, " %s%.*s", data_type(&values[DATA_TYPE]), (int)shape->text.size,
-                   shape->text.at);
-    if (says(region) && region->text.size < TP_XPLANE_NAME)
-        tp_str_add(&s, ", %.*s", (int)region->text.size, region->text.at);
-    x->tensorflow = true;
-    scope -= scope > 0; /* without the slash */
-    int rc = keep_text(x, text, sizeof text, &ev->place, err);
-    return rc == TP_OK ? keep_text(x, name.at, scope, &ev->scope, err) : rc;
-}
-
-/* Where no operation is named, the thread is all that is known. */
-static int read_place(const struct reading_line *l, const struct xplane_value values[STATS],
-                      struct tp_xplane_event *ev, struct tp_err *err)
-{
-    char text[TP_XPLANE_NAME + 8] = "";
-    struct tp_str s = TP_STR_IN(text);
-    ev->place = ev->scope = TP_NO_TEXT;
-    if (says(&values[OPERATION]))
-        return read_operation(l->plane->x, values, ev, err);
-    size_t kept = 0;
-    while (kept < l->name.size && l->name.at[kept] != '/')
-        kept++;
-    if (kept)
-        tp_str_add(&s, "thread %.*s", (int)(kept < TP_XPLANE_NAME ? kept : TP_XPLANE_NAME),
-                   l->name.at);
-    return keep_text(l->plane->x, text, sizeof text, &ev->place, err);
-}
-
-/* Sets *out to a size, a count or an address. False: it is there and no such number. */
-static bool whole(const struct xplane_value *v, uint64_t most, uint64_t *out)
-{
-    *out = v->kind == WHOLE ? v->whole : 0;
-    return v->kind == ABSENT || (v->kind == WHOLE && v->whole <= most);
-}
-
-static double fragmentation(const struct xplane_value *v)
-{
-    if (v->kind == WHOLE && v->whole <= 1)
-        return (double)v->whole;
-    return v->kind == REAL && v->real >= 0 && v->real <= 1 ? v->real : NAN;
-}
-
-/* The allocator by its name, or, on a TPU, by the device's number. */
-static int find_allocator(const struct reading_line *l, const struct xplane_value values[STATS],
-                          uint64_t limit, struct tp_xplane_event *ev, struct tp_err *err)
-{
-    struct tp_xplane *x = l->plane->x;
-    const struct xplane_value *by = &values[ALLOCATOR];
-    const struct xplane_value *number = &values[values[ORDINAL].kind ? ORDINAL : HOST_INDEX];
-    char text[TP_XPLANE_NAME];
-    struct xplane_text name = by->text;
-    if (!says(by)) {
-        x->tpu = true;
-        snprintf(text, sizeof text, "TPU %" PRIu64, number->kind == WHOLE ? number->whole : 0);
-        name = (struct xplane_text){text, strlen(text)};
-    }
-    return tp_xplane_allocator(x, name.at, name.size, (uint32_t)x->planes, says(by) ? limit : 0,
-                               &ev->allocator, err);
-}
-
-/* Whether the values make an event. */
-static bool take_values(const struct xplane_value values[STATS], struct tp_xplane_event *ev,
-                        uint64_t *limit)
-{
-    uint64_t available = 0, reserved = 0, step = 0;
-    bool good = whole(&values[ADDRESS], INT64_MAX, &ev->addr) &&
-                whole(&values[REQUESTED], TP_MAX_SIZE, &ev->requested) &&
-                whole(&values[CHUNK], TP_MAX_SIZE, &ev->bytes) &&
-                whole(&values[IN_USE], TP_MAX_SIZE, &ev->in_use) &&
-                whole(&values[AVAILABLE], UINT64_MAX, &available) &&
-                whole(&values[RESERVED], UINT64_MAX, &reserved) &&
-                whole(&values[STEP], UINT64_MAX, &step) && ev->requested > 0;
-    if (ev->bytes < ev->requested)
-        ev->bytes = tp_xplane_rounded(ev->requested);
-    if (values[IN_USE].kind == ABSENT)
-        ev->in_use = TP_XPLANE_UNKNOWN;
-    ev->fragmentation = fragmentation(&values[FRAGMENTATION]);
-    ev->step = (int64_t)step;
-    *limit = values[AVAILABLE].kind == WHOLE ? values[IN_USE].whole + available + reserved : 0;
-    *limit = *limit <= TP_MAX_SIZE ? *limit : 0;
-    return good && ev->addr <= INT64_MAX - ev->bytes;
-}
-
-static int add_event(const struct reading_line *l, struct tp_xplane_event ev,
-                     const struct xplane_value values[STATS], struct tp_err *err)
-{
-    struct tp_xplane *x = l->plane->x;
-    uint64_t limit = 0;
-    if (!take_values(values, &ev, &limit)) {
-        x->unreadable_at = x->unreadable ? x->unreadable_at : ev.offset;
-        x->unreadable++;
-        return TP_OK;
-    }
-    int rc = find_allocator(l, values, limit, &ev, err);
-    if (rc == TP_OK)
-        rc = read_place(l, values, &ev, err);
-    if (rc == TP_OK)
-        rc = TP_READ_GROW(x->reading, &x->events, &x->room, x->count + 1, "memory events", err);
-    if (rc == TP_OK)
-        x->events[x->count++] = ev;
-    return rc;
 }
 
 static int read_event(const struct reading_line *l, struct tp_protobuf body, struct tp_err *err)
 {
     const struct reading_plane *p = l->plane;
     const unsigned char *begin = body.at;
-    struct xplane_value values[STATS] = {{.kind = ABSENT}};
+    struct tp_xplane_value values[TP_XPLANE_STATS] = {{.kind = TP_XPLANE_ABSENT}};
     struct tp_protobuf_field f;
     const struct tp_id_entry *name = NULL;
     int64_t since = 0;
@@ -421,7 +236,7 @@ static int read_event(const struct reading_line *l, struct tp_protobuf body, str
     ev.frees = name->index;
     if (__builtin_add_overflow(l->time_ps, since, &ev.time_ps))
         ev.time_ps = l->time_ps;
-    return add_event(l, ev, values, err);
+    return tp_xplane_add(p->x, ev, values, l->name, err);
 }
 
 /* ---- lines ---- */
@@ -429,7 +244,7 @@ static int read_event(const struct reading_line *l, struct tp_protobuf body, str
 static int read_line_facts(struct reading_line *l, struct tp_protobuf body, struct tp_err *err)
 {
     struct tp_protobuf_field f;
-    struct xplane_text shown = {NULL, 0};
+    struct tp_xplane_text shown = {NULL, 0};
     int64_t ns = 0;
     while (body.at < body.end) {
         const unsigned char *at = body.at;

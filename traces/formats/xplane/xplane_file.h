@@ -49,13 +49,14 @@ struct tp_xplane_allocator {
 
 struct tp_xplane {
     const struct tp_reading *reading;
+    const char *capture;            /* kind of file, for people, behind the name of the program */
     struct tp_xplane_event *events; /* by allocator, then in the order of time */
     size_t count, room;
     struct tp_xplane_allocator *allocators;
     size_t allocator_count, allocator_room;
     struct tp_id_map known; /* allocators by the hash of name, plane and limit */
     struct tp_texts texts;
-    uint64_t planes, lines; /* of the file */
+    uint64_t planes, lines; /* of the file; no lines: it does not know threads */
     uint64_t unreadable;    /* memory events that lack a member or have one that is no number */
     uint64_t unreadable_at; /* byte of the first of them */
     bool tensorflow;        /* operations are named, as TensorFlow does; else it is JAX */
@@ -70,6 +71,10 @@ void tp_xplane_release(struct tp_xplane *x);
 /* Sorts allocators by name and events by time, and checks that each allocator's bytes in use add
  * up; tp_xplane_read does. TP_ENOMEM. No allocator may be added after that. */
 int tp_xplane_order(struct tp_xplane *x, struct tp_err *err);
+
+/* Lowers the events of the memory spaces that the user chose, after tp_xplane_order, and sets what
+ * the reading says of them. There is an event at least. */
+int tp_xplane_lower(struct tp_xplane *x, struct tp_err *err);
 
 /* The index of an allocator by its name, which is cleaned, its plane, and its limit of bytes (0:
  * not recorded); it is added if it is new. */

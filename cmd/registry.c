@@ -42,6 +42,7 @@
     ROW(type, of, pytorch)                 \
     ROW(type, of, kineto)                  \
     ROW(type, of, xplane)                  \
+    ROW(type, of, memory_profile)          \
     ROW(type, of, rmm)                     \
     ROW(type, of, rocprof)                 \
     ROW(type, of, umpire)                  \

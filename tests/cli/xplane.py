@@ -5,12 +5,14 @@
     xplane.py made SEED OUT         a capture of a program that is made from SEED, with the rules of BFC
     xplane.py broken KIND OUT       one with an error
     xplane.py large EVENTS OUT      one of so many events
+    xplane.py profile SEED OUT      the capture of `made` as a memory profile in JSON
 
 A capture is a plane with lines of events, each a tuple of (time in ps, frees, {statistic: value}). A
 text that is to be written by reference is a Ref."""
 
 import bisect
 import gzip
+import json
 import random
 import struct
 import sys
@@ -154,6 +156,35 @@ def read(data):
 def load(path):
     data = Path(path).read_bytes()
     return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+
+
+# ---- memory profiles ----
+
+def snapshot(time, frees, values):
+    """A snapshot of a memory profile, as Protocol Buffers write it in JSON: 64 bits are a string."""
+    def number(name):
+        return str(values.get(name, 0))
+
+    return {"timeOffsetPs": str(time),
+            "aggregationStats": {"stackReservedBytes": number("bytes_reserved"),
+                                 "heapAllocatedBytes": number("bytes_allocated"),
+                                 "freeMemoryBytes": number("bytes_available"),
+                                 "fragmentation": values.get("fragmentation", 0.0),
+                                 "peakBytesInUse": number("peak_bytes_in_use")},
+            "activityMetadata": {"memoryActivity": "DEALLOCATION" if frees else "ALLOCATION",
+                                 "requestedBytes": number("requested_bytes"),
+                                 "allocationBytes": number("allocation_bytes"), "address": number("addr"),
+                                 "tfOpName": values.get("tf_op", ""), "stepId": number("id"),
+                                 "regionType": values.get("region_type", ""), "dataType": "float",
+                                 "tensorShape": values.get("shape", "")}}
+
+
+def profile(allocators):
+    """allocators: {name: events}"""
+    each = {name: {"profileSummary": {"memoryCapacity": "1"}, "memoryProfileSnapshots": [snapshot(*e) for e in events],
+                   "activeAllocations": [{"snapshotIndex": "0", "specialIndex": "-1", "numOccurrences": "1"}]}
+            for name, events in allocators.items()}
+    return json.dumps({"memoryProfilePerAllocator": each, "numHosts": 1, "memoryIds": list(each)}).encode()
 
 
 # ---- the allocator, slow and short ----
@@ -326,6 +357,8 @@ def main():
                         for plane, lines in read(load(what)))
     elif kind == "made":
         data = write([("python3", 0, made(int(what)))])
+    elif kind == "profile":
+        data = profile({"GPU_0_bfc": made(int(what))})
     elif kind == "broken":
         data = broken(what)
     else:

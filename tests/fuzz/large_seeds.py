@@ -222,6 +222,8 @@ def seeds():
     yield "malloc_bench", "calls", malloc_bench()
     yield "xplane", "steps", xplane.large(1600)
     yield "xplane", "growing", xplane.write([("python3", 0, xplane.made(41, 1000, 0))])
+    yield "memory_profile", "snapshots", xplane.profile({"GPU_0_bfc": xplane.made(41, 350, 0),
+                                                         "gpu_host_bfc": xplane.made(8, 100, 40)})
     yield "umpire", "modern", umpire(True)
     yield "umpire", "2019", umpire(False)
     yield "kineto", "events", kineto()

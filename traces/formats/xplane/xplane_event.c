@@ -1,6 +1,6 @@
-/* See xplane_event.h. A value that is absent is not recorded; one of another type is an error of
- * the file, and the event is left out. */
-#include "traces/formats/xplane/xplane_event.h"
+/* A memory event of the profiler from its values. One that is absent was not recorded; one of
+ * another type is an error of the file, and the event is left out. */
+#include "traces/formats/xplane/xplane_file.h"
 
 #include "alloc/base/str.h"
 
@@ -9,16 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *data_type(const struct tp_xplane_value *v)
+/* The name of a type, by its number or as it stands. */
+static struct tp_xplane_text data_type(const struct tp_xplane_value *v)
 {
     static const char *const names[] = {
         [1] = "float32",     [2] = "float64",  [3] = "int32",     [4] = "uint8",
         [5] = "int16",       [6] = "int8",     [7] = "string",    [8] = "complex64",
         [9] = "int64",       [10] = "bool",    [14] = "bfloat16", [17] = "uint16",
         [18] = "complex128", [19] = "float16", [22] = "uint32",   [23] = "uint64"};
-    bool known =
-        v->kind == TP_XPLANE_WHOLE && v->whole < sizeof names / sizeof *names && names[v->whole];
-    return known ? names[v->whole] : "";
+    const char *name = v->kind == TP_XPLANE_WHOLE && v->whole < sizeof names / sizeof *names
+                           ? names[v->whole]
+                           : NULL;
+    if (v->kind == TP_XPLANE_TEXT && v->text.size < TP_XPLANE_NAME)
+        return v->text;
+    return name ? (struct tp_xplane_text){name, strlen(name)} : (struct tp_xplane_text){"", 0};
 }
 
 static bool says(const struct tp_xplane_value *v)
@@ -57,18 +61,19 @@ static int read_operation(struct tp_xplane *x, const struct tp_xplane_value valu
     const struct tp_xplane_text name = values[TP_XPLANE_OPERATION].text;
     const struct tp_xplane_value *shape = &values[TP_XPLANE_SHAPE],
                                  *region = &values[TP_XPLANE_REGION];
+    const struct tp_xplane_text type = data_type(&values[TP_XPLANE_DATA_TYPE]);
     size_t scope = end_of_name(name), rest = name.size - scope;
+    size_t before = scope ? scope - 1 : 0; /* without the slash */
     char text[3 * TP_PLACE_TEXT] = "";
     struct tp_str s = TP_STR_IN(text);
     tp_str_add(&s, "%.*s", (int)(rest < TP_PLACE_TEXT ? rest : TP_PLACE_TEXT), name.at + scope);
     if (says(shape) && shape->text.size < TP_XPLANE_NAME)
-        tp_str_add(&s, " %s%.*s", data_type(&values[TP_XPLANE_DATA_TYPE]), (int)shape->text.size,
-                   shape->text.at);
+        tp_str_add(&s, " %.*s%.*s", (int)type.size, type.at, (int)shape->text.size, shape->text.at);
     if (says(region) && region->text.size < TP_XPLANE_NAME)
         tp_str_add(&s, ", %.*s", (int)region->text.size, region->text.at);
     x->tensorflow = true;
     int rc = keep_text(x, text, sizeof text, &ev->place, err);
-    return rc == TP_OK ? keep_text(x, name.at, scope ? scope - 1 : 0, &ev->scope, err) : rc;
+    return rc == TP_OK ? keep_text(x, name.at, before, &ev->scope, err) : rc;
 }
 
 /* Where no operation is named, the thread is all that is known. */

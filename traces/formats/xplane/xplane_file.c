@@ -11,7 +11,7 @@
  * names of a plane come behind its lines, so a plane is kept in memory while it is read:
  * --max-memory bounds it. Fields of other numbers are passed over. Known weakness: an allocator is
  * told from another of its name on one host only where their limits differ. */
-#include "traces/formats/xplane/xplane_event.h"
+#include "traces/formats/xplane/xplane_file.h"
 
 #include "alloc/base/str.h"
 #include "traces/input/protobuf.h"

@@ -140,6 +140,12 @@ static const struct importer_row reserved[] = {
         .facts = "recorded_devices=2 start_reserved=0 next_start_reserved=70 next_number=3 "),
 };
 
+#define PROCESS(one, other)                                                                        \
+    "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [{\"ph\": \"M\", \"pid\": 1, \"name\": "       \
+    "\"process_name\", \"args\": {\"name\": \"" one "\"}}, " OP                                    \
+    ", {\"ph\": \"M\", \"pid\": 2, \"name\": "                                                     \
+    "\"process_name\", \"args\": {\"name\": \"" other "\"}}, {}]}"
+#define OF_XPLANE "a Chrome trace of the TensorFlow or JAX profiler, which has no memory events"
 static const struct importer_row out_of_memory_and_nothing[] = {
     REPLAYS(TRACE(MEM("1", "512", "1") ",{\"name\": \"[OutOfMemory]\", \"ts\": 2, \"args\": {" GPU
                                        "\"Bytes\": 9000}}," MEM("3", "0", "7") "," MEM("4", "-512",
@@ -160,6 +166,15 @@ static const struct importer_row out_of_memory_and_nothing[] = {
           .nothing = "profile_memory is on, but the file has no '[memory]' event"),
     READS("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [" OP "]}",
           .nothing = "a Chrome trace, but not of PyTorch's profiler"),
+    /* of TensorFlow and JAX, by the names of processes */
+    READS(PROCESS("/host:CPU", "X"), .nothing = OF_XPLANE,
+          .nothing_hint = "they are in the *.xplane.pb beside it"),
+    READS(PROCESS("worker", "/device:GPU:0 Stream"), .nothing = OF_XPLANE),
+    READS(PROCESS("worker", "a/host:CPU"),
+          .nothing = "a Chrome trace, but not of PyTorch's profiler"),
+    READS("{\"traceEvents\": [{\"name\": \"process_name\", \"args\": {\"name\": "
+          "\"/host:CPU\"}}], \"schemaVersion\": 1}",
+          .nothing = "profile_memory=True was not set"),
     READS("{\"profile_memory\": 0, \"traceEvents\": [" OP "]}",
           .nothing = "profile_memory=True was not set"),
 };

@@ -34,6 +34,7 @@ struct kineto_reader {
     struct tp_kineto_memory memory;
     bool profiled; /* the file says that memory was profiled */
     bool pytorch;  /* PyTorch's profiler wrote it */
+    bool xplane;   /* that of TensorFlow and JAX did */
 };
 
 static int probe_kineto(const unsigned char *data, size_t size)
@@ -92,12 +93,28 @@ static int read_args(const struct kineto_reader *rd, struct tp_span object,
 enum { NAME, STAMP, TID, OBJECT, MEMBERS };
 static const char *const member_names[MEMBERS] = {"name", "ts", "tid", "args"};
 
+/* Whether an element names a process as the profiler of TensorFlow and JAX does: "/host:CPU",
+ * "/device:GPU:0 ...". */
+static bool names_plane(struct tp_span element)
+{
+    static const char *const name_only[] = {"name"};
+    struct tp_span members[MEMBERS] = {0}, name = {0};
+    char text[16];
+    return *element.at == '{' && memmem(element.at, element.size, "\"process_name\"", 14) &&
+           tp_span_pick(element, member_names, members, MEMBERS) &&
+           tp_span_is(members[NAME], "process_name") && members[OBJECT].at &&
+           tp_span_pick(members[OBJECT], name_only, &name, 1) &&
+           tp_span_text(name, text, sizeof text) &&
+           (strncmp(text, "/host:", 6) == 0 || strncmp(text, "/device:", 8) == 0);
+}
+
 /* Reads an element of the list, and keeps it if it is a memory event. */
 static int read_element(struct kineto_reader *rd, struct tp_span element, uint64_t offset,
                         struct tp_err *err)
 {
     struct tp_span members[MEMBERS] = {0};
     int64_t tid = 0;
+    rd->xplane = rd->xplane || (!rd->pytorch && names_plane(element));
     if (*element.at != '{' || !memmem(element.at, element.size, "\"[", 2) ||
         !tp_span_pick(element, member_names, members, MEMBERS))
         return TP_OK;
@@ -254,6 +271,12 @@ static int finish(struct kineto_reader *rd, struct tp_err *err)
     tp_meta_set(meta, &meta->capture, CAPTURE);
     if (rd->memory.count > 0)
         return tp_kineto_lower(&rd->memory, err);
+    if (!rd->pytorch && rd->xplane) {
+        tp_meta_set(meta, &meta->nothing,
+                    "a Chrome trace of the TensorFlow or JAX profiler, which has no memory events");
+        tp_meta_set(meta, &meta->nothing_hint, "they are in the *.xplane.pb beside it");
+        return TP_OK;
+    }
     if (!rd->pytorch) {
         tp_meta_set(meta, &meta->nothing, "a Chrome trace, but not of PyTorch's profiler");
         tp_meta_set(meta, &meta->nothing_hint,

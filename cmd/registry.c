@@ -81,7 +81,10 @@
     ROW(type, of, fleet_9)
 #define RECORDED_STRATEGIES(ROW, type, of)   \
     ROW(type, of, torch)                   \
-    ROW(type, of, torch_pinned)
+    ROW(type, of, torch_pinned)            \
+    ROW(type, of, tensorflow)              \
+    ROW(type, of, jax)                     \
+    ROW(type, of, onnxruntime)
 #define CERTIFIERS(ROW, type, of)          \
     ROW(type, of, torch)                   \
     ROW(type, of, bfc)

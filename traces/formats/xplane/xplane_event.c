@@ -63,7 +63,7 @@ static int read_operation(struct tp_xplane *x, const struct tp_xplane_value valu
                                  *region = &values[TP_XPLANE_REGION];
     const struct tp_xplane_text type = data_type(&values[TP_XPLANE_DATA_TYPE]);
     size_t scope = end_of_name(name), rest = name.size - scope;
-    size_t before = scope ? scope - 1 : 0; /* without the slash */
+    size_t before = scope - (scope > 0); /* without the slash */
     char text[3 * TP_PLACE_TEXT] = "";
     struct tp_str s = TP_STR_IN(text);
     tp_str_add(&s, "%.*s", (int)(rest < TP_PLACE_TEXT ? rest : TP_PLACE_TEXT), name.at + scope);

@@ -19,8 +19,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define UNIT (UINT64_C(2) << 20) /* bytes that regions begin at multiples of */
-
 enum { PHASES_MOST = 4096, SAID = 3 };
 
 struct xplane_lowering {
@@ -102,29 +100,6 @@ static int lower_one(struct xplane_lowering *l, struct tp_event *ev, uint32_t de
     return rc == TP_OK ? tp_lower_event(l->reading->lower, ev, err) : rc;
 }
 
-/* Bytes that were in use and are never freed count as one block. It lies before the one free chunk
- * where that is all that was free, else in a region of its own with what was free and served
- * nothing: where these were is not known. */
-struct unseen {
-    uint64_t at, requested, bytes;
-    bool before; /* in the region of the first range */
-};
-
-static struct unseen unseen_of(const struct tp_xplane_start *s)
-{
-    struct unseen u = {.requested = s->unseen, .bytes = s->unseen};
-    const struct tp_xplane_range *last = s->range_count ? &s->ranges[s->range_count - 1] : NULL;
-    u.before = s->known == TP_XPLANE_ONE_CHUNK && s->ranges[0].base > s->unseen;
-    if (u.before) {
-        u.at = s->ranges[0].base - s->unseen;
-        return u;
-    }
-    u.bytes += s->unseen_free;
-    uint64_t end = last ? last->base + last->size : UNIT;
-    u.at = (end + 2 * UNIT - 1) / UNIT * UNIT;
-    return u;
-}
-
 static int lower_block(struct xplane_lowering *l, uint32_t device, uint64_t at, uint64_t requested,
                        uint64_t bytes, struct tp_err *err)
 {
@@ -141,7 +116,7 @@ static int lower_block(struct xplane_lowering *l, uint32_t device, uint64_t at, 
 static int lower_blocks(struct xplane_lowering *l, uint32_t device, struct tp_err *err)
 {
     const struct tp_xplane_start *s = &l->starts[device];
-    struct unseen u = unseen_of(s);
+    const struct tp_xplane_unseen u = tp_xplane_unseen(s);
     int rc = u.before ? lower_block(l, device, u.at, u.requested, u.bytes, err) : TP_OK;
     for (size_t i = 0; rc == TP_OK && i < s->block_count; i++)
         rc = lower_block(l, device, s->blocks[i].addr, s->blocks[i].requested, s->blocks[i].bytes,
@@ -161,14 +136,14 @@ static int lower_segment(struct xplane_lowering *l, uint32_t device, uint64_t ba
 static int lower_segments(struct xplane_lowering *l, uint32_t device, struct tp_err *err)
 {
     const struct tp_xplane_start *s = &l->starts[device];
-    struct unseen u = unseen_of(s);
+    const struct tp_xplane_unseen u = tp_xplane_unseen(s);
     int rc = TP_OK;
     for (size_t i = 0; rc == TP_OK && i < s->range_count; i++) {
         uint64_t more = u.before && !i ? u.bytes : 0;
         rc = lower_segment(l, device, s->ranges[i].base - more, s->ranges[i].size + more, err);
     }
     if (rc == TP_OK && !u.before && u.requested)
-        rc = lower_segment(l, device, u.at, (u.bytes + UNIT - 1) / UNIT * UNIT, err);
+        rc = lower_segment(l, device, u.at, u.region, err);
     return rc;
 }
 

@@ -601,6 +601,22 @@ static int give(const struct start_search *s, struct tp_xplane_start *out, struc
     return TP_OK;
 }
 
+struct tp_xplane_unseen tp_xplane_unseen(const struct tp_xplane_start *s)
+{
+    const struct tp_xplane_range *last = s->range_count ? &s->ranges[s->range_count - 1] : NULL;
+    struct tp_xplane_unseen u = {.requested = s->unseen, .bytes = s->unseen};
+    u.before = s->known == TP_XPLANE_ONE_CHUNK && s->ranges[0].base > s->unseen;
+    if (u.before) {
+        u.at = s->ranges[0].base - s->unseen;
+        return u;
+    }
+    u.bytes += s->unseen_free;
+    u.region = (u.bytes + UNIT - 1) / UNIT * UNIT;
+    uint64_t end = last ? last->base + last->size : UNIT;
+    u.at = (end + 2 * UNIT - 1) / UNIT * UNIT;
+    return u;
+}
+
 int tp_xplane_start(const struct tp_xplane *x, uint32_t allocator, struct tp_xplane_start *out,
                     struct tp_err *err)
 {

@@ -60,6 +60,16 @@ struct tp_xplane_start {
     bool cut;  /* it was given up: it would have taken too long */
 };
 
+/* The bytes in use that no event frees, as one block. It lies before the one free chunk where that
+ * is all that was free, else in a region of its own with what was free and served nothing: where
+ * these were is not known. */
+struct tp_xplane_unseen {
+    uint64_t at, requested, bytes; /* the block; requested is 0 where there is none */
+    uint64_t region;               /* bytes of its own region, which begins with it */
+    bool before;                   /* it has none, and begins that of the first range */
+};
+struct tp_xplane_unseen tp_xplane_unseen(const struct tp_xplane_start *s);
+
 /* Infers the start of an allocator. `out` must be released in every case. */
 int tp_xplane_start(const struct tp_xplane *x, uint32_t allocator, struct tp_xplane_start *out,
                     struct tp_err *err);

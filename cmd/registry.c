@@ -92,7 +92,8 @@
     ROW(type, of, torch)                   \
     ROW(type, of, torch_pinned)
 #define EXPLAINERS(ROW, type, of)          \
-    ROW(type, of, torch)
+    ROW(type, of, torch)                   \
+    ROW(type, of, bfc)
 #define COMMANDS(ROW, type, of)            \
     ROW(type, of, replay)                  \
     ROW(type, of, compare)                 \

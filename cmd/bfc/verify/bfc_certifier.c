@@ -1,17 +1,10 @@
 /* The certifier of BFC, the allocator of TensorFlow and JAX (cmd/verify/certifier.h): captures of
  * their profiler, the rules of the strategy `bfc`, and the sentences about regions. */
 #include "cmd/bfc/verify/bfc_replay.h"
-#include "cmd/verify/certifier.h"
 
 #include <stdlib.h>
 
 extern const struct tp_format tp_format_xplane;
-
-struct bfc_file {
-    struct tp_xplane x;
-    struct tp_rules_ask ask;
-    struct tp_bfc_rules rules;
-};
 
 static const char *const options[] = {NULL};
 
@@ -52,7 +45,7 @@ static int check_rule(const char *name, struct tp_err *err)
 
 static int open_capture(const struct tp_reading *r, void **state, struct tp_err *err)
 {
-    struct bfc_file *f = *state = calloc(1, sizeof *f);
+    struct tp_bfc_file *f = *state = calloc(1, sizeof *f);
     if (!f)
         return tp_input_no_memory(r->in, err);
     f->x.reading = r;
@@ -61,25 +54,28 @@ static int open_capture(const struct tp_reading *r, void **state, struct tp_err 
 
 static void close_capture(void *state)
 {
-    tp_xplane_release(&((struct bfc_file *)state)->x);
+    struct tp_bfc_file *f = state;
+    tp_texts_release(&f->steps);
+    tp_xplane_release(&f->x);
     free(state);
 }
 
 static uint32_t count_allocators(const void *state)
 {
-    return (uint32_t)((const struct bfc_file *)state)->x.allocator_count;
+    return (uint32_t)((const struct tp_bfc_file *)state)->x.allocator_count;
 }
 
 static struct tp_recorded_part part(const void *state, uint32_t device)
 {
-    const struct tp_xplane_allocator *a = &((const struct bfc_file *)state)->x.allocators[device];
+    const struct tp_xplane_allocator *a =
+        &((const struct tp_bfc_file *)state)->x.allocators[device];
     return (struct tp_recorded_part){
         .name = a->name, .events = a->count > 0, .memory = a->count > 0};
 }
 
 static int fail_silent(const void *state, struct tp_err *err)
 {
-    const struct tp_xplane *x = &((const struct bfc_file *)state)->x;
+    const struct tp_xplane *x = &((const struct tp_bfc_file *)state)->x;
     return tp_hint(err,
                    tp_fail(err, TP_EINPUT, "%s: no memory events in %s",
                            tp_input_name(x->reading->in), tp_plural(x->planes, "plane").s),
@@ -88,8 +84,7 @@ static int fail_silent(const void *state, struct tp_err *err)
 
 static int set_rules(void *state, const struct tp_rules_ask *ask, struct tp_err *err)
 {
-    struct bfc_file *f = state;
-    f->ask = *ask;
+    struct tp_bfc_file *f = state;
     f->rules = tp_bfc_rules_for(f->x.tensorflow ? TP_BFC_TF : TP_BFC_JAX);
     return ask->broken ? tp_bfc_mutate(&f->rules, ask->broken, err) : TP_OK;
 }
@@ -100,36 +95,14 @@ static const char *allocator(const void *state)
     return NULL;
 }
 
-static enum tp_verify_start_known known_as(const struct tp_xplane_start *s)
-{
-    static const enum tp_verify_start_known known[] = {[TP_XPLANE_NOTHING_THERE] = TP_START_EMPTY,
-                                                       [TP_XPLANE_NOTHING_LIVE] = TP_START_ALL_FREE,
-                                                       [TP_XPLANE_ONE_CHUNK] = TP_START_ONE_CHUNK,
-                                                       [TP_XPLANE_INFERRED] = TP_START_INFERRED};
-    return known[s->known];
-}
-
 static int verify_allocator(void *state, uint32_t device, struct tp_verified *out,
                             struct tp_err *err)
 {
-    const struct bfc_file *f = state;
-    const struct tp_xplane_allocator *a = &f->x.allocators[device];
     struct tp_xplane_start start;
     struct tp_bfc_replay *replay = NULL;
-    struct tp_bfc_rules rules = f->rules;
-    if (a->addressless)
-        return tp_fail(err, TP_EINPUT, "%s: the events of %s have no addresses to compare",
-                       tp_input_name(f->x.reading->in), a->name);
-    int rc = tp_xplane_start(&f->x, device, &start, err);
-    if (rc == TP_OK && start.known == TP_XPLANE_NOTHING_THERE) {
-        rules.limit = a->limit;
-        rules.grows &= !start.whole;
-    }
-    if (rc == TP_OK)
-        rc = tp_bfc_begin(&f->x, device, &start, &rules, out, &replay, err);
+    int rc = tp_bfc_begin(state, device, &start, out, &replay, err);
     if (rc == TP_OK)
         rc = tp_bfc_until(replay, UINT64_MAX, err);
-    out->start_known = known_as(&start);
     tp_bfc_stop(replay);
     tp_xplane_start_release(&start);
     return rc;

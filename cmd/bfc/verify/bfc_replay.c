@@ -310,18 +310,39 @@ static int start_instance(struct tp_bfc_replay *p, const struct tp_bfc_rules *ru
     return rc;
 }
 
-int tp_bfc_begin(const struct tp_xplane *x, uint32_t allocator, const struct tp_xplane_start *start,
-                 const struct tp_bfc_rules *rules, struct tp_verified *out,
-                 struct tp_bfc_replay **replay, struct tp_err *err)
+static enum tp_verify_start_known known_as(const struct tp_xplane_start *s)
 {
+    static const enum tp_verify_start_known known[] = {[TP_XPLANE_NOTHING_THERE] = TP_START_EMPTY,
+                                                       [TP_XPLANE_NOTHING_LIVE] = TP_START_ALL_FREE,
+                                                       [TP_XPLANE_ONE_CHUNK] = TP_START_ONE_CHUNK,
+                                                       [TP_XPLANE_INFERRED] = TP_START_INFERRED};
+    return known[s->known];
+}
+
+int tp_bfc_begin(const struct tp_bfc_file *f, uint32_t allocator, struct tp_xplane_start *start,
+                 struct tp_verified *out, struct tp_bfc_replay **replay, struct tp_err *err)
+{
+    const struct tp_xplane *x = &f->x;
     const struct tp_xplane_allocator *a = &x->allocators[allocator];
-    struct tp_bfc_replay *p = *replay = calloc(1, sizeof *p);
+    struct tp_bfc_rules rules = f->rules;
+    *replay = NULL;
+    *start = (struct tp_xplane_start){.ranges = NULL};
+    if (a->addressless)
+        return tp_fail(err, TP_EINPUT, "%s: the events of %s have no addresses to compare",
+                       tp_input_name(x->reading->in), a->name);
+    int rc = tp_xplane_start(x, allocator, start, err);
+    struct tp_bfc_replay *p = *replay = rc == TP_OK ? calloc(1, sizeof *p) : NULL;
     if (!p)
-        return no_memory(err);
+        return rc == TP_OK ? no_memory(err) : rc;
     *p = (struct tp_bfc_replay){
         .events = &x->events[a->first], .count = a->count, .start = start, .out = out};
     p->bases.how = p->lost.how = tp_reading_growth(x->reading, "addresses");
-    int rc = start_instance(p, rules, err);
+    if (start->known == TP_XPLANE_NOTHING_THERE) {
+        rules.limit = a->limit;
+        rules.grows &= !start->whole;
+    }
+    out->start_known = known_as(start);
+    rc = start_instance(p, &rules, err);
     return rc == TP_OK ? place_start(p, err) : rc;
 }
 

@@ -3,16 +3,24 @@
 #define TP_BFC_REPLAY_H
 
 #include "alloc/strategies/bfc/bfc_place.h"
+#include "cmd/verify/certifier.h"
 #include "cmd/verify/verified.h"
 #include "traces/formats/xplane/xplane_start.h"
 
+/* The state of the certifier: a capture, and the rules that it is compared with. */
+struct tp_bfc_file {
+    struct tp_xplane x;
+    struct tp_bfc_rules rules;
+    struct tp_texts steps; /* names of steps; filled by who asks for them */
+};
+
 struct tp_bfc_replay;
 
-/* Begins with the heap at the start, which is borrowed. `out` is zeroed. *replay: to be stopped in
- * every case, NULL where there is none. TP_EINPUT: the events have no addresses. */
-int tp_bfc_begin(const struct tp_xplane *x, uint32_t allocator, const struct tp_xplane_start *start,
-                 const struct tp_bfc_rules *rules, struct tp_verified *out,
-                 struct tp_bfc_replay **replay, struct tp_err *err);
+/* Infers the start of an allocator and begins with it. `out` is zeroed. In every case *start, which
+ * the replay borrows, is to be released, and *replay to be stopped. TP_EINPUT: the events have no
+ * addresses. */
+int tp_bfc_begin(const struct tp_bfc_file *f, uint32_t allocator, struct tp_xplane_start *start,
+                 struct tp_verified *out, struct tp_bfc_replay **replay, struct tp_err *err);
 
 /* Replays up to and with an event, of which the first is 1. */
 int tp_bfc_until(struct tp_bfc_replay *replay, uint64_t event, struct tp_err *err);

@@ -122,6 +122,12 @@ int tp_xplane_add(struct tp_xplane *x, struct tp_xplane_event ev,
 int tp_xplane_allocator(struct tp_xplane *x, const char *name, size_t bytes, uint32_t plane,
                         uint64_t limit, uint32_t *index, struct tp_err *err);
 
+/* Adds the operation of an event to a table, called from the scopes around it. *stack: as of
+ * tp_place_table_call; 0: none is known. */
+struct tp_place_table;
+int tp_xplane_place(const struct tp_xplane *x, const struct tp_xplane_event *ev,
+                    struct tp_place_table *to, uint32_t *stack, struct tp_err *err);
+
 /* The size of a request as the allocator rounds it; at least one grain. */
 static inline uint64_t tp_xplane_rounded(uint64_t size)
 {

@@ -226,20 +226,28 @@ static int add_call(struct tp_place_table *to, const char *text, uint32_t *stack
                : rc;
 }
 
-/* The operation, called from the scopes around it. */
+int tp_xplane_place(const struct tp_xplane *x, const struct tp_xplane_event *ev,
+                    struct tp_place_table *to, uint32_t *stack, struct tp_err *err)
+{
+    *stack = 0;
+    int rc = TP_OK;
+    if (ev->place == TP_NO_TEXT)
+        return rc;
+    if (ev->scope != TP_NO_TEXT)
+        rc = add_call(to, tp_texts_get(&x->texts, ev->scope), stack, err);
+    return rc == TP_OK ? add_call(to, tp_texts_get(&x->texts, ev->place), stack, err) : rc;
+}
+
 static int add_place(struct xplane_lowering *l, const struct tp_xplane_event *from,
                      struct tp_err *err)
 {
-    const struct tp_texts *texts = &l->x->texts;
     struct tp_place_table *to = NULL;
     uint32_t stack = 0;
     if (from->place == TP_NO_TEXT || from->frees)
         return TP_OK;
     int rc = tp_place_table_of(l->reading->places, &to, err);
-    if (rc == TP_OK && from->scope != TP_NO_TEXT)
-        rc = add_call(to, tp_texts_get(texts, from->scope), &stack, err);
     if (rc == TP_OK)
-        rc = add_call(to, tp_texts_get(texts, from->place), &stack, err);
+        rc = tp_xplane_place(l->x, from, to, &stack, err);
     return rc == TP_OK
                ? tp_place_table_set_stack(to, tp_lower_count(l->reading->lower) + 1, stack, err)
                : rc;

@@ -60,6 +60,7 @@ struct tp_account {
     /* set by `limit`: the smallest capacity with which one of the refused gets would have succeeded
      * at that moment; 0: none was refused */
     uint64_t least_refused;
+    bool asked; /* set by `limit`: the strategy has asked for the size of the device */
     /* set by a strategy that follows a plan: requests, and their bytes, that it has a place for and
      * that got it; and those of a step that did not follow the plan */
     uint64_t planned, planned_bytes, unplanned, unplanned_bytes;

@@ -18,12 +18,14 @@
  *
  * A strategy gives idle memory back before it fails, so the result can lie below its peak. Known
  * weakness: where a strategy fails with more memory but not with less, only one such boundary is
- * found. The range of capacities would be wrong for a strategy that queries the size of its device:
- * of one that cannot begin without a size, which takes a share of it, nothing is searched. */
+ * found. A replay answers for its own capacity alone where the strategy asks for the size of its
+ * device; of one that cannot begin without a size nothing is searched. */
 #include "alloc/engine/passes.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { DOUBLINGS = 8 }; /* of the peak without a limit */
 
 struct fits {
     struct tp_replay_cfg cfg; /* configuration with the virtual source and the limit above it */
@@ -81,8 +83,13 @@ static void fits_close(struct fits *f)
 
 /* Sets the range of capacities for which the replay answers. Devices share a clock, so that a
  * difference on one can affect the others. */
-static void answers_for(struct fits *f, const struct tp_account *a)
+static void answers_for(struct fits *f, const struct tp_account *a, uint64_t capacity)
 {
+    if (a->asked && capacity) {
+        f->from = capacity > f->from ? capacity : f->from;
+        f->below = capacity + 1 < f->below ? capacity + 1 : f->below;
+        return;
+    }
     f->from = a->peak_reserved > f->from ? a->peak_reserved : f->from;
     if (a->least_refused && a->least_refused < f->below)
         f->below = a->least_refused;
@@ -118,7 +125,7 @@ static int try_capacity(struct fits *f, uint64_t capacity)
     for (uint16_t d = 0; d < p.facts->devices; d++) {
         f->failed[d] = p.instances[d].failed;
         f->peak[d] = p.instances[d].account.peak_reserved;
-        answers_for(f, &p.instances[d].account);
+        answers_for(f, &p.instances[d].account, capacity);
         f->granule = tp_src_granule(&p.instances[d].stack[0]);
     }
     return tp_replayer_end(&p, status, f->err);
@@ -126,11 +133,8 @@ static int try_capacity(struct fits *f, uint64_t capacity)
 
 /* Bisection. Invariant: `high` serves everything, and capacities below `low` do not. A capacity of
  * 0 is never tried, because it would mean no limit. */
-static int bisect(struct fits *f, uint16_t device, uint64_t high, uint64_t *out)
+static int bisect(struct fits *f, uint16_t device, uint64_t low, uint64_t high, uint64_t *out)
 {
-    const struct tp_demand *demand = tp_program_demand(f->cfg.program, device);
-    uint64_t least = f->cfg.drop_initial_heap || !demand->bytes ? 1 : demand->bytes;
-    uint64_t low = (least + f->granule - 1) / f->granule * f->granule;
     /* capacities whose answer is known without another replay */
     uint64_t fails_below = 0, serves_from = UINT64_MAX;
     while (low < high) {
@@ -152,6 +156,25 @@ static int bisect(struct fits *f, uint16_t device, uint64_t high, uint64_t *out)
     return TP_OK;
 }
 
+/* A replay without a limit has shown that `high` serves everything, unless the strategy takes no
+ * more than a share of a device whose size it knows: then twice as much is tried, and so on. */
+static int find_capacity(struct fits *f, uint16_t device, uint64_t high, uint64_t *out)
+{
+    const struct tp_demand *demand = tp_program_demand(f->cfg.program, device);
+    uint64_t least = f->cfg.drop_initial_heap || !demand->bytes ? 1 : demand->bytes;
+    uint64_t low = (least + f->granule - 1) / f->granule * f->granule;
+    int status = bisect(f, device, low, high, out);
+    for (unsigned i = 0; !status && *out == high && i < DOUBLINGS; i++) {
+        status = try_capacity(f, high);
+        if (status || !f->failed[device])
+            return status;
+        low = high + f->granule;
+        high *= 2;
+        status = bisect(f, device, low, high, out);
+    }
+    return status;
+}
+
 int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
 {
     struct fits f;
@@ -169,7 +192,7 @@ int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_
     for (uint16_t d = 0; !status && d < devices; d++) {
         tp_progress(cfg, "min capacity", (double)d / devices);
         if (high[d] != TP_NONE)
-            status = bisect(&f, d, high[d], &out->devices[d].min_capacity);
+            status = find_capacity(&f, d, high[d], &out->devices[d].min_capacity);
     }
     if (!status && !f.sized)
         out->flags |= TP_RUN_FITS;

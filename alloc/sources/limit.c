@@ -92,6 +92,8 @@ static uint64_t limit_capacity(void *state)
 {
     const struct limit *s = state;
     uint64_t below = tp_src_capacity(s->inner);
+    if (s->account)
+        s->account->asked = true;
     return s->capacity && (!below || s->capacity < below) ? s->capacity : below;
 }
 

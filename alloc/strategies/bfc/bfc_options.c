@@ -145,7 +145,8 @@ static int read_share(const char *name, const char *text, double *out, struct tp
 /* ONNX Runtime knows nothing of the device's size. Whole pages of the source have room in it. */
 static int set_limit(struct bfc *st, const struct bfc_opts *opts, struct tp_err *err)
 {
-    uint64_t capacity = tp_src_capacity(st->env->source), page = st->env->source->page;
+    bool sized = opts->limit == BY_DEFAULT && st->rules.flavour != TP_BFC_ORT;
+    uint64_t capacity = sized ? tp_src_capacity(st->env->source) : 0, page = st->env->source->page;
     double share = 0;
     int rc = read_share("mem_fraction", opts->mem_fraction, &share, err);
     if (rc)
@@ -157,7 +158,7 @@ static int set_limit(struct bfc *st, const struct bfc_opts *opts, struct tp_err 
         return tp_hint(err, needs("mem_fraction", "the device's size", err), "--capacity SIZE");
     if (opts->limit != BY_DEFAULT)
         st->rules.limit = opts->limit;
-    if (opts->limit != BY_DEFAULT || !capacity || st->rules.flavour == TP_BFC_ORT)
+    if (!capacity)
         return TP_OK;
     if (!(share > 0))
         share = st->rules.flavour == TP_BFC_JAX ? 0.75 : 1;

@@ -57,11 +57,12 @@ static int needs_size(const char *key, struct tp_err *err)
 /* The shares of the device that segments may take, and that one which grows reserves. */
 static int limit_memory(struct torch *st, struct tp_err *err)
 {
-    uint64_t capacity = tp_src_capacity(st->env->source);
     bool share = st->rules.reserve_share > 0;
     for (size_t i = 0; i < st->part_count; i++)
         share |= st->parts[i].settings.values.reserve_share > 0;
     st->allowed = UINT64_MAX;
+    bool sized = share || st->rules.memory_fraction > 0; /* else the size is not asked for */
+    uint64_t capacity = sized ? tp_src_capacity(st->env->source) : 0;
     if (!capacity && share)
         return needs_size("expandable_segments_reserve", err);
     if (!(st->rules.memory_fraction > 0))

@@ -2,7 +2,8 @@
 #include "tests/unit/ranges.h"
 
 extern const struct tp_source_ops tp_source_host;
-extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct;
+extern const struct tp_strategy tp_strategy_arena, tp_strategy_bfc, tp_strategy_bump,
+    tp_strategy_direct;
 
 static struct tp_replay_cfg on(const struct tp_source_ops *source, const struct tp_strategy *s,
                                struct tp_program *p)
@@ -184,6 +185,26 @@ TEST_WITH(a_share_of_the_device_has_no_answer, setup, teardown)
     how.needs_size = true;
     assert_true(replay(&cfg)->min_capacity == TP_NONE);
     assert_false(run->flags & TP_RUN_FITS);
+}
+
+/* It has 3/4 of each device: without a limit it takes 512 pages, of which 3 or all are needed. */
+TEST_WITH(a_strategy_that_takes_a_share_is_asked_for_each_size, setup, teardown)
+{
+    const struct tp_insn few[] = {ALLOC_INSN(0, 3 * PAGE, 0)};
+    const struct tp_insn all[] = {ALLOC_INSN(0, 512 * PAGE, 0)};
+    uint64_t options[32] = {0};
+    assert_true(sizeof options >= tp_strategy_bfc.opts_size);
+    assert_int_equal(tp_opts_defaults(tp_strategy_bfc.options, options, NULL), TP_OK);
+    assert_int_equal(tp_opts_parse(tp_strategy_bfc.options, options, "flavour=jax", "bfc", NULL),
+                     TP_OK);
+    struct tp_replay_cfg cfg =
+        on(&tp_source_virtual, &tp_strategy_bfc, test_program(few, COUNT(few), true));
+    cfg.strategy_opts = options;
+    assert_int_equal(replay(&cfg)->min_capacity, 4 * PAGE);
+    cfg = on(&tp_source_virtual, &tp_strategy_bfc, test_program(all, COUNT(all), true));
+    cfg.strategy_opts = options;
+    assert_int_equal(replay(&cfg)->peak_reserved, 512 * PAGE);
+    assert_int_equal(run->devices[0].min_capacity, 683 * PAGE);
 }
 
 /* A foreign allocator cannot be replayed on virtual memory. */

@@ -310,8 +310,8 @@ const struct tp_format tp_format_memory_profile = {
     .summary =
         "memory profiles of TensorBoard's profiler (memory_profile.json), from short captures",
     .record =
-        "\"Capture Profile\" in TensorBoard writes DIR/plugins/profile/*/*.memory_profile.json.gz\n"
-        "where there is a *.xplane.pb beside it, that one has all events",
+        "\"Capture Profile\" in TensorBoard writes "
+        "DIR/plugins/profile/*/*.memory_profile.json.gz; a *.xplane.pb beside it has all events",
     .capture = "TensorFlow " CAPTURE,
     .whole = "start the profiler before the first computation",
     .probe = probe_memory_profile,

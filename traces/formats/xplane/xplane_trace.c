@@ -52,8 +52,8 @@ const struct tp_format tp_format_xplane = {
     .name = "xplane",
     .has_spaces = true,
     .summary = "captures of the TensorFlow and JAX profiler (*.xplane.pb) with BFC memory events",
-    .record = "tf.profiler.experimental.start(\"DIR\"); ...; tf.profiler.experimental.stop()\n"
-              "with JAX: jax.profiler.start_trace(\"DIR\"); ...; jax.profiler.stop_trace()\n"
+    .record = "tf.profiler.experimental.start(\"DIR\"); ...; tf.profiler.experimental.stop(); "
+              "with JAX: jax.profiler.start_trace(\"DIR\"); ...; jax.profiler.stop_trace(); "
               "DIR/plugins/profile/*/*.xplane.pb is the file",
     .capture = "TensorFlow " CAPTURE,
     .whole = "start the profiler before the first computation",

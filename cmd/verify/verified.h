@@ -101,6 +101,7 @@ struct tp_verified {
     uint64_t pools_returned;  /* segments of private pools that were given back */
     uint64_t switches;        /* changes of expandable_segments that the events show */
     uint64_t unpooled; /* requests in private pools whose events do not say them: not compared */
+    uint64_t breaks;   /* events behind which the recorded bytes in use do not add up */
     uint64_t not_live; /* frees that the rules refuse */
     uint64_t unknown;  /* events of another kind */
     struct tp_agreement failed; /* requests that failed in the recording */

@@ -114,6 +114,8 @@ void tp_verify_json(struct tp_json *j, cJSON *devices, const struct tp_certifier
     tp_json_uint(j, o, "segment_bases", v->with_base);
     tp_json_uint(j, o, "expandable_segments_changes", v->switches);
     tp_json_uint(j, o, "private_pool_requests", v->unpooled);
+    if (v->breaks)
+        tp_json_uint(j, o, "missing_before", v->breaks);
     tp_json_uint(j, o, "frees_not_live", v->not_live);
     tp_json_uint(j, o, "unknown_events", v->unknown);
     write_start(j, o, v);

@@ -340,6 +340,9 @@ END
     verified broken "$data/complete-small.pickle" --mutate first-fit
     python3 "$CLI/rules_snapshot.py" changes >changes.pickle
     verified changes changes.pickle
+    captures=$TAPOOL_ROOT/tests/data/xplane
+    verified empty "$captures/jax-gemm.xplane.pb.gz" --mutate round-512
+    verified missing "$TAPOOL_ROOT/tests/fuzz/corpus/xplane/missing"
     python3 - <<'END'
 import json
 def device(name):

@@ -83,6 +83,8 @@ def write(lines, plane=b"/host:CPU"):
 
     def statistic(name, value):
         kind = 3 if isinstance(value, int) and value > 1 << 40 else 4
+        if value is None: # refers to a text that is not there
+            return field(1, name_of(name)) + field(7, 9999)
         if isinstance(value, Ref):
             return field(1, name_of(name)) + field(7, name_of(value))
         if isinstance(value, float):
@@ -295,8 +297,8 @@ def broken(kind):
     if kind == "cut":
         return data[:len(data) * 2 // 3]
     if kind == "no-reference":
-        events[3][2]["allocator_name"] = Ref("GPU_0_bfc")
-        return write([("python3", 0, events)]).replace(field(2, b"GPU_0_bfc"), field(3, b"GPU_0_bfc"))
+        events[3][2]["allocator_name"] = None
+        return write([("python3", 0, events)])
     if kind == "lying-type":
         events[3][2]["addr"] = "0x7f00"
         events[4][2]["requested_bytes"] = 2.5
@@ -304,6 +306,15 @@ def broken(kind):
     if kind == "one-name":
         other = made(8, 24, 40)
         return write([("a", 0, events), ("b", 0, other)])
+    if kind == "two-limits":
+        def limit(of):
+            return of[0][2]["bytes_available"] + of[0][2]["bytes_allocated"]
+        other = next(o for o in (made(seed, 24, 40) for seed in range(7, 99)) if limit(o) != limit(events))
+        return write([("a", 0, events), ("b", 0, other)])
+    if kind == "references":
+        for _, _, values in events:
+            values.update({n: Ref(v) for n, v in values.items() if isinstance(v, str)})
+        return write([("python3", 0, events)])
     if kind == "time-back":
         return write([("python3", 0, events[::-1])])
     if kind == "missing":

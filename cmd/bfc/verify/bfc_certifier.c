@@ -21,6 +21,8 @@ static const struct tp_verify_row rows[] = {
     {TP_ROW_DRIVER, "regions", AGREEMENT(taken), .after = " taken where the capture shows them"},
     {TP_ROW_DRIVER, "from the file", AT(with_base),
      .after = " of these addresses: the first in a region, or in a range that was free"},
+    {TP_ROW_END, "missing", AT(breaks), .noun = "event",
+     .after = " where the recorded bytes in use do not add up: others before it are not in the file"},
     {.label = NULL}};
 
 static const struct tp_verify_sentence sentences[TP_DIFFERENCE_KINDS] = {
@@ -77,8 +79,9 @@ static int fail_silent(const void *state, struct tp_err *err)
 {
     const struct tp_xplane *x = &((const struct tp_bfc_file *)state)->x;
     return tp_hint(err,
-                   tp_fail(err, TP_EINPUT, "%s: no memory events in %s",
-                           tp_input_name(x->reading->in), tp_plural(x->planes, "plane").s),
+                   tp_fail(err, TP_EINPUT, "%s: no memory events in %s%s",
+                           tp_input_name(x->reading->in), tp_plural(x->planes, "plane").s,
+                           x->cut ? ", and the file ends within the next one" : ""),
                    "'tapool help formats recording' says how to record them");
 }
 

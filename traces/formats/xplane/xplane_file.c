@@ -342,9 +342,10 @@ static int load(struct tp_xplane *x, struct plane_bytes *to, uint64_t size, bool
 }
 
 /* The planes before it are whole. */
-static int take_cut(const struct tp_xplane *x, uint64_t offset, struct tp_err *err)
+static int take_cut(struct tp_xplane *x, uint64_t offset, struct tp_err *err)
 {
     const struct tp_event ev = {.op = TP_EV_NOTE, .has_offset = true, .offset = offset};
+    x->cut = true;
     if (!x->reading->lower)
         return TP_OK;
     return tp_lower_repaired(x->reading->lower, &ev, TP_REPAIR_TRUNCATED,

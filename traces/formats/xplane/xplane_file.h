@@ -60,6 +60,7 @@ struct tp_xplane {
     uint64_t unreadable;    /* memory events that lack a member or have one that is no number */
     uint64_t unreadable_at; /* byte of the first of them */
     bool tensorflow;        /* operations are named, as TensorFlow does; else it is JAX */
+    bool cut;               /* the file ends within a plane, which is left out */
     bool tpu;               /* some allocator has no name, as those of TPUs */
 };
 

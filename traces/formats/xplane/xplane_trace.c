@@ -31,7 +31,10 @@ static int say_nothing(const struct tp_xplane *x)
 {
     struct tp_meta *meta = x->reading->meta;
     tp_meta_set(meta, &meta->capture, CAPTURE);
-    tp_meta_set(meta, &meta->nothing, "%s of the profiler, and none has memory events",
+    tp_meta_set(meta, &meta->nothing,
+                x->cut ? "%s of the profiler without memory events, and the file ends within the "
+                         "next one"
+                       : "%s of the profiler, and none has memory events",
                 tp_plural(x->planes, "plane").s);
     tp_meta_set(meta, &meta->nothing_hint,
                 "the host must be traced while a GPU allocates: tapool help formats recording");

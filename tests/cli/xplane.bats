@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# Captures of the TensorFlow and JAX profiler: what is read, and what the rules of BFC make of it.
+
+load common
+
+DATA=$TAPOOL_ROOT/tests/data/xplane
+CORPUS=$TAPOOL_ROOT/tests/fuzz/corpus/xplane
+
+# devices: the JSON of verify as lines "name addresses sizes fragmentation", each "good/all".
+devices() {
+    python3 - "$1" <<'END'
+import json, sys
+for d in json.load(open(sys.argv[1]))["devices"]:
+    def of(name):
+        return "%(as_recorded)d/%(total)d" % d[name] if name in d else "-"
+    print(d["name"], of("addresses"), of("block_sizes"), of("fragmentation"), d["initial_heap"]["known"])
+END
+}
+
+@test "every address, chunk size and fragmentation of real captures follows from the rules" {
+    ok "$TAPOOL" verify "$DATA/multiworker.xplane.pb.gz" --json
+    [ "$(devices "$out")" = "GPU_1_bfc 19/19 19/19 19/19 one-free-block
+GPU_4_bfc 761/761 761/761 969/969 one-free-block
+GPU_6_bfc 761/761 761/761 969/969 one-free-block
+gpu_host_bfc 318/318 318/318 536/536 inferred" ]
+    ok "$TAPOOL" verify "$DATA/jax-gemm.xplane.pb.gz" --json
+    [ "$(devices "$out")" = "GPU_0_bfc 69/69 69/69 138/138 all-free
+xla_gpu_host_bfc 12/12 12/12 24/24 empty" ]
+    ok "$TAPOOL" verify "$DATA/jax-conv.xplane.pb.gz" --json
+    [ "$(devices "$out")" = "GPU_0_bfc 10/10 10/10 20/20 inferred
+$(for i in 1 2 3 4 5 6 7; do echo "GPU_${i}_bfc 15/15 15/15 30/30 inferred"; done)" ]
+}
+
+@test "the uncut captures say the same" {
+    whole=$TAPOOL_ROOT/../shared/corpus/tf
+    [ -d "$whole" ] || skip "the captures as they were published are not here: $whole"
+    for name in multiworker.xplane.pb.gz jax-gemm.xplane.pb jax-conv.xplane.pb; do
+        ok "$TAPOOL" verify "$whole/$name" --json
+        devices "$out" >whole
+        ok "$TAPOOL" verify "$DATA/${name%%.*}.xplane.pb.gz" --json
+        devices "$out" >cut
+        [ -s cut ] && cmp whole cut
+    done
+}
+
+@test "a wrong rule is seen: each of these differs from a real capture" {
+    seen=0
+    for rule in highest first-fit worst-fit round-512 no-rounding split-at-1.5 always-split split-by-rest \
+        no-merge-before no-merge-behind; do
+        capture "$TAPOOL" verify "$DATA/multiworker.xplane.pb.gz" --mutate "$rule" --json
+        [ "$rc" -eq 1 ] || fail "$rule is not seen: $rc"
+        seen=$((seen + 1))
+    done
+    for rule in first-region all-at-once; do
+        capture "$TAPOOL" verify "$DATA/jax-gemm.xplane.pb.gz" --mutate "$rule" --json
+        [ "$rc" -eq 1 ] || fail "$rule is not seen: $rc"
+        seen=$((seen + 1))
+    done
+    capture "$TAPOOL" verify "$DATA/jax-conv.xplane.pb.gz" --mutate no-rest-limit --json
+    [ "$rc" -eq 1 ] && [ "$seen" -eq 12 ]
+    grep -q '"kind":.*"other-size"' "$out"
+}
+
+@test "made captures that begin anywhere: every address follows from the heap that is inferred" {
+    all=0
+    for seed in 1 2 4 5 7 9 12 17 19 41 58 68 75; do
+        python3 "$CLI/xplane.py" made "$seed" made.pb
+        capture "$TAPOOL" verify made.pb --json
+        read -r _ addresses sizes _ <<<"$(devices "$out")"
+        [ "${addresses%/*}" = "${addresses#*/}" ] && [ "$addresses" = "$sizes" ] || fail "seed $seed: $addresses $sizes"
+        all=$((all + ${addresses%/*}))
+    done
+    [ "$all" -gt 1500 ]
+}
+
+@test "the heap at the start is replayed, and bfc reproduces it" {
+    ok replay_once "$DATA/multiworker.xplane.pb.gz" -s bfc --json
+    is "$out" 'r["trace"]["space"]' GPU_4_bfc
+    is "$out" 'r["recorded_heap"], r["failed_allocations"]' '(True, 0)'
+    is "$out" 'r["fidelity"]["reproduced_addresses"]' 761
+    ok "$TAPOOL" info "$DATA/multiworker.xplane.pb.gz"
+    grep -q 'device 4 .*14.41 GiB reserved throughout' "$out"
+    grep -q 'GPU_4_bfc: 3.738 GiB in use at the start are never freed' "$out"
+    ok "$TAPOOL" info "$DATA/jax-conv.xplane.pb.gz" --space GPU_1_bfc
+    grep -q '2.016 GiB reserved at the start, 4.016 GiB at the peak' "$out"
+}
+
+@test "why shows who holds the memory of a capture" {
+    ok "$TAPOOL" why "$DATA/multiworker.xplane.pb.gz" --device 1 --json
+    is "$out" 'len(d["devices"])' 1
+    is "$out" 'd["devices"][0]["name"]' GPU_4_bfc
+    is "$out" 'd["devices"][0]["memory"]["reserved_bytes"]' 15477102336
+    is "$out" 'd["devices"][0]["memory"]["holes"]' 3
+    is "$out" 'd["devices"][0]["memory"]["live_blocks"]' 555
+    ok "$TAPOOL" why "$DATA/multiworker.xplane.pb.gz" --device 1 --by annotation
+    grep -q 'step 1' "$out"
+    ok "$TAPOOL" why "$DATA/jax-gemm.xplane.pb.gz" --device 0 --at 1
+    grep -q 'thread python' "$out"
+}
+
+@test "captures with errors are named, or read as far as they go" {
+    refused 3 'byte [0-9,]+: a statistic of a memory event is damaged, or refers to no text' \
+        "$TAPOOL" info "$CORPUS/no_reference"
+    refused 3 'the file ends within the next one' "$TAPOOL" info "$CORPUS/cut"
+    refused 3 'ends in the middle of this plane' "$TAPOOL" info --strict "$CORPUS/cut"
+    refused 3 'no memory events in 1 plane' "$TAPOOL" verify "$CORPUS/no_memory"
+    ok "$TAPOOL" info "$CORPUS/lying_type"
+    grep -q '2 memory events are left out, the first at byte' "$out"
+    ok "$TAPOOL" info "$CORPUS/one_name"
+    grep -q 'the bytes in use do not add up at' "$out"
+    ok "$TAPOOL" info "$CORPUS/two_limits" --space all
+    grep -q '2 memory spaces' "$out"
+    ok "$TAPOOL" info "$CORPUS/tpu"
+    grep -q 'TPU 2' "$out"
+    capture "$TAPOOL" verify "$CORPUS/missing"
+    [ "$rc" -eq 1 ] && grep -q 'where the recorded bytes in use do not add up' "$out"
+}
+
+@test "events of threads are merged by time, and by the bytes in use where times are equal" {
+    for name in two_threads at_once time_back references; do
+        ok "$TAPOOL" verify "$CORPUS/$name" --json
+        [ "$(devices "$out")" = "GPU_0_bfc 13/13 13/13 24/24 inferred" ] || fail "$name: $(devices "$out")"
+    done
+}

@@ -89,7 +89,7 @@ static void bfc_stats(void *state, struct tp_stats *out)
 
 const struct tp_strategy tp_strategy_bfc = {
     .name = "bfc",
-    .summary = "best fit, coalescing",
+    .summary = "best fit, merged",
     .resembles = "TensorFlow, JAX, ONNX Runtime",
     .to_use = "TensorFlow's and JAX's default on GPUs, and ONNX Runtime's arena. TensorFlow:\n"
               "TF_FORCE_GPU_ALLOW_GROWTH, TF_ENABLE_GPU_GARBAGE_COLLECTION; JAX:\n"

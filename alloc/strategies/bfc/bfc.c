@@ -91,12 +91,13 @@ const struct tp_strategy tp_strategy_bfc = {
     .name = "bfc",
     .summary = "best fit, merged",
     .resembles = "TensorFlow, JAX, ONNX Runtime",
-    .to_use = "TensorFlow's and JAX's default on GPUs, and ONNX Runtime's arena. TensorFlow:\n"
-              "TF_FORCE_GPU_ALLOW_GROWTH, TF_ENABLE_GPU_GARBAGE_COLLECTION; JAX:\n"
-              "XLA_PYTHON_CLIENT_PREALLOCATE, XLA_PYTHON_CLIENT_MEM_FRACTION; ONNX Runtime:\n"
-              "OrtArenaCfg, with the names of these options.\n"
-              "No public recording shows rests of 128 MiB, OOM, released regions, or ort:\n"
-              "these rules are tested by hand only.",
+    .to_use = "TensorFlow's and JAX's default on GPUs; ONNX Runtime's arena.\n"
+              "TensorFlow: TF_FORCE_GPU_ALLOW_GROWTH, TF_ENABLE_GPU_GARBAGE_COLLECTION\n"
+              "JAX: XLA_PYTHON_CLIENT_PREALLOCATE, XLA_PYTHON_CLIENT_MEM_FRACTION\n"
+              "ONNX Runtime: OrtArenaCfg and gpu_mem_limit, with the names of these options\n"
+              "Not simulated: waits of up to 10 s for frees before OOM, and regions that join.\n"
+              "Tested by hand only, as no public recording has them: rests of 128 MiB, refused\n"
+              "and released regions, OOM, and all of ort",
     .group = TP_GROUP_STRATEGY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS,
     .state_size = sizeof(struct bfc),

@@ -39,6 +39,7 @@ static int bfc_init(void *state, const struct tp_env *env, const void *options, 
     int rc = tp_bfc_take_options(st, options, err);
     if (rc)
         return rc;
+    tp_link_init(&st->unused);
     slab_init(&st->chunks, env, sizeof(struct bfc_chunk));
     slab_init(&st->regions, env, sizeof(struct bfc_region));
     slab_init(&st->bin_records, env, sizeof(struct bfc_bins));

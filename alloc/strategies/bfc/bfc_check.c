@@ -27,6 +27,7 @@ int tp_bfc_walk(void *state, tp_walk_fn *fn, void *ctx)
 /* Sums over the regions, to be compared with trees, tables and counters. */
 struct bfc_sums {
     uint64_t chunks, free, live, regions, bytes, used, carved;
+    uint64_t unused, idle; /* regions without a chunk in use, and their bytes */
 };
 
 /* What is wrong with a chunk and the one behind it; NULL: nothing. */
@@ -75,6 +76,8 @@ static const char *check_region(const struct bfc *st, const struct bfc_region *r
         fault = check_chunk(st, c, sums);
     }
     sums->regions++;
+    sums->unused += !in_use;
+    sums->idle += in_use ? 0 : r->size;
     sums->bytes += r->size;
     sums->carved += r->carved;
     if (!fault && (bytes != r->size || in_use != r->in_use || r->carved > r->size))
@@ -106,6 +109,14 @@ static uint64_t count_nodes(const struct tp_tree_node *n)
     return n ? 1 + count_nodes(n->low) + count_nodes(n->high) : 0;
 }
 
+static uint64_t count_links(const struct tp_link *head)
+{
+    uint64_t count = 0;
+    for (const struct tp_link *l = head->behind; l != head; l = l->behind)
+        count++;
+    return count;
+}
+
 static uint64_t count_all_bins(const struct bfc *st)
 {
     uint64_t count = count_bins(st, &st->any), at = 0;
@@ -127,6 +138,8 @@ static const char *check_sums(const struct bfc *st, const struct bfc_sums *sums)
         return "the table of addresses does not add up";
     if (sums->chunks != st->chunks.used || sums->regions != st->regions.used)
         return "a record is lost";
+    if (sums->idle != st->idle || sums->unused != count_links(&st->unused))
+        return "the list of unused regions does not have them";
     if (sums->bytes != st->pool || sums->used != st->in_use || sums->carved != st->carved.now ||
         st->carved.now > st->carved.peak)
         return "the counters do not add up";

@@ -33,16 +33,24 @@ struct bfc_chunk *tp_bfc_split(struct bfc *st, struct bfc_chunk *c, uint64_t siz
 
 void tp_bfc_use(struct bfc *st, struct bfc_chunk *c, enum bfc_state state)
 {
+    struct bfc_region *r = c->region;
     bfc_set_state(c, state);
-    c->region->in_use++;
     st->in_use += c->size;
+    if (!r->in_use++) {
+        tp_link_out(&r->in_unused);
+        st->idle -= r->size;
+    }
 }
 
 void tp_bfc_unuse(struct bfc *st, struct bfc_chunk *c)
 {
+    struct bfc_region *r = c->region;
     bfc_set_state(c, BFC_NONE);
-    c->region->in_use--;
     st->in_use -= c->size;
+    if (!--r->in_use) {
+        tp_link_insert(&st->unused, &r->in_unused);
+        st->idle += r->size;
+    }
 }
 
 void tp_bfc_hand_out(struct bfc *st, struct bfc_chunk *c, uint64_t requested, uint64_t align)

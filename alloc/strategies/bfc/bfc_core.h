@@ -9,6 +9,7 @@
 #ifndef TP_BFC_CORE_H
 #define TP_BFC_CORE_H
 
+#include "alloc/base/links.h"
 #include "alloc/base/tree.h"
 #include "alloc/strategies/bfc/bfc_rules.h"
 #include "alloc/strategies/common/chores.h"
@@ -55,7 +56,8 @@ struct bfc_region {
     uint64_t in_use; /* chunks that are not free */
     struct bfc_chunk *first, *last;
     struct tp_tree_node in_order;
-    bool oldest; /* there was none when it was made */
+    struct tp_link in_unused; /* while no chunk is in use */
+    bool oldest;              /* there was none when it was made */
 };
 
 /* Two cache lines; what a search in a bin looks at is in the first. */
@@ -82,6 +84,7 @@ struct bfc {
     struct tp_bfc_rules rules;
     struct bfc_bins any;           /* free chunks that serve every stream */
     struct tp_tree_node *in_order; /* all regions */
+    struct tp_link unused;         /* regions without a chunk in use */
     struct tp_tree_node *placed;   /* with by_address: all free chunks, by address */
     struct tp_addr_map live;       /* allocated address -> chunk */
     struct tp_addr_map bins_of;    /* stream + 1 -> bins */
@@ -90,6 +93,7 @@ struct bfc {
     uint64_t next;     /* bytes of the next region; 0: not decided yet */
     uint64_t pool;     /* bytes of all regions */
     uint64_t in_use;   /* bytes of all chunks that are not free */
+    uint64_t idle;     /* bytes of the regions without a chunk in use */
     uint64_t made;     /* regions so far */
     uint64_t retries;  /* as of tp_stats: memory went back and was asked for again */
     uint64_t to_start; /* requests that are still to come of objects that were live at the start */

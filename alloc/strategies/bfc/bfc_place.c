@@ -171,6 +171,7 @@ int tp_bfc_lengthen(void *state, tp_addr base, uint64_t by)
         last = append(st, r, by);
     }
     tp_bfc_add(st, last);
+    st->idle += r->in_use ? 0 : by;
     r->size += by;
     r->bytes = round_up(r->size, st->env->source->page);
     st->pool += by;
@@ -189,6 +190,19 @@ static void move_chunks(struct bfc_region *to, const struct bfc_region *from)
     to->last = from->last;
 }
 
+/* Of two regions the first one has what is in use in both; the other one goes. */
+static void add_in_use(struct bfc *st, struct bfc_region *r, struct bfc_region *gone)
+{
+    bool unused = !r->in_use, other = !gone->in_use;
+    if (other)
+        tp_link_out(&gone->in_unused);
+    if (unused && !other)
+        tp_link_out(&r->in_unused);
+    if (unused != other)
+        st->idle -= unused ? r->size : gone->size;
+    r->in_use += gone->in_use;
+}
+
 int tp_bfc_unite(void *state, tp_addr base)
 {
     struct bfc *st = state;
@@ -201,7 +215,7 @@ int tp_bfc_unite(void *state, tp_addr base)
         carved_add(&st->carved, r->size - r->carved);
         r->carved = r->size + next->carved;
     }
-    r->in_use += next->in_use;
+    add_in_use(st, r, next);
     r->size += next->size;
     r->bytes = round_up(r->size, st->env->source->page);
     tp_tree_remove(&st->in_order, &next->in_order, NULL);

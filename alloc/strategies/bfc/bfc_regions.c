@@ -46,7 +46,9 @@ struct bfc_chunk *tp_bfc_enter(struct bfc *st, tp_addr base, uint64_t size, uint
     c->region = r;
     c->bins = &st->any;
     tp_tree_insert(&st->in_order, &r->in_order, is_lower, NULL);
+    tp_link_insert(&st->unused, &r->in_unused);
     st->pool += size;
+    st->idle += size;
     return c;
 }
 
@@ -84,7 +86,9 @@ int tp_bfc_extend(struct bfc *st, uint64_t rounded, uint64_t align)
 
 static void forget(struct bfc *st, struct bfc_region *r)
 {
+    tp_link_out(&r->in_unused);
     st->pool -= r->size;
+    st->idle -= r->size;
     st->carved.now -= r->carved;
     for (struct bfc_chunk *c = r->first, *next; c; c = next) {
         next = c->behind;
@@ -103,40 +107,34 @@ bool tp_bfc_put(struct bfc *st, struct bfc_region *r)
     return true;
 }
 
-static uint64_t unused_bytes(const struct bfc *st)
-{
-    uint64_t sum = 0;
-    for (struct bfc_region *r = bfc_first_region(st); r; r = bfc_next_region(r))
-        sum += r->in_use ? 0 : r->size;
-    return sum;
-}
-
 /* A region that the source refuses to take back stays, and serves on. */
-static void put_unused(struct bfc *st, bool first_too, uint64_t unused, uint64_t keep)
+static void put_unused(struct bfc *st, uint64_t keep)
 {
+    if (st->idle <= keep)
+        return;
     wait_for_streams(st->env);
-    for (struct bfc_region *r = bfc_first_region(st), *next; r && unused > keep; r = next) {
-        uint64_t size = r->size;
-        next = bfc_next_region(r);
-        if (!r->in_use && (first_too || !r->oldest) && tp_bfc_put(st, r))
-            unused -= size;
+    for (struct tp_link *l = st->unused.behind, *next; l != &st->unused && st->idle > keep;
+         l = next) {
+        struct bfc_region *r = TP_LINKED(struct bfc_region, in_unused, l);
+        next = l->behind;
+        if (!r->oldest || !st->rules.keeps_first)
+            tp_bfc_put(st, r);
     }
 }
 
 int tp_bfc_collect(struct bfc *st, uint64_t rounded, uint64_t align)
 {
-    uint64_t unused = unused_bytes(st), limit = st->rules.limit;
-    uint64_t left = limit > st->pool ? limit - st->pool : 0;
-    if (!unused || (rounded > unused && rounded - unused > left))
+    uint64_t limit = st->rules.limit, left = limit > st->pool ? limit - st->pool : 0;
+    if (!st->idle || (rounded > st->idle && rounded - st->idle > left))
         return TP_EOOM;
-    put_unused(st, true, unused, 0);
+    put_unused(st, 0);
     st->retries++;
     return tp_bfc_extend(st, rounded, align);
 }
 
 void tp_bfc_shrink(struct bfc *st, uint64_t keep)
 {
-    put_unused(st, !st->rules.keeps_first, unused_bytes(st), keep);
+    put_unused(st, keep);
     st->next = st->rules.next_after_shrink;
 }
 

@@ -5,14 +5,14 @@
 #include "alloc/heapmap/frames.h"
 
 extern const struct tp_source_ops tp_source_host, tp_source_shuffle;
-extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct,
-    tp_strategy_lru, tp_strategy_rmm_arena, tp_strategy_rmm_pool, tp_strategy_stitch,
-    tp_strategy_stream_pool, tp_strategy_torch;
+extern const struct tp_strategy tp_strategy_arena, tp_strategy_bfc, tp_strategy_bump,
+    tp_strategy_direct, tp_strategy_lru, tp_strategy_rmm_arena, tp_strategy_rmm_pool,
+    tp_strategy_stitch, tp_strategy_stream_pool, tp_strategy_torch;
 
 static const struct tp_strategy *const strategies[] = {
-    &tp_strategy_arena,  &tp_strategy_bump,        &tp_strategy_direct,
-    &tp_strategy_lru,    &tp_strategy_rmm_arena,   &tp_strategy_rmm_pool,
-    &tp_strategy_stitch, &tp_strategy_stream_pool, &tp_strategy_torch};
+    &tp_strategy_arena,       &tp_strategy_bfc,       &tp_strategy_bump,     &tp_strategy_direct,
+    &tp_strategy_lru,         &tp_strategy_rmm_arena, &tp_strategy_rmm_pool, &tp_strategy_stitch,
+    &tp_strategy_stream_pool, &tp_strategy_torch};
 
 static int setup(void **state)
 {

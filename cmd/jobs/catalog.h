@@ -57,8 +57,8 @@ struct tp_recorded_strategy {
     /* What the settings among what a trace says mean for limits of memory; NULL: not known. */
     struct tp_limit_rules (*limits)(const char *said, const char *device);
 
-    /* How many of the recorded addresses the strategy reproduces, as tp_fidelity_of (verify.h), and
-     * the format whose files tell them. NULL: they are not compared. */
+    /* How many of the recorded addresses the strategy reproduces, as tp_fidelity_of (verify.h);
+     * NULL: nothing compares them. And the format whose files tell them; NULL: none does. */
     bool (*fidelity)(const struct tp_trace *trace, const char *path, const struct tp_open_opts *o,
                      bool large, struct tp_fidelity *out);
     const char *format;

@@ -200,7 +200,7 @@ static void add_sections(const struct tp_tune *t, struct tp_html_section own[SEC
                "Each setting is replayed by a model of %s's allocator, from the recorded requests "
                "only; times are not predicted.%s",
                t->target->of->whose,
-               t->target->of->fidelity ? " Agreement of the model with the recording:" : "");
+               t->target->of->format ? " Agreement of the model with the recording:" : "");
     memcpy(own, sections, sizeof sections);
     own[METHOD].lead = tp_str_text(lead);
 }

@@ -70,7 +70,7 @@ void tp_tune_start_print(const struct tp_tune *t, struct tp_page *page)
 }
 
 /* Adds a setting as the target writes it. */
-static void add_conf(const struct tp_tune *t, const char *conf, struct tp_str *out)
+static void add_shown(const struct tp_tune *t, const char *conf, struct tp_str *out)
 {
     tp_tunable_show(t->target, &t->files[0].trace.meta, conf, out);
 }
@@ -94,7 +94,7 @@ static void print_reason(const struct tp_tune *t, const struct tp_tune_setting *
     else if (s->recorded)
         tp_str_add(&name, "the recorded one");
     else
-        add_conf(t, s->conf, &name);
+        add_shown(t, s->conf, &name);
     tp_page_at(page, 0, "left out");
     tp_page_at(page, BESIDE, "%s: ", tp_str_text(&name));
     tp_str_drop(&name);
@@ -118,7 +118,7 @@ void tp_tune_refused_print(const struct tp_tune *t, struct tp_page *page)
     }
     if (t->pool_status && t->target->pool) {
         struct tp_str pool = {0};
-        add_conf(t, t->target->pool, &pool);
+        add_shown(t, t->target->pool, &pool);
         tp_page_row(page, 0, "left out", BESIDE, "%s: %s", tp_str_text(&pool), t->pool_err.text);
         tp_str_drop(&pool);
     }
@@ -279,7 +279,7 @@ static void add_name(const struct tp_tune *t, const struct tp_tune_setting *x, s
     if (own || !*x->conf)
         tp_str_add(out, "%s", own ? "each file's own" : "defaults");
     else
-        add_conf(t, x->conf, out);
+        add_shown(t, x->conf, out);
     if (x->recorded)
         tp_str_add(out, " (as recorded%s)", x->compacted ? ", compacted start" : "");
     else if (x->compacted)
@@ -357,7 +357,7 @@ static void add_pool(struct screen *s)
 {
     const struct tp_tune_figures *pool = &s->t->pool;
     struct tp_str name = {0};
-    add_conf(s->t, s->t->target->pool, &name);
+    add_shown(s->t, s->t->target->pool, &name);
     tp_str_add(&name, " (measured on this machine's GPU)");
     add_row(s, pool, pool->peak_reserved, "-", tp_str_text(&name));
     tp_str_drop(&name);

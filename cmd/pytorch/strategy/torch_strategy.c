@@ -101,4 +101,5 @@ const struct tp_recorded_strategy tp_recorded_strategy_torch_pinned = {
     .is_before = tp_torch_is_before,
     .settings = tp_torch_recorded,
     .check = check_torch_pinned,
+    .format = "pytorch",
     .ring = "max_entries"};

@@ -43,9 +43,9 @@ static const struct {
 
 static const struct {
     const char *key, *device; /* NULL: of any */
-} newer[] = {{"per_process_memory_fraction", NULL},
-             {"large_segment_size_mb", NULL},
-             {"max_non_split_rounding_mb", "npu"}};
+} newer_keys[] = {{"per_process_memory_fraction", NULL},
+                  {"large_segment_size_mb", NULL},
+                  {"max_non_split_rounding_mb", "npu"}};
 
 static int check_gpu(const char *conf, const char *device, struct tp_err *err)
 {
@@ -78,7 +78,7 @@ static const char *danger_of_gpu(const char *conf, const char *device)
                : NULL;
 }
 
-static const char *needs_size(const char *conf)
+static const char *share_of_gpu(const char *conf)
 {
     return tp_grid_has(conf, "garbage_collection_threshold:")
                ? "garbage_collection_threshold is a share of the GPU's memory, which the recording "
@@ -86,22 +86,22 @@ static const char *needs_size(const char *conf)
                : NULL;
 }
 
-static const char *newer_key(const char *conf, const char *device)
+static const char *first_newer_key(const char *conf, const char *device)
 {
-    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++) {
-        bool here = !newer[i].device || (device && !strcmp(device, newer[i].device));
-        if (here && tp_grid_has(conf, newer[i].key))
-            return newer[i].key;
+    for (size_t i = 0; i < sizeof newer_keys / sizeof *newer_keys; i++) {
+        bool here = !newer_keys[i].device || (device && !strcmp(device, newer_keys[i].device));
+        if (here && tp_grid_has(conf, newer_keys[i].key))
+            return newer_keys[i].key;
     }
     return NULL;
 }
 
-static bool makes_alike(const struct tp_meta *m, const char *one, const char *other)
+static bool makes_alike_heaps(const struct tp_meta *m, const char *one, const char *other)
 {
     return tp_torch_makes_alike(m->allocator_device, m->allocator_release, one, other);
 }
 
-static const char *title_of(const char *device)
+static const char *title_of_torch(const char *device)
 {
     return tp_torch_device(device)->title;
 }
@@ -181,8 +181,8 @@ static const char *danger_of_pinned(const char *conf, const char *device)
 /* ---- the rows ---- */
 
 #define OF_BOTH                                                                                    \
-    .uses = torch_uses, .newer = newer_key, .newer_major = 2, .newer_minor = 11,                   \
-    .since = "PyTorch from 2026 on", .makes_alike = makes_alike, .title = title_of,                \
+    .uses = torch_uses, .newer = first_newer_key, .newer_major = 2, .newer_minor = 11,             \
+    .since = "PyTorch from 2026 on", .makes_alike = makes_alike_heaps, .title = title_of_torch,    \
     .order = add_order, .note = older_name
 
 const struct tp_tunable tp_tunable_torch = {.of = &tp_recorded_strategy_torch,
@@ -190,7 +190,7 @@ const struct tp_tunable tp_tunable_torch = {.of = &tp_recorded_strategy_torch,
                                             .pool = "backend:cudaMallocAsync",
                                             .check = check_gpu,
                                             .danger = danger_of_gpu,
-                                            .needs_size = needs_size,
+                                            .needs_size = share_of_gpu,
                                             .kept = tp_torch_conf_kept,
                                             .variable = variable_of_gpu,
                                             OF_BOTH};

@@ -1,5 +1,6 @@
 /* A memory event of the profiler from its values. One that is absent was not recorded; one of
  * another type is an error of the file, and the event is left out. */
+#include "alloc/strategies/bfc/bfc_rules.h"
 #include "traces/formats/xplane/xplane_file.h"
 
 #include "alloc/base/str.h"
@@ -131,6 +132,7 @@ static int find_allocator(struct tp_xplane *x, const struct tp_xplane_value valu
 static bool take_values(const struct tp_xplane_value values[TP_XPLANE_STATS],
                         struct tp_xplane_event *ev, uint64_t *limit)
 {
+    const struct tp_bfc_rules rules = tp_bfc_rules_for(TP_BFC_TF);
     uint64_t available = 0, reserved = 0, step = 0;
     bool good = whole(&values[TP_XPLANE_ADDRESS], INT64_MAX, &ev->addr) &&
                 whole(&values[TP_XPLANE_REQUESTED], TP_MAX_SIZE, &ev->requested) &&
@@ -140,7 +142,7 @@ static bool take_values(const struct tp_xplane_value values[TP_XPLANE_STATS],
                 whole(&values[TP_XPLANE_RESERVED], UINT64_MAX, &reserved) &&
                 whole(&values[TP_XPLANE_STEP], UINT64_MAX, &step) && ev->requested > 0;
     if (ev->bytes < ev->requested)
-        ev->bytes = tp_xplane_rounded(ev->requested);
+        ev->bytes = tp_bfc_rounded(&rules, ev->requested);
     if (values[TP_XPLANE_IN_USE].kind == TP_XPLANE_ABSENT)
         ev->in_use = TP_XPLANE_UNKNOWN;
     ev->fragmentation = fragmentation(&values[TP_XPLANE_FRAGMENTATION]);

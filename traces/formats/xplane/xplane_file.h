@@ -14,8 +14,6 @@
 #include "alloc/base/texts.h"
 #include "traces/format.h"
 
-#define TP_XPLANE_GRAIN UINT64_C(256) /* bytes: what the allocator rounds all sizes up to */
-
 #define TP_XPLANE_UNKNOWN UINT64_MAX
 
 enum { TP_XPLANE_NAME = 80 };
@@ -128,13 +126,5 @@ int tp_xplane_allocator(struct tp_xplane *x, const char *name, size_t bytes, uin
 struct tp_place_table;
 int tp_xplane_place(const struct tp_xplane *x, const struct tp_xplane_event *ev,
                     struct tp_place_table *to, uint32_t *stack, struct tp_err *err);
-
-/* The size of a request as the allocator rounds it; at least one grain. */
-static inline uint64_t tp_xplane_rounded(uint64_t size)
-{
-    return size < TP_XPLANE_GRAIN
-               ? TP_XPLANE_GRAIN
-               : (size + TP_XPLANE_GRAIN - 1) / TP_XPLANE_GRAIN * TP_XPLANE_GRAIN;
-}
 
 #endif

@@ -9,6 +9,7 @@
 #include "alloc/base/id_map.h"
 #include "alloc/base/numbers.h"
 #include "alloc/base/str.h"
+#include "traces/formats/xplane/xplane_pool.h"
 #include "traces/formats/xplane/xplane_start.h"
 #include "traces/input/protobuf.h"
 #include "traces/lower/spaces.h"
@@ -21,12 +22,22 @@
 
 enum { PHASES_MOST = 4096, SAID = 3 };
 
+/* An allocator while its events pass. */
+struct xplane_device {
+    size_t growth; /* the next region of its start */
+    uint64_t pool; /* bytes of all regions */
+    uint64_t live; /* bytes requested and not freed */
+    /* the trace peak: bytes, its event in the program, 0: before the first, and the pool there */
+    uint64_t most, peak, peak_pool;
+    const struct tp_xplane_event *at_peak;
+};
+
 struct xplane_lowering {
     struct tp_xplane *x;
     const struct tp_reading *reading;
     uint32_t *chosen; /* allocators that are lowered, in the order of devices */
     struct tp_xplane_start *starts;
-    size_t *growth;  /* of each: those that are lowered already */
+    struct xplane_device *devices;
     uint32_t *dense; /* index among the chosen, by allocator */
     uint32_t count;
     int64_t begin_ps;
@@ -197,9 +208,11 @@ static int lower_growth(struct xplane_lowering *l, uint32_t device, size_t event
                         const struct tp_xplane_event *from, struct tp_err *err)
 {
     const struct tp_xplane_start *s = &l->starts[device];
-    size_t *next = &l->growth[device];
+    struct xplane_device *d = &l->devices[device];
     int rc = TP_OK;
-    for (; rc == TP_OK && *next < s->growth_count && s->growths[*next].event <= event; ++*next) {
+    for (; rc == TP_OK && d->growth < s->growth_count && s->growths[d->growth].event <= event;
+         d->growth++) {
+        d->pool += s->growths[d->growth].size;
         struct tp_event ev = {.op = TP_EV_NOTE,
                               .note = TP_NOTE_SEGMENT_ALLOC,
                               .uncounted = true,
@@ -208,8 +221,8 @@ static int lower_growth(struct xplane_lowering *l, uint32_t device, size_t event
                               .has_at = true,
                               .has_offset = true,
                               .offset = from->offset,
-                              .at = s->growths[*next].base,
-                              .size = s->growths[*next].size,
+                              .at = s->growths[d->growth].base,
+                              .size = s->growths[d->growth].size,
                               .time_ns = since_begin(l, from->time_ps)};
         rc = lower_one(l, &ev, device, err);
     }
@@ -253,6 +266,20 @@ static int add_place(struct xplane_lowering *l, const struct tp_xplane_event *fr
                : rc;
 }
 
+static void follow_peak(struct xplane_device *d, const struct tp_xplane_event *ev, uint64_t number)
+{
+    if (ev->frees)
+        d->live -= ev->requested < d->live ? ev->requested : d->live;
+    else
+        d->live += ev->requested;
+    if (d->live <= d->most)
+        return;
+    d->most = d->live;
+    d->peak = number;
+    d->peak_pool = d->pool;
+    d->at_peak = ev;
+}
+
 static int lower_event(struct xplane_lowering *l, const struct tp_xplane_event *from,
                        struct tp_err *err)
 {
@@ -272,7 +299,11 @@ static int lower_event(struct xplane_lowering *l, const struct tp_xplane_event *
         rc = lower_growth(l, device, number, from, err);
     if (rc == TP_OK)
         rc = add_place(l, from, err);
-    return rc == TP_OK ? lower_one(l, &ev, device, err) : rc;
+    if (rc == TP_OK)
+        rc = lower_one(l, &ev, device, err);
+    if (rc == TP_OK)
+        follow_peak(&l->devices[device], from, tp_lower_count(l->reading->lower));
+    return rc;
 }
 
 static int by_time(const void *a, const void *b)
@@ -409,12 +440,34 @@ static int find_starts(struct xplane_lowering *l, struct tp_err *err)
 {
     int rc = TP_OK;
     l->starts = calloc(l->count + 1u, sizeof *l->starts);
-    l->growth = calloc(l->count + 1u, sizeof *l->growth);
-    if (!l->starts || !l->growth)
+    l->devices = calloc(l->count + 1u, sizeof *l->devices);
+    if (!l->starts || !l->devices)
         return tp_input_no_memory(l->reading->in, err);
-    for (uint32_t i = 0; rc == TP_OK && i < l->count; i++)
+    for (uint32_t i = 0; rc == TP_OK && i < l->count; i++) {
+        const struct tp_xplane_start *s = &l->starts[i];
+        struct xplane_device *d = &l->devices[i];
         rc = tp_xplane_start(l->x, l->chosen[i], &l->starts[i], err);
+        d->pool = s->pool;
+        d->live = s->unseen;
+        for (size_t k = 0; k < s->block_count; k++)
+            d->live += s->blocks[k].requested;
+        d->most = d->live;
+    }
     return rc;
+}
+
+/* The largest free chunk at the trace peak, which the fragmentation says to six digits. */
+static void record_largest(struct xplane_lowering *l)
+{
+    struct tp_recorded *to = l->reading->recorded;
+    for (uint32_t i = 0; i < to->count && i < l->count; i++) {
+        const struct xplane_device *d = &l->devices[i];
+        double largest = 0, within = 0;
+        if (!d->at_peak || !tp_xplane_largest(d->at_peak, d->peak_pool, &largest, &within))
+            continue;
+        to->devices[i].demand_event = d->peak;
+        to->devices[i].demand_largest = (uint64_t)largest;
+    }
 }
 
 static int declare_devices(struct xplane_lowering *l, struct tp_err *err)
@@ -442,6 +495,8 @@ static int lower_all(struct xplane_lowering *l, struct tp_err *err)
     }
     if (rc == TP_OK || rc == TP_ESTOP)
         describe(l);
+    if (rc == TP_OK)
+        record_largest(l);
     return rc;
 }
 
@@ -450,7 +505,7 @@ static void release(struct xplane_lowering *l)
     for (uint32_t i = 0; l->starts && i < l->count; i++)
         tp_xplane_start_release(&l->starts[i]);
     free(l->starts);
-    free(l->growth);
+    free(l->devices);
     free(l->chosen);
     free(l->dense);
     tp_id_map_release(&l->steps);

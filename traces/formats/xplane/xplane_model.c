@@ -1,12 +1,10 @@
-/* See xplane_model.h. The rules are those of the strategy bfc: of the free chunks that are large
- * enough the smallest serves, of equal ones the lowest; it is split where it has twice the size or
- * 128 MiB more; free neighbours merge. */
+/* See xplane_model.h. Of the free chunks that are large enough the smallest serves, of equal ones
+ * the lowest, and free neighbours merge; sizes are those of bfc_rules.h. */
 #include "traces/formats/xplane/xplane_model.h"
 
 #include <string.h>
 
-#define SPLIT_REST (UINT64_C(128) << 20)
-#define NO_END     (UINT64_C(1) << 63)
+#define NO_END (UINT64_C(1) << 63)
 enum { RAISES = 256, LOOKS = 64 };
 
 /* What came of an attempt to make a chunk larger. */
@@ -22,11 +20,6 @@ static bool is_smaller(const struct tp_tree_node *a, const struct tp_tree_node *
     const struct tp_xplane_chunk *x = TP_TREE_ITEM(struct tp_xplane_chunk, by_size, a);
     const struct tp_xplane_chunk *y = TP_TREE_ITEM(struct tp_xplane_chunk, by_size, b);
     return x->size != y->size ? x->size < y->size : x->addr < y->addr;
-}
-
-uint64_t tp_xplane_cut(uint64_t size, uint64_t rounded)
-{
-    return size / 2 >= rounded || size - rounded >= SPLIT_REST ? rounded : size;
 }
 
 /* ---- pieces ---- */
@@ -313,7 +306,7 @@ static bool pass_over(struct tp_xplane_model *m, struct tp_xplane_chunk *c, uint
         struct tp_xplane_chunk *other = fit(m, rounded);
         if (other == c)
             return true;
-        uint64_t least = c->size + (other->addr < c->addr ? TP_XPLANE_GRAIN : 0);
+        uint64_t least = c->size + (other->addr < c->addr ? m->rules.grain : 0);
         if (least <= other->size)
             return false;
         enum chunk_raised how = raise_chunk(m, other, least);
@@ -329,22 +322,22 @@ static bool pass_over(struct tp_xplane_model *m, struct tp_xplane_chunk *c, uint
 static bool judge(struct tp_xplane_model *m, struct tp_xplane_chunk *c,
                   const struct tp_xplane_event *ev, bool *again)
 {
-    uint64_t rounded = tp_xplane_rounded(ev->requested);
+    uint64_t rounded = tp_bfc_rounded(&m->rules, ev->requested);
     bool good = pass_over(m, c, rounded, again);
     if (*again || c->size < ev->bytes)
         return false;
-    if (ev->bytes == rounded && tp_xplane_cut(c->size, rounded) != rounded) {
+    if (ev->bytes == rounded && tp_bfc_cut(&m->rules, c->size, rounded) != rounded) {
         enum chunk_raised how = raise_chunk(m, c, 2 * rounded);
         *again = how == FROM_THE_START;
         good &= how == RAISED;
     }
-    return good && tp_xplane_cut(c->size, rounded) == ev->bytes;
+    return good && tp_bfc_cut(&m->rules, c->size, rounded) == ev->bytes;
 }
 
 static int see_alloc(struct tp_xplane_model *m, const struct tp_xplane_event *ev,
                      struct tp_xplane_seen *seen, bool *again, struct tp_err *err)
 {
-    uint64_t rounded = tp_xplane_rounded(ev->requested);
+    uint64_t rounded = tp_bfc_rounded(&m->rules, ev->requested);
     int rc = add_late(m, ev->addr, rounded, err);
     struct tp_xplane_chunk *c = chunk_at(m, ev->addr);
     m->requests++;
@@ -416,16 +409,14 @@ struct region_growth {
 };
 
 /* Takes a region for a request; 0: it may not have so much. */
-static uint64_t grow(struct region_growth *g, uint64_t rounded)
+static uint64_t grow(const struct tp_bfc_rules *rules, struct region_growth *g, uint64_t rounded)
 {
-    bool doubled = false;
+    bool enlarged = false;
     if (rounded > g->left)
         return 0;
-    for (; g->next < rounded; doubled = true)
-        g->next *= 2;
-    uint64_t bytes = g->next < g->left ? g->next : g->left;
+    uint64_t bytes = tp_bfc_next_region(rules, &g->next, rounded, g->left, &enlarged);
+    tp_bfc_region_taken(rules, &g->next, enlarged);
     g->left -= bytes;
-    g->next *= doubled ? 1 : 2;
     return bytes;
 }
 
@@ -433,16 +424,16 @@ static int see_growing(struct tp_xplane_model *m, struct region_growth *g,
                        const struct tp_xplane_event *ev, struct tp_xplane_seen *seen,
                        struct tp_err *err)
 {
-    uint64_t rounded = tp_xplane_rounded(ev->requested);
+    uint64_t rounded = tp_bfc_rounded(&m->rules, ev->requested);
     m->requests++;
-    if (!fit(m, rounded) && !chunk_at(m, ev->addr) && (seen->grown = grow(g, rounded))) {
+    if (!fit(m, rounded) && !chunk_at(m, ev->addr) && (seen->grown = grow(&m->rules, g, rounded))) {
         struct tp_xplane_chunk *region = new_chunk(m, ev->addr, seen->grown, true, err);
         if (!region)
             return TP_ENOMEM;
         add_free(m, region);
     }
     struct tp_xplane_chunk *c = fit(m, rounded);
-    if (!c || c->addr != ev->addr || tp_xplane_cut(c->size, rounded) != ev->bytes) {
+    if (!c || c->addr != ev->addr || tp_bfc_cut(&m->rules, c->size, rounded) != ev->bytes) {
         m->wrong++;
         return TP_OK;
     }

@@ -10,6 +10,7 @@
 
 #include "alloc/base/addr_map.h"
 #include "alloc/base/tree.h"
+#include "alloc/strategies/bfc/bfc_rules.h"
 #include "traces/formats/xplane/xplane_file.h"
 
 /* A piece of what is known of the start; they ascend, and do not overlap. */
@@ -40,6 +41,7 @@ struct tp_xplane_seen {
 };
 
 struct tp_xplane_model {
+    struct tp_bfc_rules rules;
     const struct tp_xplane_event *events;
     size_t count;
     struct tp_xplane_piece *pieces;
@@ -73,9 +75,5 @@ uint64_t tp_xplane_gap(const struct tp_xplane_model *m, size_t piece);
 
 /* Whether a piece follows the one before it without a gap. */
 bool tp_xplane_follows(const struct tp_xplane_model *m, size_t piece);
-
-/* The rules for a chunk of `size` bytes that serves a request of `rounded`: bytes of the chunk that
- * is made of it. */
-uint64_t tp_xplane_cut(uint64_t size, uint64_t rounded);
 
 #endif

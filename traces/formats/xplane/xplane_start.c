@@ -228,11 +228,12 @@ static double missing(const struct start_search *s, size_t i, double *within)
 static bool lengthen(struct start_search *s, size_t piece, double by, double within)
 {
     struct tp_xplane_piece *p = &s->model.pieces[piece];
+    const uint64_t grain = s->model.rules.grain;
     uint64_t end = p->addr + p->size + p->tail, to = end + (uint64_t)by;
     uint64_t region = (to + UNIT / 2) / UNIT * UNIT;
     uint64_t off = region > to ? region - to : to - region;
-    if (s->pool.whole || (double)off > within + TP_XPLANE_GRAIN)
-        region = (to + TP_XPLANE_GRAIN / 2) / TP_XPLANE_GRAIN * TP_XPLANE_GRAIN;
+    if (s->pool.whole || (double)off > within + (double)grain)
+        region = (to + grain / 2) / grain * grain;
     if (region <= end || region - end > tp_xplane_gap(&s->model, piece))
         return false;
     p->tail += region - end;
@@ -343,7 +344,7 @@ static struct start_worth worth_of(const struct start_search *s)
 static bool could_grow(const struct start_search *s, size_t event, uint64_t by)
 {
     const struct tp_xplane_event *ev = &s->row.events[event];
-    uint64_t rounded = tp_xplane_rounded(ev->requested);
+    uint64_t rounded = tp_bfc_rounded(&s->model.rules, ev->requested);
     uint64_t pool = tp_xplane_pool_at(&s->pool, event - 1);
     double l = 0, within = 0;
     return by >= rounded && by < pool && tp_xplane_largest(ev - 1, pool - by, &l, &within) &&
@@ -621,10 +622,12 @@ int tp_xplane_start(const struct tp_xplane *x, uint32_t allocator, struct tp_xpl
                     struct tp_err *err)
 {
     const struct tp_xplane_allocator *a = &x->allocators[allocator];
+    const struct tp_bfc_rules rules = tp_bfc_rules_for(x->tensorflow ? TP_BFC_TF : TP_BFC_JAX);
     struct start_search s = {
         .reading = x->reading,
         .of = a,
-        .row = {&x->events[a->first], a->count, a->limit / TP_XPLANE_GRAIN * TP_XPLANE_GRAIN}};
+        .model = {.rules = rules},
+        .row = {&x->events[a->first], a->count, a->limit / rules.grain * rules.grain}};
     bool nothing = false;
     *out = (struct tp_xplane_start){.ranges = NULL};
     if (!a->count || a->addressless)

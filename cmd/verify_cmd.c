@@ -142,7 +142,7 @@ static int run_verify(const struct tp_args *args, FILE *out, struct tp_err *err)
         return TP_OK;
     }
     if (args->count != 1)
-        return tp_fail(err, TP_EUSAGE, "verify takes one PyTorch snapshot");
+        return tp_fail(err, TP_EUSAGE, "verify takes one recording: a PyTorch snapshot or a profiler capture (*.xplane.pb)");
     int rc = o->mutate ? tp_certifiers_have_rule(o->mutate, err) : TP_OK;
     if (rc != TP_OK)
         return *err->hint ? rc : tp_hint(err, rc, "'tapool verify --rules' lists all");
@@ -151,12 +151,14 @@ static int run_verify(const struct tp_args *args, FILE *out, struct tp_err *err)
 
 const struct tp_command tp_command_verify = {
     .name = "verify",
-    .usage = "verify SNAPSHOT [OPTION]...",
-    .summary = "check that the strategy torch reproduces every address of a PyTorch snapshot",
+    .usage = "verify RECORDING [OPTION]...",
+    .summary = "check that a strategy reproduces every address of a recording",
     .about =
-        "Replay a PyTorch memory snapshot by the rules of the strategy torch, starting with the "
-        "initial heap, and compare every address, every segment and the blocks at the end with "
-        "the file. Addresses of new segments are taken from the file. Exit code 0: all agree. "
+        "Replay a PyTorch memory snapshot by the rules of the strategy torch, or a capture of the "
+        "TensorFlow or JAX profiler (*.xplane.pb) by those of bfc, starting with the initial heap, "
+        "and compare every address with the file, and what else it has: segments and the blocks at "
+        "the end, or chunk sizes and fragmentation. Addresses of new segments are taken from the "
+        "file. Exit code 0: all agree. "
         "Exit code 1: they differ; the report shows the first difference with the free blocks "
         "that the rules chose from, and how much agrees once each difference is corrected.",
     .opts_size = sizeof(struct verify_opts),

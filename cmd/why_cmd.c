@@ -460,14 +460,14 @@ const struct tp_command tp_command_why = {
     .usage = "why SNAPSHOT|TRACE... [OPTION]...",
     .summary = "explain a GPU OOM or memory peak, or resident memory of a host trace",
     .about = "Explain one event of a PyTorch memory snapshot: the last OOM, or else the peak of "
-             "reserved memory. The report splits reserved memory into live blocks, rounding, free "
+             "reserved memory; or of a capture of the TensorFlow or JAX profiler (*.xplane.pb). The report splits reserved memory into live blocks, rounding, free "
              "blocks and unused segments, then shows live memory by allocation site. For an OOM it "
              "says whether "
              "memory was too small or fragmented, and which live blocks were in the way. Several "
              "snapshots, such as those of the ranks of a job, make one table with the outlier "
              "first ('tapool help "
              "snapshots ranks').\n\n"
-             "Positions of blocks are replayed by the rules of PyTorch's allocator, as in 'tapool "
+             "Positions of blocks are replayed by the rules of the recorded allocator, as in 'tapool "
              "verify'. A trace without positions, such as one of 'tapool predict -o', is replayed "
              "first.\n\n"
              "Of a host trace, explain the resident memory that a malloc holds: live blocks, "

@@ -191,6 +191,24 @@ TEST(two_regions_become_one)
     rig_end(r);
 }
 
+/* Whichever of them is in use. */
+TEST(regions_become_one_in_any_state)
+{
+    for (unsigned used = 0; used < 4; used++) {
+        tp_addr base = 0;
+        struct rig *r = open_placed("", 64 * KIB, &base);
+        const struct tp_bfc_range low = {.base = base, .size = 8 * KIB};
+        const struct tp_bfc_range high = {.base = base + 8 * KIB, .size = 56 * KIB};
+        const struct tp_bfc_at first = {base, 4 * KIB, 1}, last = {base + 60 * KIB, 4 * KIB, 1};
+        assert_int_equal(tp_bfc_place(r->st, &low, &first, used & 1), TP_OK);
+        assert_int_equal(tp_bfc_place(r->st, &high, &last, used >> 1), TP_OK);
+        assert_int_equal(tp_bfc_unite(r->st, base), TP_OK);
+        rig_check(r);
+        assert_int_equal(tp_bfc_drop(r->st, base, 64 * KIB), used ? TP_EINVAL : TP_OK);
+        rig_end(r);
+    }
+}
+
 /* Chunks of one stream serve no other. */
 TEST(regions_of_ort_are_of_a_stream)
 {

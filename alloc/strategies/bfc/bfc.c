@@ -17,8 +17,10 @@
  * that gets a chunk waits for those that freed bytes of it, and chunks serve across streams; in ort
  * they never do, as without its notifications between streams. Their wait of up to 10 seconds for
  * memory that other threads free is not simulated, nor are regions that join because addresses
- * follow each other. An alignment above 256 bytes is served by a region whose base is so aligned.
- */
+ * follow each other, nor the two ends of one range that XLA can divide by kind of memory.
+ * TensorFlow leaves a part of the device to the system; here mem_fraction has to say so. An
+ * alignment above 256 bytes is served by a region whose base is known to be so aligned: regions of
+ * 2 MiB or more are to 2 MiB; for more, a region is got. */
 #include "alloc/strategies/bfc/bfc_core.h"
 
 static void bfc_fini(void *state)

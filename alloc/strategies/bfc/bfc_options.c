@@ -43,9 +43,10 @@ const struct tp_opt tp_bfc_rows[] = {
     TP_FLAG_ROW(struct bfc_opts, garbage_collection, .def = "yes",
                 .help = "release unused regions before OOM (tf)\n"
                         "TF_ENABLE_GPU_GARBAGE_COLLECTION"),
-    TP_TEXT_AT("fragmentation_fraction", ROW(fragmentation_fraction), .arg = "SHARE",
+    TP_TEXT_AT("internal_fragmentation_fraction", ROW(internal_fragmentation_fraction),
+               .arg = "SHARE",
                .help = "share of the limit from which a rest is always split off (tf)\n"
-                       "internal_fragmentation_fraction; default: 128 MiB instead"),
+                       "Default: 128 MiB instead."),
     BFC_SIZE_AT(initial_chunk_size_bytes, .min = BFC_GRAIN,
                 .help = "size of the first region (ort)\n"
                         "default: 1 MiB"),
@@ -79,7 +80,7 @@ static const struct {
 } bfc_owned[] = {{"mem_fraction", OF_TF | OF_JAX},
                  {"allow_growth", OF_TF | OF_JAX},
                  {"garbage_collection", OF_TF},
-                 {"fragmentation_fraction", OF_TF},
+                 {"internal_fragmentation_fraction", OF_TF},
                  {"initial_chunk_size_bytes", OF_ORT},
                  {"max_dead_bytes_per_chunk", OF_ORT},
                  {"initial_growth_chunk_size_bytes", OF_ORT},
@@ -182,11 +183,12 @@ static int set_sizes(struct bfc *st, const struct bfc_opts *opts, struct tp_err 
     st->next = st->next ? tp_bfc_rounded(r, st->next) : 0;
     r->next_after_shrink = tp_bfc_rounded(r, r->next_after_shrink);
     double share = 0;
-    int rc = read_share("fragmentation_fraction", opts->fragmentation_fraction, &share, err);
+    int rc = read_share("internal_fragmentation_fraction", opts->internal_fragmentation_fraction,
+                        &share, err);
     if (rc || !(share > 0))
         return rc;
     if (r->limit == TP_BFC_NO_LIMIT)
-        return tp_hint(err, needs("fragmentation_fraction", "a limit", err), "limit=SIZE");
+        return tp_hint(err, needs("internal_fragmentation_fraction", "a limit", err), "limit=SIZE");
     r->rest_most = (uint64_t)(share * (double)r->limit);
     return TP_OK;
 }

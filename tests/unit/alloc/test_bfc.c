@@ -63,7 +63,7 @@ TEST(the_limit_is_a_share_of_the_device)
 }
 
 REPLAYS(a_rest_may_be_split_off_from_a_share_of_the_limit_on,
-        open_bfc("limit=100MiB,fragmentation_fraction=0.1"), "60M:60M 31M:40M")
+        open_bfc("limit=100MiB,internal_fragmentation_fraction=0.1"), "60M:60M 31M:40M")
 
 /* ---- memory is short ---- */
 
@@ -190,6 +190,6 @@ TEST(values_that_make_no_sense_are_refused)
     refuses_to_open("mem_fraction=1.5", "not a share");
     refuses_to_open("mem_fraction=x", "not a share");
     refuses_to_open("mem_fraction=50%%", "not a share");
-    refuses_to_open("fragmentation_fraction=0.5", "needs a limit");
+    refuses_to_open("internal_fragmentation_fraction=0.5", "needs a limit");
     refuses_to_open("limit=1MiB,mem_fraction=0.5", "exclude each other");
 }

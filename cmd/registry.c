@@ -90,7 +90,10 @@
     ROW(type, of, bfc)
 #define TUNABLES(ROW, type, of)            \
     ROW(type, of, torch)                   \
-    ROW(type, of, torch_pinned)
+    ROW(type, of, torch_pinned)            \
+    ROW(type, of, tensorflow)              \
+    ROW(type, of, jax)                     \
+    ROW(type, of, onnxruntime)
 #define EXPLAINERS(ROW, type, of)          \
     ROW(type, of, torch)                   \
     ROW(type, of, bfc)

@@ -25,7 +25,7 @@ struct tune_opts {
     struct tp_opt_list grid;
     struct tp_opt_list without;
     uint64_t capacity, reserve, timeout, rounds, min_time, seed;
-    uint32_t goal, use;
+    uint32_t goal, use, allocator;
     bool all;
 };
 
@@ -54,6 +54,9 @@ static const struct tp_opt rows[] = {
     TP_CHOICE_AT("for", ROW(use), .def = "any", .choices = use_words, .arg = "USE",
                  TP_IN(STRATEGIES),
                  .help = "skip settings that do not work there\nvllm-sleep: vLLM's sleep mode."),
+    TP_CHOICE_AT("allocator", ROW(allocator), .def = "recorded", .choices = tp_tunable_words,
+                 .arg = "NAME", TP_IN(STRATEGIES),
+                 .help = "allocator whose settings to try, on a trace of any other too"),
     TP_FLAG_AT("all", ROW(all), TP_FIRST(OUTPUT),
                .help = "show all settings, not only those that no other beats\n"
                        "Settings that lay out the initial heap in another way "
@@ -121,7 +124,7 @@ static int find_bounds(const struct tune_opts *o, struct tp_tune *t, struct tp_e
         uint64_t ns = tp_bound_time_by_default(f->trace.program);
         struct tp_offline *bounds = NULL;
         const struct tp_recorded_strategy *by = t->target->of;
-        f->compared = by->fidelity && !strcmp(f->trace.format, by->format);
+        f->compared = tp_tune_is_own(t, f) && by->fidelity && !strcmp(f->trace.format, by->format);
         if (f->compared && !by->fidelity(&f->trace, f->path, &o->open, true, &f->fidelity))
             f->fidelity = (struct tp_fidelity){0};
         if (ns)
@@ -314,7 +317,7 @@ static int tune_malloc(const struct tune_opts *o, const struct tp_trace *trace, 
 static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct tune_opts *o = args->opts;
-    struct tp_tune t = {.files = NULL};
+    struct tp_tune t = {.chosen = tp_tunable_chosen(o->allocator)};
     if (!args->count)
         return tp_hint(err,
                        tp_fail(err, TP_EUSAGE, "tune needs a PyTorch snapshot or a host trace"),

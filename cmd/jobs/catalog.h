@@ -64,6 +64,7 @@ struct tp_recorded_strategy {
     const char *format;
     const char *switching;  /* the setting of struct tp_fidelity's `switches`; NULL: none */
     const char *gives_back; /* the call that gives back unused segments; NULL: not known */
+    const char *apart; /* why a replay reserves another sum though all addresses agree, or NULL */
     const char *ring; /* what a program sets so that no events are lost to a ring buffer, or NULL */
 };
 extern const struct tp_recorded_strategy *const tp_recorded_strategies[];

@@ -40,6 +40,8 @@ static void add_reason(const struct tp_replay_difference *d, const struct tp_fid
     else if (f->pools_returned)
         tp_str_add(out, ": %s freed %s of private pools, which the replay keeps", by->whose,
                    tp_plural(f->pools_returned, "segment").s);
+    else if (by->apart)
+        tp_str_add(out, ": %s", by->apart);
     else
         tp_str_add(
             out,

@@ -13,6 +13,14 @@ const struct tp_tunable *tp_tunable_of(const char *recorded_by)
     return tp_tunables[0];
 }
 
+const char *const tp_tunable_words[] = {
+    "recorded", "pytorch", "pytorch-pinned", "tensorflow", "jax", "onnxruntime", NULL};
+
+const struct tp_tunable *tp_tunable_chosen(uint32_t word)
+{
+    return word ? tp_tunables[word - 1] : NULL;
+}
+
 const struct tp_tunable *tp_tunable_strategy(const struct tp_strategy *strategy)
 {
     for (size_t i = 0; tp_tunables[i]; i++)

@@ -25,7 +25,8 @@ struct tp_tune_use {
 
 struct tp_tunable {
     const struct tp_recorded_strategy *of;
-    bool host; /* it has memory of the host, so that a host trace may be of it */
+    bool host;           /* it has memory of the host, so that a host trace may be of it */
+    const char *flavour; /* the word of its device option; NULL: that of the recording */
 
     /* ---- settings ---- */
 
@@ -48,6 +49,9 @@ struct tp_tunable {
     const char *since;
     /* Adds the parts of a recorded setting that decide nothing which is tried, to be kept. */
     void (*kept)(const char *setting, struct tp_str *out);
+    /* Adds what the recording tells that holds with this setting too, such as a limit: ",key:value"
+     * behind one that is not empty. */
+    void (*held)(const struct tp_meta *m, const char *setting, struct tp_str *out);
     /* Whether a program would make the same kinds of segments and blocks with both settings, so
      * that the one may begin with the heap that the other made. Never NULL. */
     bool (*makes_alike)(const struct tp_meta *m, const char *one, const char *other);
@@ -75,6 +79,10 @@ extern const struct tp_tunable *const tp_tunables[]; /* ends with NULL */
 
 /* The one that made a recording; where there is none, the first of the table. */
 const struct tp_tunable *tp_tunable_of(const char *recorded_by);
+
+/* Their names for --allocator, behind "recorded"; the one that was chosen, NULL with "recorded". */
+extern const char *const tp_tunable_words[];
+const struct tp_tunable *tp_tunable_chosen(uint32_t word);
 
 /* The one whose settings a strategy has; NULL: there is none. */
 const struct tp_tunable *tp_tunable_strategy(const struct tp_strategy *strategy);

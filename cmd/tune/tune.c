@@ -105,6 +105,16 @@ static bool is_recorded_host(const struct tp_trace *t)
            tp_tunable_of(t->recorded.by)->host;
 }
 
+static const struct tp_tunable *target_of(const struct tp_tune *t, const struct tp_trace *trace)
+{
+    return t->chosen ? t->chosen : tp_tunable_of(trace->recorded.by);
+}
+
+bool tp_tune_is_own(const struct tp_tune *t, const struct tp_tune_file *f)
+{
+    return t->target == tp_tunable_of(f->trace.recorded.by);
+}
+
 static const char *title_of(const struct tp_tunable *target, const struct tp_meta *m)
 {
     return target->title ? target->title(m->allocator_device) : target->of->by;
@@ -112,7 +122,7 @@ static const char *title_of(const struct tp_tunable *target, const struct tp_met
 
 static int check_kind(const struct tp_tune *all, const struct tp_trace *t, struct tp_err *err)
 {
-    const struct tp_tunable *target = tp_tunable_of(t->recorded.by);
+    const struct tp_tunable *target = target_of(all, t);
     const char *strategy = target->of->strategy->name, *other = all->target->of->strategy->name;
     if (strcmp(strategy, other) != 0)
         return tp_fail(err, TP_EINPUT,
@@ -160,7 +170,7 @@ static int read_file(const struct tp_tune *t, struct tp_tune_file *f, uint64_t c
         status = tp_captured_scan(&f->trace, &f->captured, err);
     f->has_heap = tp_program_heap(f->trace.program) != NULL;
     find_capacity(f, capacity);
-    return status ? status : find_recorded(t->target->of, f, err);
+    return status || !tp_tune_is_own(t, f) ? status : find_recorded(t->target->of, f, err);
 }
 
 int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const struct tp_open_opts *o,
@@ -177,7 +187,7 @@ int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const stru
         t->file_count++; /* it is closed by tp_tune_release */
         t->host = count == 1 && tp_program_facts(f->trace.program)->kind == TP_KIND_HOST &&
                   !is_recorded_host(&f->trace);
-        t->target = i ? t->target : tp_tunable_of(f->trace.recorded.by);
+        t->target = i ? t->target : target_of(t, &f->trace);
         if (t->host)
             return TP_OK;
         status = read_file(t, f, capacity, err);
@@ -284,6 +294,7 @@ static bool begins_compacted(const struct tp_tune *t, const struct tp_tune_setti
     for (size_t i = 0; !s->recorded && i < t->file_count; i++) {
         const struct tp_tune_file *f = &t->files[i];
         const char *own = f->recorded ? f->recorded : "";
+        compacted |= f->has_heap && !tp_tune_is_own(t, f);
         compacted |= f->has_heap && !t->target->makes_alike(&f->trace.meta, s->conf, own);
     }
     return compacted;
@@ -305,6 +316,38 @@ static void take_trials(struct tp_tune *t, const struct tp_trial *trials, size_t
     }
 }
 
+/* The setting as it is replayed, which the caller frees; NULL: out of memory. */
+static char *replayed_conf(const struct tp_tune *t, const struct tp_tune_file *f,
+                           const struct tp_tune_setting *s)
+{
+    const char *conf = s->recorded ? f->replayed : s->conf;
+    struct tp_str text = {0};
+    tp_str_add(&text, "%s", conf);
+    if (!s->recorded && t->target->held && tp_tune_is_own(t, f))
+        t->target->held(&f->trace.meta, conf, &text);
+    char *out = strdup(tp_str_text(&text));
+    tp_str_drop(&text);
+    return out;
+}
+
+/* Replays the settings on a file. `confs` has room for all, and is freed by the caller. */
+static int replay_file(struct tp_tune *t, const struct tp_trial_cfg *cfg, size_t file,
+                       struct tp_trial *trials, char **confs, struct tp_err *err)
+{
+    for (size_t i = 0; i < t->setting_count; i++) {
+        confs[i] = replayed_conf(t, &t->files[file], &t->settings[i]);
+        if (!confs[i])
+            return no_memory(err);
+        trials[i] =
+            (struct tp_trial){.conf = confs[i], .compacted = begins_compacted(t, &t->settings[i])};
+    }
+    int status = tp_trials_replay(cfg, trials, t->setting_count, err);
+    if (!status)
+        take_trials(t, trials, file);
+    tp_trials_release(trials, t->setting_count);
+    return status;
+}
+
 int tp_tune_replay(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_err *err)
 {
     int status = TP_OK;
@@ -312,20 +355,16 @@ int tp_tune_replay(struct tp_tune *t, const struct tp_trial_cfg *how, struct tp_
         struct tp_tune_file *file = &t->files[f];
         struct tp_trial_cfg cfg = *how;
         struct tp_trial *trials = calloc(t->setting_count, sizeof *trials);
+        char **confs = calloc(t->setting_count, sizeof *confs);
         cfg.program = file->trace.program;
         cfg.by = t->target->of;
         cfg.capacity = file->capacity;
-        cfg.allocator = file->trace.meta.allocator_device;
+        cfg.allocator = t->target->flavour ? t->target->flavour : file->trace.meta.allocator_device;
         cfg.release = file->trace.meta.allocator_release;
-        for (size_t i = 0; trials && i < t->setting_count; i++)
-            trials[i] = (struct tp_trial){.conf = t->settings[i].recorded ? file->replayed
-                                                                          : t->settings[i].conf,
-                                          .compacted = begins_compacted(t, &t->settings[i])};
-        status = trials ? tp_trials_replay(&cfg, trials, t->setting_count, err) : no_memory(err);
-        if (!status)
-            take_trials(t, trials, f);
-        if (trials)
-            tp_trials_release(trials, t->setting_count);
+        status = trials && confs ? replay_file(t, &cfg, f, trials, confs, err) : no_memory(err);
+        for (size_t i = 0; confs && i < t->setting_count; i++)
+            free(confs[i]);
+        free(confs);
         free(trials);
     }
     return status;

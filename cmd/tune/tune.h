@@ -74,6 +74,7 @@ struct tp_tune {
     struct tp_tune_file *files;
     size_t file_count;
     bool host;                        /* the one file is a trace of host memory (malloc_tune.h) */
+    const struct tp_tunable *chosen;  /* by the user; NULL: the recorded one is the target */
     const struct tp_tunable *target;  /* whose settings are tried */
     struct tp_texts texts;            /* of the grid */
     struct tp_tune_setting *settings; /* the recorded one first, if it is known */
@@ -93,6 +94,9 @@ struct tp_tune {
 struct tp_open_opts;
 int tp_tune_open(struct tp_tune *t, char *const *paths, size_t count, const struct tp_open_opts *o,
                  uint64_t capacity, struct tp_err *err);
+
+/* Whether the settings that are tried are those of the allocator that made the recording. */
+bool tp_tune_is_own(const struct tp_tune *t, const struct tp_tune_file *f);
 
 /* Makes the settings of the texts, after all files are open, without those that have one of the
  * keys in `without`, which ends with NULL. Recorded ones stay, to be compared with. */

@@ -386,7 +386,9 @@ void tp_tune_table_print(const struct tp_tune *t, const struct tp_tune_answers *
     find_rows(&s, a, all, chosen);
     if (tp_tune_recorded(t, &did))
         add_row(&s, &did, did.peak_reserved, "-",
-                tp_text_of("%s itself (from the file)", t->target->of->whose).s);
+                tp_text_of("%s itself (from the file)",
+                           tp_tunable_of(t->files[0].trace.recorded.by)->of->whose)
+                    .s);
     add_setting(&s, &a->any, a->any.base, "");
     add_settings(&s, &a->any, false, folded);
     if (s.compacted && !folded)

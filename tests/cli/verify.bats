@@ -23,7 +23,8 @@ setup() { enter_folder; }
 
 @test "the rules that can be broken" {
     fitting "$TAPOOL" verify --rules
-    [ "$(wc -l <"$out")" -eq 16 ]
+    [ "$(grep -c '^[a-z]' "$out")" -eq 34 ]
+    [ "$(grep -c '^[A-Z]' "$out")" -eq 2 ]
 }
 
 @test "what cannot be verified" {

@@ -421,7 +421,8 @@ static void describe(const struct xplane_lowering *l)
     tp_meta_set(meta, &meta->unknown, "%sstreams, alignment%s", x->lines ? "" : "threads, ",
                 x->tensorflow ? "" : ", names of operations");
     if (l->count == 1 && allocator(l, 0)->limit)
-        tp_meta_set(meta, &meta->settings, "limit=%" PRIu64, allocator(l, 0)->limit);
+        tp_meta_set(meta, &meta->settings, "limit:%" PRIu64 "%s", allocator(l, 0)->limit,
+                    l->starts[0].pool_known && !l->starts[0].whole ? ",allow_growth:yes" : "");
     if (!x->tpu)
         tp_meta_set(meta, &meta->allocator_device, "%s", x->tensorflow ? "tf" : "jax");
     if (x->unreadable)

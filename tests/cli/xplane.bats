@@ -122,3 +122,31 @@ $(for i in 1 2 3 4 5 6 7; do echo "GPU_${i}_bfc 15/15 15/15 30/30 inferred"; don
         [ "$(devices "$out")" = "GPU_0_bfc 13/13 13/13 24/24 inferred" ] || fail "$name: $(devices "$out")"
     done
 }
+
+@test "tune says the settings of TensorFlow, JAX and ONNX Runtime in their own words" {
+    ok "$TAPOOL" tune "$DATA/multiworker.xplane.pb.gz"
+    grep -q '^Set TF_FORCE_GPU_ALLOW_GROWTH=true$' "$out"
+    grep -q '14.42 GiB -> 8 GiB reserved' "$out"
+    ok "$TAPOOL" tune "$DATA/multiworker.xplane.pb.gz" --all
+    grep -q "TF_GPU_ALLOCATOR:cuda_malloc_async: the driver's pool can only be measured on a GPU" "$out"
+    ok "$TAPOOL" tune "$DATA/jax-conv.xplane.pb.gz" --space GPU_1_bfc --capacity 8GiB --all
+    grep -q 'mem_fraction:0.9' "$out"
+    # powers of two: 2, 32, 32, ... 512 MiB for 460 MiB
+    ok "$TAPOOL" tune "$DATA/jax-gemm.xplane.pb.gz" --allocator onnxruntime
+    grep -q '^Set CUDAExecutionProvider options {"arena_extend_strategy": "kSameAsRequested"}$' "$out"
+    grep -q '1.016 GiB -> 582 MiB reserved' "$out"
+    ok "$TAPOOL" tune "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" --allocator onnxruntime
+    grep -q 'PyTorch itself (from the file)' "$out"
+}
+
+@test "pages and predictions of captures" {
+    needs_pages
+    ok "$TAPOOL" why "$DATA/multiworker.xplane.pb.gz" --device 1 --export-html why.html
+    ok "$TAPOOL" info "$DATA/multiworker.xplane.pb.gz" --export-html info.html
+    ok "$TAPOOL" tune "$DATA/multiworker.xplane.pb.gz" --export-html tune.html
+    ok replay_once "$DATA/multiworker.xplane.pb.gz" -s bfc --export-html replay.html
+    for page in why info tune replay; do
+        grep -q 'bert_encoder_1' "$page.html" || fail "$page has no operation"
+        ! grep -oE 'PYTORCH_[A-Z_]*|expandable_segments|torch\.cuda' "$page.html" || fail "$page speaks of PyTorch"
+    done
+}

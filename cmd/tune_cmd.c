@@ -320,7 +320,9 @@ static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
     struct tp_tune t = {.chosen = tp_tunable_chosen(o->allocator)};
     if (!args->count)
         return tp_hint(err,
-                       tp_fail(err, TP_EUSAGE, "tune needs a PyTorch snapshot or a host trace"),
+                       tp_fail(err, TP_EUSAGE,
+                               "tune needs a PyTorch snapshot, a TensorFlow or JAX capture or a "
+                               "host trace"),
                        "torch.cuda.memory._dump_snapshot(FILE) makes the one, 'tapool record -o "
                        "FILE COMMAND' the other");
     int status = tp_exports_check(&o->exports, &tune_exporters, NULL, err);
@@ -339,13 +341,14 @@ static int run_tune(const struct tp_args *args, FILE *out, struct tp_err *err)
 const struct tp_command tp_command_tune = {
     .name = "tune",
     .usage = "tune TRACE... [OPTION]...",
-    .summary = "find malloc or PyTorch settings that need less memory or time",
+    .summary = "find settings that need less memory or time: malloc, PyTorch, BFC",
     .about =
         "Replay traces under many allocator settings and show those that no other beats, each "
         "with the text to paste. A host trace tries 10 to 30 settings of each malloc library of "
         "this machine and ranks them by total resident memory and time. PyTorch snapshots try "
         "about 64 settings of PYTORCH_CUDA_ALLOC_CONF and rank them by peak reserved memory, "
-        "driver calls and retries. Several snapshots, such as those of ranks, get one setting.\n\n"
+        "driver calls and retries; TensorFlow and JAX captures try the settings of BFC. Several "
+        "snapshots, such as those of ranks, get one setting.\n\n"
         "Gains under 2% are not recommended. No advice is given where the rules reproduce less "
         "than 99% of the recorded addresses ('tapool verify').",
     .opts_size = sizeof(struct tune_opts),

@@ -302,7 +302,7 @@ static int answer_host(const struct why_opts *o, const struct tp_trace *trace, F
     bool given = o->at < TP_OPT_KEYWORD(TP_WHY_AT - 1), shown = o->frames != TP_OPT_KEYWORD(0);
     enum tp_why_when when = given ? TP_WHY_AT : (enum tp_why_when)(TP_OPT_KEYWORD(0) - o->at);
     if (when == TP_WHY_OOM)
-        return tp_fail(err, TP_EUSAGE, "--at oom takes a snapshot of PyTorch");
+        return tp_fail(err, TP_EUSAGE, "--at oom does not apply to host traces");
     const struct tp_why_pages_cfg cfg = {
         .trace = trace,
         .malloc = o->malloc,
@@ -341,7 +341,7 @@ static bool try_host(const struct tp_args *args, FILE *out, int *status, struct 
                 !tp_find_recorded_strategy(trace.recorded.by);
     tp_stop_catch(&stop, true);
     if (host)
-        *status = other ? tp_fail(err, TP_EUSAGE, "--%s takes a snapshot of PyTorch", other)
+        *status = other ? tp_fail(err, TP_EUSAGE, "--%s does not apply to host traces", other)
                         : answer_host(o, &trace, out, err);
     tp_stop_restore(&stop);
     tp_trace_close(&trace);
@@ -441,8 +441,12 @@ static int run_why(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (args->count > 1)
         return compare_ranks(args, out, err);
     if (args->count != 1)
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "why needs a PyTorch snapshot or a host trace"),
-                       "'tapool info TRACE --at EVENT' shows live memory by site of other traces");
+        return tp_hint(
+            err,
+            tp_fail(err, TP_EUSAGE,
+                    "why needs a PyTorch snapshot, a TensorFlow or JAX capture or a host "
+                    "trace"),
+            "'tapool info TRACE --at EVENT' shows live memory by site of other traces");
     if (o->malloc) {
         int status;
         try_host(args, out, &status, err);
@@ -459,20 +463,20 @@ const struct tp_command tp_command_why = {
     .name = "why",
     .usage = "why SNAPSHOT|TRACE... [OPTION]...",
     .summary = "explain a GPU OOM or memory peak, or resident memory of a host trace",
-    .about = "Explain one event of a PyTorch memory snapshot: the last OOM, or else the peak of "
-             "reserved memory; or of a capture of the TensorFlow or JAX profiler (*.xplane.pb). The report splits reserved memory into live blocks, rounding, free "
-             "blocks and unused segments, then shows live memory by allocation site. For an OOM it "
-             "says whether "
-             "memory was too small or fragmented, and which live blocks were in the way. Several "
-             "snapshots, such as those of the ranks of a job, make one table with the outlier "
-             "first ('tapool help "
-             "snapshots ranks').\n\n"
-             "Positions of blocks are replayed by the rules of the recorded allocator, as in 'tapool "
-             "verify'. A trace without positions, such as one of 'tapool predict -o', is replayed "
-             "first.\n\n"
-             "Of a host trace, explain the resident memory that a malloc holds: live blocks, "
-             "partly free pages and the allocation sites that hold them, free pages, and what "
-             "would leave less ('tapool help malloc pages').",
+    .about =
+        "Explain one event of a PyTorch snapshot or of a capture of the TensorFlow or JAX "
+        "profiler (*.xplane.pb): the last OOM, or else the peak of reserved memory. The report "
+        "splits reserved memory into live blocks, rounding, free blocks and unused segments, "
+        "then shows live memory by allocation site. For an OOM it says whether memory was too "
+        "small or fragmented, and which live blocks were in the way. Several snapshots, such "
+        "as those of the ranks of a job, make one table with the outlier first ('tapool help "
+        "snapshots ranks').\n\n"
+        "Positions of blocks are replayed by the rules of the recorded allocator, as in 'tapool "
+        "verify'. A trace without positions, such as one of 'tapool predict -o', is replayed "
+        "first.\n\n"
+        "Of a host trace, explain the resident memory that a malloc holds: live blocks, "
+        "partly free pages and the allocation sites that hold them, free pages, and what "
+        "would leave less ('tapool help malloc pages').",
     .opts_size = sizeof(struct why_opts),
     .options = rows,
     .run = run_why,

@@ -26,7 +26,7 @@ static int write_svg(const void *of, FILE *out, struct tp_err *err)
 static int refuse(const void *of, struct tp_err *err)
 {
     (void)of;
-    return tp_fail(err, TP_EUSAGE, "this format takes a snapshot of PyTorch, and no host trace");
+    return tp_fail(err, TP_EUSAGE, "this format does not apply to host traces");
 }
 
 static const struct tp_exporter pages_text = {.name = "text", .print = print_text};

@@ -2,6 +2,7 @@
 #include "cmd/predict/sample_run.h"
 
 #include "traces/lower/unlower.h"
+#include "traces/places/place_text.h"
 
 #include "alloc/base/numbers.h"
 
@@ -185,21 +186,39 @@ static uint64_t *stack_keys(const struct tp_place_table *t)
 /* The place that asked counts with its line, those that called it by function alone: the script
  * that starts the program is often edited between two recordings. */
 static uint64_t key_of(const struct tp_place_table *t, const struct tp_place_item *item,
-                       const uint64_t *keys)
+                       uint32_t place, const uint64_t *keys)
 {
     uint32_t caller = item->stack ? tp_place_table_stack(t, item->stack - 1)->caller : 0;
-    return mixed(hash_text(tp_place_table_get(t, item->text)), caller ? keys[caller - 1] : 0);
+    return mixed(hash_text(tp_place_table_get(t, place)), caller ? keys[caller - 1] : 0);
+}
+
+/* *out becomes, by text of the table, the place of the code whatever the shapes of its tensors are:
+ * the same where the text has none. The caller frees it. */
+static int find_codes(struct tp_place_table *t, uint32_t **out, struct tp_err *err)
+{
+    const uint32_t count = tp_place_table_texts(t);
+    uint32_t *codes = *out = calloc(count + UINT64_C(1), sizeof *codes);
+    int rc = codes ? TP_OK : no_memory(err);
+    for (uint32_t i = 0; rc == TP_OK && i < count; i++) {
+        char text[TP_PLACE_TEXT] = "";
+        struct tp_str s = TP_STR_IN(text);
+        tp_place_without_shapes(tp_place_table_get(t, i), &s);
+        rc = tp_place_table_text(t, text, strlen(text), &codes[i], err);
+        if (rc == TP_OK && codes[i] == TP_NO_PLACE)
+            codes[i] = i;
+    }
+    return rc;
 }
 
 static int find_stack(struct tp_sample_run *r, struct tp_request *q, uint64_t asked,
-                      const uint64_t *keys, struct tp_err *err)
+                      const uint64_t *keys, const uint32_t *codes, struct tp_err *err)
 {
     struct tp_place_item item;
     int rc = tp_place_table_find(r->stacks, asked, &item, err);
     if (rc != TP_OK || item.text == TP_NO_PLACE)
         return rc;
-    q->place = item.text;
-    q->key = mixed(q->key, key_of(r->stacks, &item, keys));
+    q->place = codes[item.text];
+    q->key = mixed(q->key, key_of(r->stacks, &item, q->place, keys));
     r->placed = true;
     return TP_OK;
 }
@@ -230,16 +249,20 @@ static int find_stacks(struct tp_sample_run *r, struct tp_err *err)
     bool initial = r->initial && r->trace.places.initial == r->initial;
     size_t count = 0;
     uint64_t *numbers = list_numbers(r, initial, &count), *keys = NULL;
+    uint32_t *codes = NULL;
     int rc = numbers ? tp_place_table_gather_stacks(&r->trace.places, numbers, count, r->stop,
                                                     &r->stacks, err)
                      : no_memory(err);
     if (rc == TP_OK && !(keys = stack_keys(r->stacks)))
         rc = no_memory(err);
+    if (rc == TP_OK)
+        rc = find_codes(r->stacks, &codes, err);
     for (size_t i = 0; rc == TP_OK && i < r->count; i++)
         if (number_of(r, i, initial))
-            rc = find_stack(r, &r->requests[i], number_of(r, i, initial), keys, err);
+            rc = find_stack(r, &r->requests[i], number_of(r, i, initial), keys, codes, err);
     free(numbers);
     free(keys);
+    free(codes);
     return rc;
 }
 

@@ -105,7 +105,7 @@ $(for i in 1 2 3 4 5 6 7; do echo "GPU_${i}_bfc 15/15 15/15 30/30 inferred"; don
     refused 3 'ends in the middle of this plane' "$TAPOOL" info --strict "$CORPUS/cut"
     refused 3 'no memory events in 1 plane' "$TAPOOL" verify "$CORPUS/no_memory"
     ok "$TAPOOL" info "$CORPUS/lying_type"
-    grep -q '2 memory events are left out, the first at byte' "$out"
+    grep -q '2 memory events left out, the first at byte' "$out"
     ok "$TAPOOL" info "$CORPUS/one_name"
     grep -q 'the bytes in use do not add up at' "$out"
     ok "$TAPOOL" info "$CORPUS/two_limits" --space all
@@ -139,7 +139,20 @@ $(for i in 1 2 3 4 5 6 7; do echo "GPU_${i}_bfc 15/15 15/15 30/30 inferred"; don
     grep -q 'PyTorch itself (from the file)' "$out"
 }
 
-@test "pages and predictions of captures" {
+@test "predict follows operations whatever the shapes of their tensors are" {
+    for batch in 1 2 4 8; do
+        python3 "$TAPOOL_ROOT/tests/cli/xplane.py" steps "$batch" "$batch.xplane.pb"
+    done
+    ok "$TAPOOL" predict 1.xplane.pb@1 2.xplane.pb@2 4.xplane.pb@4 --at 8 --json
+    is "$out" 'd["predicted"]["peak_requested_bytes"]' 133200000
+    ok "$TAPOOL" predict 1.xplane.pb@1 2.xplane.pb@2 4.xplane.pb@4 --at 8
+    grep -qE 'aligned +60 of 60 requests, by call stack' "$out"
+    grep -q 'model/layer_19/MatMul float32, output' "$out"
+    ok "$TAPOOL" info 8.xplane.pb --json
+    is "$out" 'd["peak_requested_bytes"]' 133200000
+}
+
+@test "pages of captures" {
     needs_pages
     ok "$TAPOOL" why "$DATA/multiworker.xplane.pb.gz" --device 1 --export-html why.html
     ok "$TAPOOL" info "$DATA/multiworker.xplane.pb.gz" --export-html info.html

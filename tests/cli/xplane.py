@@ -4,6 +4,7 @@
     xplane.py cut CAPTURE OUT       its memory events alone
     xplane.py made SEED OUT         a capture of a program that is made from SEED, with the rules of BFC
     xplane.py broken KIND OUT       one with an error
+    xplane.py steps BATCH OUT        one of two training steps at a batch size
     xplane.py large EVENTS OUT      one of so many events
     xplane.py profile SEED OUT      the capture of `made` as a memory profile in JSON
 
@@ -286,6 +287,35 @@ def made(seed, count=None, skip=None, name="GPU_0_bfc"):
     return events
 
 
+def steps(batch):
+    """Two training steps of thirty layers, whose activations have `batch` rows."""
+    heap, events = Bfc(8 << 30, True, random.Random(5)), []
+
+    def add(chunk, requested, frees, operation, shape):
+        values = heap.values(chunk, requested, "GPU_0_bfc")
+        values |= {"tf_op": operation, "shape": shape, "data_type": 1, "region_type": "output"}
+        events.append((1000000 + 1000 * len(events), frees, values))
+
+    def take(operation, rows, columns):
+        chunk = heap.alloc(4 * rows * columns)
+        add(chunk, chunk[2], False, operation, f"[{rows},{columns}]")
+        return chunk, chunk[2], operation, f"[{rows},{columns}]"
+
+    def drop(chunk, requested, operation, shape):
+        was = list(chunk)
+        heap.free(chunk)
+        add(was, requested, True, operation, shape)
+
+    weights = [take(f"model/layer_{i}/kernel", 1000, 10 * (i + 1)) for i in range(20)]
+    for _ in range(2):
+        kept = [take(f"model/layer_{i}/MatMul", 1000 * batch, 100 + 10 * i) for i in range(20)]
+        for tensor in kept[::-1]:
+            drop(*tensor)
+    for tensor in weights:
+        drop(*tensor)
+    return events
+
+
 def small():
     return made(6, 24, 40)
 
@@ -368,6 +398,8 @@ def main():
                         for plane, lines in read(load(what)))
     elif kind == "made":
         data = write([("python3", 0, made(int(what)))])
+    elif kind == "steps":
+        data = write([("python3", 0, steps(int(what)))])
     elif kind == "profile":
         data = profile({"GPU_0_bfc": made(int(what))})
     elif kind == "broken":

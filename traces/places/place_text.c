@@ -87,6 +87,25 @@ struct tp_place_split tp_place_split(const char *text)
     return out;
 }
 
+/* ---- shapes ---- */
+
+/* The bytes of "[32,128]", and of the space before it where no type stands there; 0: no shape. */
+static size_t shape_at(const char *text)
+{
+    size_t space = *text == ' ',
+           inside = text[space] == '[' ? strspn(text + space + 1, "0123456789,?") : 0;
+    return inside && text[space + 1 + inside] == ']' ? space + inside + 2 : 0;
+}
+
+void tp_place_without_shapes(const char *text, struct tp_str *out)
+{
+    while (*text) {
+        const size_t shape = shape_at(text), plain = shape ? 0 : 1 + strcspn(text + 1, " [");
+        tp_str_add(out, "%.*s", (int)plain, text);
+        text += shape + plain;
+    }
+}
+
 /* ---- roles ---- */
 
 /* Functions that libraries and languages have around malloc, and hand out what their caller asks

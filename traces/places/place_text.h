@@ -29,6 +29,11 @@ struct tp_place_split {
 };
 struct tp_place_split tp_place_split(const char *text);
 
+/* Copies the text of a place without the shapes of tensors, which the reader of a profile adds and
+ * which differ between two runs of the same code: "MatMul float32[32,128], output" becomes "MatMul
+ * float32, output". Other brackets stay. */
+void tp_place_without_shapes(const char *text, struct tp_str *out);
+
 /* What a function does in the stack of an allocation. */
 enum tp_place_role {
     TP_PLACE_ASKS,

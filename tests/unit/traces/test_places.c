@@ -146,6 +146,29 @@ TEST(test_split)
     }
 }
 
+TEST(test_without_shapes)
+{
+    static const struct {
+        const char *text, *plain;
+    } rows[] = {
+        {"MatMul float32[32,128], output", "MatMul float32, output"},
+        {"MatMul [2]", "MatMul"},
+        {"a f[1]b f[?,2]", "a fb f"},
+        {"[7]", ""},
+        {"model.py:31 forward", "model.py:31 forward"},
+        {"operator new[](unsigned long)", "operator new[](unsigned long)"},
+        {"f<int [n]> [", "f<int [n]> ["},
+        {"a [1", "a [1"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char plain[64] = "";
+        struct tp_str s = TP_STR_IN(plain);
+        tp_place_without_shapes(rows[i].text, &s);
+        assert_string_equal(plain, rows[i].plain);
+    }
+}
+
 TEST(test_blocks)
 {
     struct tp_place_table *from = gathered();

@@ -427,7 +427,7 @@ static void describe(const struct xplane_lowering *l)
         tp_meta_set(meta, &meta->allocator_device, "%s", x->tensorflow ? "tf" : "jax");
     if (x->unreadable)
         tp_meta_remark(meta,
-                       "%s are left out, the first at byte %s: a size, an address or the bytes in "
+                       "%s left out, the first at byte %s: a size, an address or the bytes in "
                        "use are missing or no number.",
                        tp_plural(x->unreadable, "memory event").s, tp_count(x->unreadable_at).s);
     say_breaks(l);

@@ -129,7 +129,7 @@ near() { is "$out" "abs($1 - $2) <= $3 * $2" True; }
     refused 2 'there is no event 99999999' "$TAPOOL" why "$trace" --at 99999999
     refused 2 'oom does not apply to host traces' "$TAPOOL" why "$trace" --at oom
     refused 2 'conf does not apply to host traces' "$TAPOOL" why "$trace" --conf expandable_segments:True
-    refused 2 'takes a snapshot' "$TAPOOL" why "$trace" --format folded
+    refused 2 'does not apply to host traces' "$TAPOOL" why "$trace" --format folded
     refused 2 'malloc takes a host trace' "$TAPOOL" why "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" --malloc glibc
 }
 

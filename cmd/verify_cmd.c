@@ -40,14 +40,13 @@ static const struct tp_opt rows[] = {
 
 static void print_rules(const struct verify_opts *o, FILE *out)
 {
-    const char *name = NULL, *what = NULL;
     struct tp_page page;
     tp_page_init(&page, out, o->color);
     for (const struct tp_certifier *const *by = tp_certifiers; *by; by++) {
         if (tp_certifiers[1])
             tp_page_put(&page, 0, "%s", (*by)->by);
-        for (size_t i = 0; (name = (*by)->rule(i, &what)); i++)
-            tp_page_row(&page, 0, name, 18, "%s", what);
+        for (const struct tp_mutation *m = (*by)->rules; m->name; m++)
+            tp_page_row(&page, 0, m->name, 18, "%s", m->what);
     }
 }
 
@@ -142,10 +141,9 @@ static int run_verify(const struct tp_args *args, FILE *out, struct tp_err *err)
         return TP_OK;
     }
     if (args->count != 1)
-        return tp_fail(err, TP_EUSAGE, "verify takes one recording: a PyTorch snapshot or a profiler capture (*.xplane.pb)");
-    int rc = o->mutate ? tp_certifiers_have_rule(o->mutate, err) : TP_OK;
-    if (rc != TP_OK)
-        return *err->hint ? rc : tp_hint(err, rc, "'tapool verify --rules' lists all");
+        return tp_fail(err, TP_EUSAGE,
+                       "verify takes one recording: a PyTorch snapshot or a "
+                       "profiler capture (*.xplane.pb)");
     return verify_file(args, out, err);
 }
 

@@ -10,6 +10,7 @@
 #ifndef TP_CERTIFIER_H
 #define TP_CERTIFIER_H
 
+#include "alloc/base/mutation.h"
 #include "alloc/base/numbers.h"
 #include "traces/format.h"
 
@@ -77,10 +78,7 @@ struct tp_certifier {
     const struct tp_verify_sentence *sentences; /* [TP_DIFFERENCE_KINDS] */
     const char *no_change; /* said where no other settings explain the addresses; may be NULL */
     bool streams;          /* requests are of a stream */
-
-    /* The name of rule i that can be broken, and what it says; NULL behind the last one. */
-    const char *(*rule)(size_t i, const char **what);
-    int (*check_rule)(const char *name, struct tp_err *err); /* TP_EUSAGE names the nearest */
+    const struct tp_mutation *rules; /* that can be broken */
 
     /* Reads the whole file. *state is closed in every case where it is not NULL. `r` outlives it.
      * TP_EINPUT: it is not such a file. */
@@ -90,8 +88,8 @@ struct tp_certifier {
     struct tp_recorded_part (*part)(const void *state, uint32_t device);
     int (*fail_silent)(const void *state, struct tp_err *err); /* TP_EINPUT: why no events are */
 
-    /* Sets the rules for what follows. `ask` is copied. TP_EUSAGE; TP_EINPUT: the recorded settings
-     * cannot be read. */
+    /* Sets the rules for what follows. `ask` is copied. TP_EUSAGE names the rule or the setting
+     * that there is not; TP_EINPUT: the recorded settings cannot be read. */
     int (*set_rules)(void *state, const struct tp_rules_ask *ask, struct tp_err *err);
     /* By whose rules, as "CUDA"; NULL: there is one kind. After set_rules. */
     const char *(*allocator)(const void *state);
@@ -105,9 +103,6 @@ extern const struct tp_certifier *const tp_certifiers[]; /* NULL-terminated, at 
 /* TP_EUSAGE: an option on the command line is one of another allocator's recordings. */
 int tp_certifier_refuses(const struct tp_certifier *by, const struct tp_args *args,
                          const struct tp_opt *rows, struct tp_err *err);
-
-/* TP_EUSAGE: no certifier has such a rule. */
-int tp_certifiers_have_rule(const char *name, struct tp_err *err);
 
 /* A recording that is read in the file's own terms, not as a trace. It must not move while it is
  * open. */

@@ -26,18 +26,6 @@ int tp_certifier_refuses(const struct tp_certifier *by, const struct tp_args *ar
     return TP_OK;
 }
 
-int tp_certifiers_have_rule(const char *name, struct tp_err *err)
-{
-    struct tp_err own = {0};
-    int rc = TP_EUSAGE;
-    for (size_t i = 0; rc != TP_OK && tp_certifiers[i]; i++) {
-        rc = tp_certifiers[i]->check_rule(name, &own);
-        if (!i || (rc != TP_OK && !*err->hint)) /* one that names a near rule is kept */
-            *err = own;
-    }
-    return rc;
-}
-
 /* Whose file it is by its first bytes. Where they cannot be read, who reads it says why. */
 static const struct tp_certifier *certifier_of(struct tp_input *in)
 {

@@ -1,14 +1,10 @@
 /* The rules of each flavour, and how they can be broken. */
 #include "alloc/strategies/bfc/bfc_rules.h"
 
-#include "alloc/base/opt.h"
-
 #include <string.h>
 
 #define KIB(n) (UINT64_C(n) << 10)
 #define MIB(n) (UINT64_C(n) << 20)
-
-enum { NAMES_MAX = 32 };
 
 #define BFC_COMMON                                                                                 \
     .grain = 256, .split_halves = 4, .rest_most = MIB(128), .merge_before = true,                  \
@@ -44,7 +40,7 @@ uint64_t tp_bfc_less(const struct tp_bfc_rules *rules, uint64_t bytes, uint64_t 
         name, what, offsetof(struct tp_bfc_rules, member), value                                   \
     }
 
-const struct tp_bfc_mutation tp_bfc_mutations[] = {
+const struct tp_mutation tp_bfc_mutations[] = {
     BREAK("highest", fit, TP_BFC_HIGHEST, "of equal chunks the highest address serves"),
     BREAK("first-fit", fit, TP_BFC_FIRST, "the lowest address that fits serves"),
     BREAK("worst-fit", fit, TP_BFC_WORST, "the largest chunk serves"),
@@ -64,19 +60,3 @@ const struct tp_bfc_mutation tp_bfc_mutations[] = {
     BREAK("all-at-once", grows, false, "the first region has all that the limit allows"),
     BREAK("no-collection", collects, false, "unused regions never go back"),
     {NULL, NULL, 0, 0}};
-
-int tp_bfc_mutate(struct tp_bfc_rules *rules, const char *name, struct tp_err *err)
-{
-    const char *names[NAMES_MAX] = {NULL};
-    for (size_t i = 0; tp_bfc_mutations[i].name && i < NAMES_MAX - 1; i++) {
-        const struct tp_bfc_mutation *m = &tp_bfc_mutations[i];
-        names[i] = m->name;
-        if (strcmp(m->name, name) != 0)
-            continue;
-        memcpy((char *)rules + m->offset, &m->value, sizeof m->value);
-        return TP_OK;
-    }
-    const char *near = tp_nearest(name, names);
-    int rc = tp_fail(err, TP_EUSAGE, "no rule is called '%.63s'", name);
-    return near ? tp_hint(err, rc, "did you mean '%s'?", near) : rc;
-}

@@ -6,7 +6,7 @@
 #ifndef TP_BFC_RULES_H
 #define TP_BFC_RULES_H
 
-#include "alloc/base/err.h"
+#include "alloc/base/mutation.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,17 +55,7 @@ struct tp_bfc_rules {
 /* The rules of a flavour without options, and without a limit: regions grow. */
 struct tp_bfc_rules tp_bfc_rules_for(enum tp_bfc_flavour flavour);
 
-/* A rule that can be broken: each shows whether a comparison with a recording depends on it. */
-struct tp_bfc_mutation {
-    const char *name;
-    const char *what; /* "sizes are rounded up to 512 bytes" */
-    size_t offset;    /* of the member in struct tp_bfc_rules, a uint64_t */
-    uint64_t value;
-};
-extern const struct tp_bfc_mutation tp_bfc_mutations[]; /* ends with a name of NULL */
-
-/* Breaks the rule of this name. TP_EUSAGE names the nearest. */
-int tp_bfc_mutate(struct tp_bfc_rules *rules, const char *name, struct tp_err *err);
+extern const struct tp_mutation tp_bfc_mutations[]; /* of struct tp_bfc_rules */
 
 /* The rounded size of a request of at most 2^62 bytes: at least one grain. */
 static inline uint64_t tp_bfc_rounded(const struct tp_bfc_rules *rules, uint64_t size)

@@ -2,15 +2,11 @@
  * functions from sizes to sizes. */
 #include "alloc/strategies/torch/torch_rules.h"
 
-#include "alloc/base/opt.h"
-
 #include <ctype.h>
 #include <stdio.h>
 
 #define KIB(n) (UINT64_C(n) << 10)
 #define MIB(n) (UINT64_C(n) << 20)
-
-enum { NAMES_MAX = 32 };
 
 const struct tp_torch_rules tp_torch_defaults = {
     .grain = 512,
@@ -123,7 +119,7 @@ struct tp_torch_rules tp_torch_rules_named(const char *device, const char *relea
         name, what, offsetof(struct tp_torch_rules, member), value                                 \
     }
 
-const struct tp_torch_mutation tp_torch_mutations[] = {
+const struct tp_mutation tp_torch_mutations[] = {
     BREAK("small-edge", small_most, MIB(1) - 1, "small requests are those below 1 MiB"),
     BREAK("segment-edge", packed_most, MIB(1) - 1, "requests of 1 MiB get a segment of 20 MiB"),
     BREAK("own-edge", own_least, MIB(10) + 1, "requests of 10 MiB get a segment of 20 MiB"),
@@ -141,22 +137,6 @@ const struct tp_torch_mutation tp_torch_mutations[] = {
     BREAK("worst-fit", fit, TP_TORCH_WORST, "the largest block serves"),
     BREAK("one-collection", collect_rounds, 1, "garbage of the average age is collected once"),
     {NULL, NULL, 0, 0}};
-
-int tp_torch_mutate(struct tp_torch_rules *rules, const char *name, struct tp_err *err)
-{
-    const char *names[NAMES_MAX] = {NULL};
-    for (size_t i = 0; tp_torch_mutations[i].name && i < NAMES_MAX - 1; i++) {
-        const struct tp_torch_mutation *m = &tp_torch_mutations[i];
-        names[i] = m->name;
-        if (strcmp(m->name, name) != 0)
-            continue;
-        memcpy((char *)rules + m->offset, &m->value, sizeof m->value);
-        return TP_OK;
-    }
-    const char *near = tp_nearest(name, names);
-    int rc = tp_fail(err, TP_EUSAGE, "no rule is called '%.63s'", name);
-    return near ? tp_hint(err, rc, "did you mean '%s'?", near) : rc;
-}
 
 /* ---- sizes ---- */
 

@@ -6,7 +6,7 @@
 #ifndef TP_TORCH_RULES_H
 #define TP_TORCH_RULES_H
 
-#include "alloc/base/err.h"
+#include "alloc/base/mutation.h"
 #include "alloc/base/str.h"
 #include "alloc/program/heap.h"
 
@@ -146,14 +146,7 @@ int tp_torch_check_units(const struct tp_torch_rules *rules, struct tp_err *err)
 /* Reads a text and sets it. */
 int tp_torch_conf(struct tp_torch_rules *rules, const char *text, struct tp_err *err);
 
-/* A rule that can be broken: each shows whether a comparison with a recording depends on it. */
-struct tp_torch_mutation {
-    const char *name;
-    const char *what; /* "small requests are those below 1 MiB" */
-    size_t offset;    /* of the member in struct tp_torch_rules, a uint64_t */
-    uint64_t value;
-};
-extern const struct tp_torch_mutation tp_torch_mutations[]; /* ends with a name of NULL */
+extern const struct tp_mutation tp_torch_mutations[]; /* of struct tp_torch_rules */
 
 /* Whether a program with one of these settings would make blocks and segments of the same kinds as
  * with the other: segments grow with both or none, and sizes are rounded alike. Then it may begin
@@ -161,9 +154,6 @@ extern const struct tp_torch_mutation tp_torch_mutations[]; /* ends with a name 
  * text cannot be read. */
 bool tp_torch_makes_alike(const char *device, const char *release, const char *one,
                           const char *other);
-
-/* Breaks the rule of this name. TP_EUSAGE names the nearest. */
-int tp_torch_mutate(struct tp_torch_rules *rules, const char *name, struct tp_err *err);
 
 /* Whether `rest` bytes behind `size` bytes are split off a block of the small or the large pool. */
 static inline bool tp_torch_is_split(const struct tp_torch_rules *rules, bool small, uint64_t size,

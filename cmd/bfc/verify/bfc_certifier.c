@@ -22,7 +22,8 @@ static const struct tp_verify_row rows[] = {
     {TP_ROW_DRIVER, "from the file", AT(with_base),
      .after = " of these addresses: the first in a region, or in a range that was free"},
     {TP_ROW_END, "missing", AT(breaks), .noun = "event",
-     .after = " where the recorded bytes in use do not add up: others before it are not in the file"},
+     .after =
+         " where the recorded bytes in use do not add up: others before it are not in the file"},
     {.label = NULL}};
 
 static const struct tp_verify_sentence sentences[TP_DIFFERENCE_KINDS] = {
@@ -30,18 +31,6 @@ static const struct tp_verify_sentence sentences[TP_DIFFERENCE_KINDS] = {
     [TP_NEEDS_NONE] = {"alloc of", "a new region", NULL},
     [TP_START_UNPLACED] = {"a place for", "a place of its own", "it overlaps another range"},
 };
-
-static const char *rule(size_t i, const char **what)
-{
-    *what = tp_bfc_mutations[i].what;
-    return tp_bfc_mutations[i].name;
-}
-
-static int check_rule(const char *name, struct tp_err *err)
-{
-    struct tp_bfc_rules tried = tp_bfc_rules_for(TP_BFC_TF);
-    return tp_bfc_mutate(&tried, name, err);
-}
 
 /* ---- a capture ---- */
 
@@ -89,7 +78,7 @@ static int set_rules(void *state, const struct tp_rules_ask *ask, struct tp_err 
 {
     struct tp_bfc_file *f = state;
     f->rules = tp_bfc_rules_for(f->x.tensorflow ? TP_BFC_TF : TP_BFC_JAX);
-    return ask->broken ? tp_bfc_mutate(&f->rules, ask->broken, err) : TP_OK;
+    return ask->broken ? tp_mutate(&f->rules, tp_bfc_mutations, ask->broken, err) : TP_OK;
 }
 
 static const char *allocator(const void *state)
@@ -118,8 +107,7 @@ const struct tp_certifier tp_certifier_bfc = {
     .options = options,
     .rows = rows,
     .sentences = sentences,
-    .rule = rule,
-    .check_rule = check_rule,
+    .rules = tp_bfc_mutations,
     .open = open_capture,
     .close = close_capture,
     .count = count_allocators,

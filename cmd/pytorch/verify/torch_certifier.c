@@ -52,18 +52,6 @@ static const struct tp_verify_sentence sentences[TP_DIFFERENCE_KINDS] = {
     [TP_OTHER_LAYOUT] = {"at the end, segment of", "its blocks as in the file", "others"},
 };
 
-static const char *rule(size_t i, const char **what)
-{
-    *what = tp_torch_mutations[i].what;
-    return tp_torch_mutations[i].name;
-}
-
-static int check_rule(const char *name, struct tp_err *err)
-{
-    struct tp_torch_rules tried = tp_torch_defaults;
-    return tp_torch_mutate(&tried, name, err);
-}
-
 /* ---- a snapshot ---- */
 
 static int open_snapshot(const struct tp_reading *r, void **state, struct tp_err *err)
@@ -118,7 +106,11 @@ static int fail_silent(const void *state, struct tp_err *err)
 static int set_rules(void *state, const struct tp_rules_ask *ask, struct tp_err *err)
 {
     struct tp_torch_file *f = state;
+    struct tp_torch_rules tried = tp_torch_defaults;
     f->ask = *ask;
+    int rc = ask->broken ? tp_mutate(&tried, tp_torch_mutations, ask->broken, err) : TP_OK;
+    if (rc != TP_OK)
+        return rc;
     return tp_verify_rules_of(&f->snapshot, ask->device, ask->release, ask->conf, &f->rules, err);
 }
 
@@ -148,8 +140,7 @@ const struct tp_certifier tp_certifier_torch = {
     .no_change = "no other max_split_size_mb or roundup_power2_divisions that was tried, from any "
                  "event on, explains the addresses",
     .streams = true,
-    .rule = rule,
-    .check_rule = check_rule,
+    .rules = tp_torch_mutations,
     .open = open_snapshot,
     .close = close_snapshot,
     .count = count_devices,

@@ -469,7 +469,7 @@ int tp_verify(const struct tp_pytorch *s, uint32_t device, const struct tp_torch
     struct tp_verify_replay *replay = NULL;
     int rc = tp_verify_begin(s, device, rules, out, &replay, err);
     if (rc == TP_OK && broken)
-        rc = tp_torch_mutate(tp_torch_rules_of(replay->v.st), broken, err);
+        rc = tp_mutate(tp_torch_rules_of(replay->v.st), tp_torch_mutations, broken, err);
     if (rc == TP_OK)
         rc = tp_verify_until(replay, UINT64_MAX, err);
     if (rc == TP_OK)

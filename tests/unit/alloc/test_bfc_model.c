@@ -267,7 +267,8 @@ static bool is_alike(const struct setting *is, uint64_t seed, const char *broken
     p.m->next = is->next;
     p.r->random = seed;
     if (broken)
-        assert_int_equal(tp_bfc_mutate(tp_bfc_rules_of(p.r->st), broken, &err), TP_OK);
+        assert_int_equal(tp_mutate(tp_bfc_rules_of(p.r->st), tp_bfc_mutations, broken, &err),
+                         TP_OK);
     for (unsigned i = 0; same && i < STEPS; i++)
         same = i % 300 == 299 ? same_drain(&p) : same_step(&p, i);
     free(p.m);
@@ -295,7 +296,7 @@ static bool is_noticed(const char *broken)
 TEST(each_broken_rule_makes_a_difference)
 {
     unsigned count = 0;
-    for (const struct tp_bfc_mutation *m = tp_bfc_mutations; m->name; m++, count++)
+    for (const struct tp_mutation *m = tp_bfc_mutations; m->name; m++, count++)
         if (!is_noticed(m->name))
             fail_msg("nothing depends on the rule of '%s'", m->name);
     assert_in_range(count, 12, 100);
@@ -305,6 +306,6 @@ TEST(a_rule_that_there_is_not_is_an_error)
 {
     struct tp_bfc_rules rules = tp_bfc_rules_for(TP_BFC_TF);
     struct tp_err err;
-    assert_int_equal(tp_bfc_mutate(&rules, "first-fits", &err), TP_EUSAGE);
+    assert_int_equal(tp_mutate(&rules, tp_bfc_mutations, "first-fits", &err), TP_EUSAGE);
     assert_non_null(strstr(err.hint, "first-fit"));
 }

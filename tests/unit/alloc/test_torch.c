@@ -105,8 +105,9 @@ TEST(garbage_is_collected_until_it_suffices)
             open_limited("conf={per_process_memory_fraction:1.0,garbage_collection_threshold:0.5}",
                          "capacity=200MiB");
         if (broken)
-            assert_int_equal(tp_torch_mutate(tp_torch_rules_of(r->st), "one-collection", NULL),
-                             TP_OK);
+            assert_int_equal(
+                tp_mutate(tp_torch_rules_of(r->st), tp_torch_mutations, "one-collection", NULL),
+                TP_OK);
         static const uint64_t sizes[] = {30 * MIB, 34 * MIB, 38 * MIB};
         static const int searches[] = {6, 2, 0}; /* while those freed so far are idle */
         tp_addr at[3], d;
@@ -142,13 +143,13 @@ TEST(every_rule_can_be_broken)
     size_t count = 0;
     struct tp_err err;
     struct tp_torch_rules rules;
-    for (const struct tp_torch_mutation *m = tp_torch_mutations; m->name; m++, count++) {
+    for (const struct tp_mutation *m = tp_torch_mutations; m->name; m++, count++) {
         rules = tp_torch_defaults;
-        assert_int_equal(tp_torch_mutate(&rules, m->name, &err), TP_OK);
+        assert_int_equal(tp_mutate(&rules, tp_torch_mutations, m->name, &err), TP_OK);
         assert_memory_not_equal(&rules, &tp_torch_defaults, sizeof rules);
     }
     assert_int_equal(count, 16);
-    assert_int_equal(tp_torch_mutate(&rules, "worst-fitt", &err), TP_EUSAGE);
+    assert_int_equal(tp_mutate(&rules, tp_torch_mutations, "worst-fitt", &err), TP_EUSAGE);
     assert_string_equal(err.hint, "did you mean 'worst-fit'?");
 }
 
@@ -166,7 +167,7 @@ TEST(a_broken_edge_changes_the_segment)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tp_torch_rules rules = tp_torch_defaults;
         assert_int_equal(tp_torch_segment_bytes(&rules, cases[i].size), cases[i].as_it_is);
-        assert_int_equal(tp_torch_mutate(&rules, cases[i].rule, NULL), TP_OK);
+        assert_int_equal(tp_mutate(&rules, tp_torch_mutations, cases[i].rule, NULL), TP_OK);
         assert_int_equal(tp_torch_segment_bytes(&rules, cases[i].size), cases[i].broken);
     }
 }
@@ -176,7 +177,8 @@ TEST(a_broken_edge_changes_the_pool)
     for (int broken = 0; broken < 2; broken++) {
         struct rig *r = open_torch("");
         if (broken)
-            assert_int_equal(tp_torch_mutate(tp_torch_rules_of(r->st), "small-edge", NULL), TP_OK);
+            assert_int_equal(
+                tp_mutate(tp_torch_rules_of(r->st), tp_torch_mutations, "small-edge", NULL), TP_OK);
         get(r, 0, 512);
         get(r, 0, MIB);
         assert_int_equal(reserved(r), broken ? 4 * MIB : 2 * MIB);

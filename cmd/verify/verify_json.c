@@ -81,6 +81,8 @@ static void write_start(struct tp_json *j, cJSON *in, const struct tp_verified *
     cJSON *o = tp_json_object(j, in, "initial_heap");
     if (known[v->start_known])
         tp_json_text(j, o, "known", known[v->start_known]);
+    if (v->start_lasting)
+        tp_json_uint(j, o, "lasting_bytes", v->start_lasting);
     tp_json_uint(j, o, "segments", v->start_segments);
     tp_json_uint(j, o, "mapped_parts", v->start_stretches);
     tp_json_uint(j, o, "inferred_pools", v->start_inferred);

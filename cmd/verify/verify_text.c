@@ -156,13 +156,18 @@ static void print_start(const struct tp_certifier *by, const struct tp_verified 
         [TP_START_INFERRED] = "inferred from the events",
         [TP_START_EMPTY] = "empty: the recording begins with the allocator",
         [TP_START_ALL_FREE] = "nothing in use; sizes inferred from the events",
-        [TP_START_ONE_CHUNK] = "known: all that is not in use is one free block"};
+        [TP_START_ONE_CHUNK] = "known: the rest is one free block"};
+    char held[96] = "";
+    struct tp_str s = TP_STR_IN(held);
+    if (v->start_blocks || !v->start_lasting)
+        tp_str_item(&s, " and ", "%s", tp_plural(v->start_blocks, "live block").s);
+    if (v->start_lasting)
+        tp_str_item(&s, " and ", "%s in use to the end", tp_bytes(v->start_lasting, false).s);
     if (v->start_known == TP_START_EMPTY)
         tp_page_row(page, MARGIN, "at the start", VALUE, "%s", known[TP_START_EMPTY]);
     else if (v->start_segments)
         tp_page_row(page, MARGIN, "at the start", VALUE, "%s with %s, %s",
-                    tp_plural(v->start_segments, by->segment).s,
-                    tp_plural(v->start_blocks, "live block").s, known[v->start_known]);
+                    tp_plural(v->start_segments, by->segment).s, held, known[v->start_known]);
     print_rows(by, v, TP_ROW_START, page);
 }
 

@@ -342,6 +342,7 @@ int tp_bfc_begin(const struct tp_bfc_file *f, uint32_t allocator, struct tp_xpla
         rules.grows &= !start->whole;
     }
     out->start_known = known_as(start);
+    out->start_lasting = start->unseen;
     out->breaks = a->breaks;
     rc = start_instance(p, &rules, err);
     return rc == TP_OK ? place_start(p, err) : rc;

@@ -80,7 +80,10 @@ static int verify_devices(const struct tp_recorded_file *f, struct report *r, st
     r->several = devices > 1;
     for (uint32_t i = 0; rc == TP_OK && i < count; i++) {
         bool agrees = true;
-        if (f->by->part(f->state, i).events)
+        const struct tp_recorded_part part = f->by->part(f->state, i);
+        if (part.untold && devices && !r->devices)
+            tp_page_row(&r->page, 0, part.name, 16, "%s", part.untold);
+        if (part.events)
             rc = verify_device(f, i, r, &agrees, err);
         differ += !agrees;
     }

@@ -42,6 +42,7 @@ struct tp_recorded_part {
     const char *name; /* by which the recording knows it, as "GPU_0_bfc"; clean; NULL: its number */
     bool events;      /* there are some */
     bool memory;      /* or it held memory at the end */
+    const char *untold; /* why its events are not among them; NULL: it has none that are not */
 };
 
 /* The sentences of a difference: what is compared, what the file has, what the rules did. NULL: the

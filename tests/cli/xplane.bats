@@ -123,6 +123,21 @@ $(for i in 1 2 3 4 5 6 7; do echo "GPU_${i}_bfc 15/15 15/15 30/30 inferred"; don
     done
 }
 
+@test "what is not BFC is not judged by its rules" {
+    cp "$CORPUS/not_bfc" cpu.xplane.pb
+    ok "$TAPOOL" verify cpu.xplane.pb
+    grep -qE "^cpu +not compared: its events are not BFC's" "$out"
+    grep -q '^fidelity 13 of 13 addresses' "$out"
+    ok "$TAPOOL" info cpu.xplane.pb --space cpu
+    grep -q "cpu: its events are not BFC's" "$out"
+    grep -q '24 events' "$out"
+    ok "$TAPOOL" replay cpu.xplane.pb --space all --min-time 1ms -s bump
+    refused 3 "none of its memory events are BFC's and have addresses" "$TAPOOL" verify "$CORPUS/tpu"
+    refused 3 "none of its memory events are BFC's and have addresses" "$TAPOOL" why "$CORPUS/tpu"
+    ok "$TAPOOL" info "$CORPUS/tpu"
+    grep -q 'TPU profiler capture' "$out"
+}
+
 @test "tune says the settings of TensorFlow, JAX and ONNX Runtime in their own words" {
     ok "$TAPOOL" tune "$DATA/multiworker.xplane.pb.gz"
     grep -q '^Set TF_FORCE_GPU_ALLOW_GROWTH=true$' "$out"

@@ -354,6 +354,11 @@ def broken(kind):
             del values["allocator_name"]
             values["device_ordinal"] = 2
         return write([("python3", 0, events)])
+    if kind == "cpu": # beside BFC: malloc, which knows neither a limit nor fragmentation
+        other = [(t, f, {**v, "allocator_name": "cpu", "addr": v["addr"] + 64}) for t, f, v in made(8, 24, 40)]
+        for _, _, values in other:
+            del values["fragmentation"], values["bytes_available"]
+        return write([("python3", 0, events), ("b", 0, other)])
     if kind == "no-memory":
         return field(1, field(2, b"/host:CPU") + field(3, field(2, b"python3")))
     if kind == "two-threads":

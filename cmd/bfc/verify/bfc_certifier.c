@@ -60,13 +60,20 @@ static struct tp_recorded_part part(const void *state, uint32_t device)
 {
     const struct tp_xplane_allocator *a =
         &((const struct tp_bfc_file *)state)->x.allocators[device];
+    const bool has = a->count > 0 && a->bfc;
     return (struct tp_recorded_part){
-        .name = a->name, .events = a->count > 0, .memory = a->count > 0};
+        .name = a->name,
+        .events = has,
+        .memory = has,
+        .untold = a->bfc ? NULL : "not compared: its events are not BFC's, or have no addresses"};
 }
 
 static int fail_silent(const void *state, struct tp_err *err)
 {
     const struct tp_xplane *x = &((const struct tp_bfc_file *)state)->x;
+    if (x->count)
+        return tp_fail(err, TP_EINPUT, "%s: none of its memory events are BFC's and have addresses",
+                       tp_input_name(x->reading->in));
     return tp_hint(err,
                    tp_fail(err, TP_EINPUT, "%s: no memory events in %s%s",
                            tp_input_name(x->reading->in), tp_plural(x->planes, "plane").s,

@@ -327,9 +327,6 @@ int tp_bfc_begin(const struct tp_bfc_file *f, uint32_t allocator, struct tp_xpla
     struct tp_bfc_rules rules = f->rules;
     *replay = NULL;
     *start = (struct tp_xplane_start){.ranges = NULL};
-    if (a->addressless)
-        return tp_fail(err, TP_EINPUT, "%s: the events of %s have no addresses to compare",
-                       tp_input_name(x->reading->in), a->name);
     int rc = tp_xplane_start(x, allocator, start, err);
     struct tp_bfc_replay *p = *replay = rc == TP_OK ? calloc(1, sizeof *p) : NULL;
     if (!p)

@@ -124,8 +124,11 @@ static int find_allocator(struct tp_xplane *x, const struct tp_xplane_value valu
                  number->kind == TP_XPLANE_WHOLE ? number->whole : 0);
         name = (struct tp_xplane_text){text, strlen(text)};
     }
-    return tp_xplane_allocator(x, name.at, name.size, (uint32_t)x->planes, says(by) ? limit : 0,
-                               &ev->allocator, err);
+    int rc = tp_xplane_allocator(x, name.at, name.size, (uint32_t)x->planes, says(by) ? limit : 0,
+                                 &ev->allocator, err);
+    if (rc == TP_OK)
+        x->allocators[ev->allocator].unnamed = !says(by);
+    return rc;
 }
 
 /* Whether the values make an event. */

@@ -42,7 +42,8 @@ struct tp_xplane_allocator {
     size_t first, count;       /* its events in the list of all */
     uint64_t breaks;           /* events behind which other bytes are in use than they add up to */
     uint64_t first_break;      /* number among its events, from 1; 0: none */
-    uint64_t addressless;      /* events without an address */
+    bool unnamed;              /* a TPU's: events say the number of a device alone */
+    bool bfc; /* named, all events with an address, and a limit or fragmentation, as BFC's are */
 };
 
 struct tp_xplane {

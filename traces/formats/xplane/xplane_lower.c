@@ -116,7 +116,7 @@ static int lower_block(struct xplane_lowering *l, uint32_t device, uint64_t at, 
 {
     struct tp_event ev = {.op = TP_EV_INITIAL,
                           .has_size = true,
-                          .has_at = true,
+                          .has_at = allocator(l, device)->bfc,
                           .at = at,
                           .bytes = bytes,
                           .id = id_of(at, device),
@@ -153,7 +153,7 @@ static int lower_segments(struct xplane_lowering *l, uint32_t device, struct tp_
         uint64_t more = u.before && !i ? u.bytes : 0;
         rc = lower_segment(l, device, s->ranges[i].base - more, s->ranges[i].size + more, err);
     }
-    if (rc == TP_OK && !u.before && u.requested)
+    if (rc == TP_OK && !u.before && u.requested && allocator(l, device)->bfc)
         rc = lower_segment(l, device, u.at, u.region, err);
     return rc;
 }
@@ -348,9 +348,13 @@ static uint64_t number_of(const struct tp_xplane_allocator *a)
 static int record(struct xplane_lowering *l, struct tp_err *err)
 {
     struct tp_recorded *to = l->reading->recorded;
-    bool known = true;
-    for (uint32_t i = 0; i < l->count; i++)
+    bool known = true, bfc = true;
+    for (uint32_t i = 0; i < l->count; i++) {
         known &= l->starts[i].pool_known;
+        bfc &= allocator(l, i)->bfc;
+    }
+    if (!bfc)
+        return TP_OK;
     int rc =
         tp_recorded_init(to, l->x->tensorflow ? "TensorFlow" : "JAX", known ? l->count : 0, err);
     for (uint32_t i = 0; rc == TP_OK && known && i < l->count; i++) {
@@ -384,6 +388,12 @@ static void say_start_of(const struct xplane_lowering *l, uint32_t device)
                        "%s: %s in use at the start are never freed, so their blocks are not in the "
                        "file: they count as one.",
                        name, tp_bytes(s->unseen, false).s);
+    if (!allocator(l, device)->bfc) {
+        tp_meta_remark(
+            meta, "%s: its events are not BFC's, or have no addresses: no rules are known for it.",
+            name);
+        return;
+    }
     if (s->known == TP_XPLANE_INFERRED)
         tp_meta_remark(meta, "%s: the heap at the start is inferred from the events: %s with %s.",
                        name, tp_plural(s->range_count, "range").s,
@@ -423,7 +433,7 @@ static void describe(const struct xplane_lowering *l)
     if (l->count == 1 && allocator(l, 0)->limit)
         tp_meta_set(meta, &meta->settings, "limit:%" PRIu64 "%s", allocator(l, 0)->limit,
                     l->starts[0].pool_known && !l->starts[0].whole ? ",allow_growth:yes" : "");
-    if (!x->tpu)
+    if (l->reading->recorded->by)
         tp_meta_set(meta, &meta->allocator_device, "%s", x->tensorflow ? "tf" : "jax");
     if (x->unreadable)
         tp_meta_remark(meta,

@@ -7,6 +7,7 @@
 #include "alloc/base/clean.h"
 #include "traces/formats/xplane/xplane_file.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,14 +128,17 @@ static void order_equal(struct tp_xplane_event *ev, size_t count, uint64_t in_us
 static void check(struct tp_xplane_allocator *a, const struct tp_xplane_event *ev)
 {
     uint64_t in_use = TP_XPLANE_UNKNOWN;
+    bool placed = true, told = a->limit > 0;
     for (size_t i = 0; i < a->count; i++) {
-        a->addressless += !ev[i].addr;
+        placed &= ev[i].addr != 0;
+        told |= !isnan(ev[i].fragmentation);
         if (i && ev[i].in_use != TP_XPLANE_UNKNOWN && before(&ev[i]) != in_use) {
             a->first_break = a->breaks ? a->first_break : i + 1;
             a->breaks++;
         }
         in_use = ev[i].in_use;
     }
+    a->bfc = !a->unnamed && placed && told;
 }
 
 static void order_allocator(struct tp_xplane_allocator *a, struct tp_xplane_event *ev)

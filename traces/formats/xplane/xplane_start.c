@@ -618,6 +618,18 @@ struct tp_xplane_unseen tp_xplane_unseen(const struct tp_xplane_start *s)
     return u;
 }
 
+/* Of an allocator with rules that are not known, the blocks that are freed later are all that its
+ * events show. */
+static int end_foreign(struct start_search *s, struct tp_xplane_start *out, struct tp_err *err)
+{
+    int rc = give(s, out, err);
+    out->known = TP_XPLANE_INFERRED;
+    out->range_count = out->growth_count = 0;
+    out->pool = out->unseen_free = 0;
+    close_model(s);
+    return rc;
+}
+
 int tp_xplane_start(const struct tp_xplane *x, uint32_t allocator, struct tp_xplane_start *out,
                     struct tp_err *err)
 {
@@ -630,9 +642,11 @@ int tp_xplane_start(const struct tp_xplane *x, uint32_t allocator, struct tp_xpl
         .row = {&x->events[a->first], a->count, a->limit / rules.grain * rules.grain}};
     bool nothing = false;
     *out = (struct tp_xplane_start){.ranges = NULL};
-    if (!a->count || a->addressless)
+    if (!a->count)
         return TP_OK;
     int rc = find_pieces(&s, err);
+    if (rc == TP_OK && !a->bfc)
+        return end_foreign(&s, out, err);
     if (rc == TP_OK)
         rc = open_model(&s, err);
     if (rc == TP_OK)

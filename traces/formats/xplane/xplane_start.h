@@ -58,6 +58,7 @@ struct tp_xplane_start {
     uint64_t requests,
         agree; /* allocations, and those whose chunk the rules choose with this start */
     bool cut;  /* it was given up: it would have taken too long */
+    /* of an allocator that is not BFC there are blocks alone, without ranges */
 };
 
 /* The bytes in use that no event frees, as one block. It lies before the one free chunk where that

@@ -103,6 +103,10 @@ $(for i in 1 2 3 4 5 6 7; do echo "GPU_${i}_bfc 15/15 15/15 30/30 inferred"; don
         "$TAPOOL" info "$CORPUS/no_reference"
     refused 3 'the file ends within the next one' "$TAPOOL" info "$CORPUS/cut"
     refused 3 'ends in the middle of this plane' "$TAPOOL" info --strict "$CORPUS/cut"
+    { cat "$CORPUS/time_back"; printf '\x0a'; } >cut_in_head
+    ok "$TAPOOL" info cut_in_head
+    grep -q '24 events' "$out"
+    refused 3 'ends in the middle of this plane' "$TAPOOL" info --strict cut_in_head
     refused 3 'no memory events in 1 plane' "$TAPOOL" verify "$CORPUS/no_memory"
     ok "$TAPOOL" info "$CORPUS/lying_type"
     grep -q '2 memory events left out, the first at byte' "$out"

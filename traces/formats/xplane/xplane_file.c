@@ -366,10 +366,12 @@ static int read_field(struct tp_xplane *x, struct plane_bytes *bytes, bool *end,
         return rc;
     uint64_t offset = tp_input_offset(in);
     struct tp_protobuf head = {data, data + got};
-    if (!tp_protobuf_cut(&head, &f))
+    if (!tp_protobuf_cut(&head, &f)) {
+        *end = true;
         return got < HEAD && head.at == head.end
                    ? take_cut(x, offset, err)
                    : tp_input_fail_byte(in, offset, err, "not a capture of planes (XSpace)");
+    }
     size_t used = (size_t)(head.at - data);
     bool body = f.kind == TP_PROTOBUF_BYTES;
     if (body && f.whole)

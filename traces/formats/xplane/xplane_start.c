@@ -114,7 +114,8 @@ static int find_pieces(struct start_search *s, struct tp_err *err)
     int rc = TP_OK;
     tp_addr_map_init_plain(&w.live);
     for (size_t i = 0; rc == TP_OK && i < s->row.count; i++)
-        rc = show_event(&w, &s->row.events[i], err);
+        if (s->row.events[i].addr)
+            rc = show_event(&w, &s->row.events[i], err);
     const struct tp_address_range *r = NULL;
     for (uint64_t at = 0; rc == TP_OK && (r = tp_ranges_from(&w.free, at)); at = r->addr + r->size)
         rc = add_piece(s, r->addr, r->size, 0, err);

@@ -61,7 +61,8 @@ const char *tp_heap_wrong(const struct tp_heap *h, uint32_t streams, uint32_t de
         if (!wrong && (s->size > MOST - bytes || s->blocks > h->block_count - blocks))
             wrong = "its segments add up to too much";
         if (!wrong)
-            wrong = blocks_wrong(s, h->blocks + blocks);
+            wrong =
+                blocks_wrong(s, blocks ? h->blocks + blocks : h->blocks); /* NULL: it has none */
         blocks += s->blocks;
         bytes += s->size;
     }

@@ -9,8 +9,8 @@
 /* Addresses from here on are no device's: ranges lie there that are in no file. */
 #define TP_INVENTED (UINT64_C(1) << 62)
 
-/* The driver's ranges begin at multiples of this at least. */
-#define TP_RECORDED_PAGE 512
+/* What allocators take from the driver are multiples of this at least. */
+#define TP_RECORDED_PAGE 256
 
 struct tp_coming_range {
     tp_addr base;

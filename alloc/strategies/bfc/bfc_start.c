@@ -8,8 +8,7 @@
  * fit fail.
  *
  * What the allocator takes next is not recorded. It is taken to be what the rules would take behind
- * these regions, had it asked for each of them, from the smallest to the largest, for a request of
- * the region's size. */
+ * the fewest regions with as many bytes. */
 #include "alloc/strategies/bfc/bfc_core.h"
 
 static bool on_grain(uint64_t n)
@@ -120,30 +119,20 @@ static int take_all(struct bfc *st, const struct tp_heap *heap, bool unused)
 
 /* ---- the next region ---- */
 
-enum { SIZES = 64 };
-
-/* The next region is the first one doubled so and so often: sizes are alike where the same doubling
- * suffices for them. */
-static unsigned doublings_of(uint64_t first, uint64_t size)
-{
-    unsigned n = 0;
-    while (n < SIZES - 1 && first << n < size && first << n < TP_BFC_SPACE)
-        n++;
-    return n;
-}
-
+/* The regions of a heap are not known, but their sum: doubled again and again, each once, they are
+ * the powers of two that make it up. */
 static void find_next(struct bfc *st, const struct tp_heap *heap)
 {
-    uint64_t counts[SIZES] = {0}, first = tp_bfc_first_bytes(st);
+    uint64_t first = tp_bfc_first_bytes(st), sum = 0;
     bool enlarged = false;
-    if (st->next || !heap->segment_count)
+    if (st->next || !heap->segment_count || !first)
         return;
-    st->next = first;
     for (uint64_t i = 0; i < heap->segment_count; i++)
-        counts[doublings_of(first, heap->segments[i].size)]++;
-    for (unsigned n = 0; n < SIZES; n++)
-        for (uint64_t i = 0; i < counts[n] && i < SIZES; i++) { /* more change nothing */
-            tp_bfc_next_region(&st->rules, &st->next, first << n, TP_BFC_SPACE, &enlarged);
+        sum += heap->segments[i].size < TP_BFC_SPACE - sum ? heap->segments[i].size : 0;
+    st->next = first;
+    for (uint64_t bytes = first; bytes <= sum && bytes < TP_BFC_SPACE; bytes *= 2)
+        if (sum / first & bytes / first) {
+            tp_bfc_next_region(&st->rules, &st->next, bytes, TP_BFC_SPACE, &enlarged);
             tp_bfc_region_taken(&st->rules, &st->next, enlarged);
         }
 }

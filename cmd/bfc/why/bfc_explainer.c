@@ -87,7 +87,18 @@ static int add_unseen(const struct chunk_taking *c, uint64_t size)
 {
     const struct tp_xplane_unseen *u = &c->unseen;
     const struct tp_bfc_at at = {u->at, u->bytes, u->requested};
-    return add_chunk(c, u->at, size, &at);
+    return u->requested ? add_chunk(c, u->at, size, &at) : TP_OK;
+}
+
+static int add_unseen_region(const struct chunk_taking *c)
+{
+    const struct tp_xplane_unseen *u = &c->unseen;
+    uint64_t at = u->at + u->bytes, last = u->region - u->bytes;
+    uint64_t region = u->region + u->chunks * u->chunk;
+    int rc = add_unseen(c, region);
+    for (uint64_t i = 0; rc == TP_OK && i < u->chunks; i++, at += u->chunk)
+        rc = add_chunk(c, u->at, region, &(struct tp_bfc_at){at, u->chunk, 0});
+    return rc == TP_OK && last ? add_chunk(c, u->at, region, &(struct tp_bfc_at){at, last, 0}) : rc;
 }
 
 static int take_chunk(void *ctx, const struct tp_bfc_range *region, const struct tp_bfc_at *chunk)
@@ -114,8 +125,8 @@ static int heap_at(void *state, uint32_t device, const struct tp_why_moment *m,
         taking.unseen = tp_xplane_unseen(&start);
         rc = tp_bfc_look(tp_bfc_instance(replay), take_chunk, &taking);
     }
-    if (rc == TP_OK && taking.unseen.requested && !taking.unseen.before)
-        rc = add_unseen(&taking, taking.unseen.bytes);
+    if (rc == TP_OK && !taking.unseen.before)
+        rc = add_unseen_region(&taking);
     tp_bfc_stop(replay);
     tp_xplane_start_release(&start);
     return rc;

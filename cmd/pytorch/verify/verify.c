@@ -99,7 +99,7 @@ static bool is_vacant(struct verifying *v, const struct tp_pytorch_event *ev, bo
 {
     const struct tp_recorded_source *from = source_of(v);
     uint64_t base = ev->address, size = ev->size;
-    if (base % TP_RECORDED_PAGE || base >= TP_INVENTED || size > TP_INVENTED - base ||
+    if (base % v->heap.rules->grain || base >= TP_INVENTED || size > TP_INVENTED - base ||
         !(tp_torch_is_vacant(v->st, base, size) ||
           (mapped && tp_torch_is_unmapped(v->st, base, size))))
         return false;

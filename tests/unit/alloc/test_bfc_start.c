@@ -97,6 +97,20 @@ TEST(a_large_region_is_followed_by_one_of_its_size)
     rig_end(r);
 }
 
+/* Parts of 76 MiB are no regions: the rules take 4, 8 and 64 MiB for as many bytes. */
+TEST(the_next_region_follows_from_all_bytes)
+{
+    static const struct tp_heap_segment parts[] = {{.base = A, .size = 40 * MIB},
+                                                   {.base = A + 64 * MIB, .size = 36 * MIB}};
+    struct rig *r = open_bfc("");
+    assert_int_equal(r->s->start(r->st, &(struct tp_heap){parts, NULL, 2, 0}), TP_OK);
+    get(r, 0, 40 * MIB);
+    get(r, 0, 36 * MIB);
+    get(r, 0, 1);
+    assert_int_equal(reserved(r), 140 * MIB);
+    rig_end(r);
+}
+
 TEST(the_next_region_may_be_known)
 {
     struct tp_block b[BLOCKS];

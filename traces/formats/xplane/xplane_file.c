@@ -384,7 +384,7 @@ static int read_field(struct tp_xplane *x, struct plane_bytes *bytes, bool *end,
         *end = true;
         return take_cut(x, offset, err);
     }
-    return rc == TP_OK && f.number == SPACE_PLANE
+    return rc == TP_OK && f.number == SPACE_PLANE && bytes->size
                ? read_plane(x, bytes->data, bytes->size, offset + used, err)
                : rc;
 }

@@ -124,10 +124,21 @@ static int lower_block(struct xplane_lowering *l, uint32_t device, uint64_t at, 
     return requested ? lower_one(l, &ev, device, err) : TP_OK;
 }
 
+/* Free bytes that would serve a request where they did not count to the block before them. */
+static struct tp_xplane_unseen unseen_of(const struct tp_xplane_start *s)
+{
+    struct tp_xplane_unseen u = tp_xplane_unseen(s);
+    if (!s->would_serve || u.before)
+        return u;
+    u.region = u.bytes = u.requested ? u.region + u.chunk * u.chunks : 0;
+    u.chunks = 0;
+    return u;
+}
+
 static int lower_blocks(struct xplane_lowering *l, uint32_t device, struct tp_err *err)
 {
     const struct tp_xplane_start *s = &l->starts[device];
-    const struct tp_xplane_unseen u = tp_xplane_unseen(s);
+    const struct tp_xplane_unseen u = unseen_of(s);
     int rc = u.before ? lower_block(l, device, u.at, u.requested, u.bytes, err) : TP_OK;
     for (size_t i = 0; rc == TP_OK && i < s->block_count; i++)
         rc = lower_block(l, device, s->blocks[i].addr, s->blocks[i].requested, s->blocks[i].bytes,
@@ -144,18 +155,27 @@ static int lower_segment(struct xplane_lowering *l, uint32_t device, uint64_t ba
     return rc == TP_OK ? tp_lower_segment(l->reading->lower, stream, &segment, err) : rc;
 }
 
+/* Each chunk in a region of its own, so that they do not become one. */
+static int lower_unseen(struct xplane_lowering *l, uint32_t device,
+                        const struct tp_xplane_unseen *u, struct tp_err *err)
+{
+    uint64_t at = u->at + u->region;
+    int rc = u->region ? lower_segment(l, device, u->at, u->region, err) : TP_OK;
+    for (uint64_t i = 0; rc == TP_OK && i < u->chunks; i++, at += u->chunk)
+        rc = lower_segment(l, device, at, u->chunk, err);
+    return rc;
+}
+
 static int lower_segments(struct xplane_lowering *l, uint32_t device, struct tp_err *err)
 {
     const struct tp_xplane_start *s = &l->starts[device];
-    const struct tp_xplane_unseen u = tp_xplane_unseen(s);
+    const struct tp_xplane_unseen u = unseen_of(s);
     int rc = TP_OK;
     for (size_t i = 0; rc == TP_OK && i < s->range_count; i++) {
         uint64_t more = u.before && !i ? u.bytes : 0;
         rc = lower_segment(l, device, s->ranges[i].base - more, s->ranges[i].size + more, err);
     }
-    if (rc == TP_OK && !u.before && u.requested && allocator(l, device)->bfc)
-        rc = lower_segment(l, device, u.at, u.region, err);
-    return rc;
+    return rc == TP_OK && allocator(l, device)->bfc ? lower_unseen(l, device, &u, err) : rc;
 }
 
 /* Where the capture contradicts itself, strategies begin without the heap. */
@@ -398,6 +418,10 @@ static void say_start_of(const struct xplane_lowering *l, uint32_t device)
         tp_meta_remark(meta, "%s: the heap at the start is inferred from the events: %s with %s.",
                        name, tp_plural(s->range_count, "range").s,
                        tp_plural(s->block_count, "live block").s);
+    if (s->unseen_free)
+        tp_meta_remark(meta, "%s: %s more was free at the start and serves no request%s.", name,
+                       tp_bytes(s->unseen_free, false).s,
+                       s->would_serve ? ": replays count it as rounding" : "");
     if (!s->pool_known)
         tp_meta_remark(meta, "%s: the file does not show how much memory was reserved.", name);
     if (s->cut)

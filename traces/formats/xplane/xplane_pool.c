@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNIT  (UINT64_C(2) << 20) /* bytes that regions are a multiple of, but for the last one */
-#define GRAIN 256                 /* bytes that a limit is rounded to */
+#define UNIT (UINT64_C(2) << 20) /* bytes that regions are a multiple of, but for the last one */
 
 enum { BACK = 6, CHOSEN = 12, KEPT = 1 << 16 };
 #define STEP_COSTS 0.5 /* votes */
@@ -62,7 +61,7 @@ static bool vote(const struct tp_xplane_event *i, const struct tp_xplane_event *
                     doubt(j->fragmentation) * (p - (double)j->in_use)) /
                    fabs(between);
     *pool = (uint64_t)(p / (double)UNIT + 0.5) * UNIT;
-    return error <= (double)UNIT / 4 && fabs(p - (double)*pool) <= error + GRAIN;
+    return error <= (double)UNIT / 4 && fabs(p - (double)*pool) <= error + TP_XPLANE_GRAIN;
 }
 
 typedef void vote_fn(void *ctx, uint64_t pool);

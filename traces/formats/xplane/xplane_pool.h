@@ -10,6 +10,8 @@
 
 #include "traces/formats/xplane/xplane_file.h"
 
+#define TP_XPLANE_GRAIN UINT64_C(256) /* bytes that chunks and the pool are multiples of */
+
 /* Events of one allocator in order. */
 struct tp_xplane_row {
     const struct tp_xplane_event *events;

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #define UNIT        (UINT64_C(2) << 20) /* bytes of the smallest region */
-#define LEAST_STEPS UINT64_C(20000000)  /* events that are applied, in all passes */
+#define LEAST_STEPS UINT64_C(1000000)   /* events that are applied, in all passes */
 #define STEPS_EACH  12                  /* times that each event may be, where there are many */
-enum { TAILS = 40, TRIED_PLACES = 16 };
+enum { TAILS = 40, TRIED_PLACES = 16, CHUNKS_MOST = 64 };
 
 struct start_search {
     const struct tp_reading *reading;
@@ -271,7 +271,7 @@ static uint64_t count_said(const struct start_search *s, uint64_t elsewhere)
     return said;
 }
 
-/* The largest chunks that events say and that are not among the known ones, in steps of 256 bytes.
+/* The largest chunks that events say and that are not among the known ones, in grains.
  * Returns their number. */
 static size_t unknown_chunks(const struct start_search *s, uint64_t *out)
 {
@@ -282,7 +282,7 @@ static size_t unknown_chunks(const struct start_search *s, uint64_t *out)
         if (known != TP_XPLANE_UNKNOWN &&
             tp_xplane_largest(&s->row.events[i], tp_xplane_pool_at(&s->pool, i), &l, &within) &&
             l > (double)known + within + 128)
-            out[count++] = (uint64_t)(l / 256 + 0.5);
+            out[count++] = (uint64_t)(l / TP_XPLANE_GRAIN + 0.5);
     }
     if (count)
         qsort(out, count, sizeof *out, by_number);
@@ -306,7 +306,8 @@ static int find_elsewhere(struct start_search *s, struct tp_err *err)
     }
     s->said = count_said(s, 0);
     s->elsewhere = 0;
-    uint64_t chunk = count ? sizes[best] * 256 : 0, with = chunk ? count_said(s, chunk) : 0;
+    uint64_t chunk = count ? sizes[best] * TP_XPLANE_GRAIN : 0,
+             with = chunk ? count_said(s, chunk) : 0;
     if (with > s->said) {
         s->said = with;
         s->elsewhere = chunk;
@@ -396,6 +397,42 @@ static int try_places(struct start_search *s, struct tp_err *err)
     }
     bool found = tried && (last.wrong != best.wrong || last.said != best.said);
     return rc == TP_OK && tried && (found || s->model.steps) ? try_pool(s, err) : rc;
+}
+
+/* ---- growth at another event ---- */
+
+/* Tries the places between the steps before and behind one for it, and keeps the best. */
+static int move_step(struct start_search *s, size_t step, struct tp_err *err)
+{
+    struct tp_xplane_step *steps = s->pool.steps;
+    struct start_worth best = worth_of(s);
+    size_t kept = steps[step].event, from = step ? steps[step - 1].event : 0;
+    size_t end = step + 1 < s->pool.step_count ? steps[step + 1].event : s->row.count;
+    unsigned tried = 0;
+    int rc = TP_OK;
+    for (size_t i = 0; rc == TP_OK && i < s->place_count && tried < TRIED_PLACES; i++) {
+        size_t place = s->places[i];
+        if (place <= from || place >= end || place == kept || !s->model.steps)
+            continue;
+        steps[step].event = place;
+        rc = try_pool(s, err);
+        tried++;
+        if (rc == TP_OK && is_better(worth_of(s), best)) {
+            best = worth_of(s);
+            kept = place;
+        }
+    }
+    bool last = steps[step].event == kept;
+    steps[step].event = kept;
+    return rc == TP_OK && !last ? try_pool(s, err) : rc;
+}
+
+static int move_steps(struct start_search *s, struct tp_err *err)
+{
+    int rc = TP_OK;
+    for (size_t i = 0; rc == TP_OK && s->model.wrong && i < s->pool.step_count; i++)
+        rc = move_step(s, i, err);
+    return rc;
 }
 
 /* ---- the beginning ---- */
@@ -508,6 +545,8 @@ static int infer(const struct tp_xplane *x, struct start_search *s, struct tp_er
         rc = tp_xplane_find_pool(s->reading, &s->row, s->places, s->place_count, &s->pool, err);
     if (rc == TP_OK)
         rc = try_pool(s, err);
+    if (rc == TP_OK)
+        rc = move_steps(s, err);
     if (rc == TP_OK && s->pool.end && !s->pool.whole)
         rc = try_places(s, err);
     if (rc == TP_OK && !s->pool.end && s->row.limit && never_fragmented(s)) {
@@ -556,6 +595,44 @@ static void give_growths(const struct start_search *s, struct tp_xplane_start *o
     }
 }
 
+static uint64_t in_grains(uint64_t bytes)
+{
+    return (bytes + TP_XPLANE_GRAIN - 1) / TP_XPLANE_GRAIN * TP_XPLANE_GRAIN;
+}
+
+/* Free bytes in chunks, of which all but the last have `chunk` bytes. */
+struct free_chunks {
+    uint64_t chunk, count, last;
+};
+
+static struct free_chunks unseen_chunks(const struct tp_xplane_start *s)
+{
+    uint64_t free = in_grains(s->unseen_free), chunk = in_grains(s->elsewhere);
+    struct free_chunks c = {.last = free};
+    if (!chunk || free <= chunk || free / chunk >= CHUNKS_MOST)
+        return c;
+    c = (struct free_chunks){.chunk = chunk, .count = (free - 1) / chunk};
+    c.last = free - c.count * chunk;
+    return c;
+}
+
+/* Whether a free chunk that served no event would serve one: a request that took a larger one, or a
+ * region. */
+static bool would_serve(const struct start_search *s, uint64_t bytes)
+{
+    const struct tp_xplane_model *m = &s->model;
+    size_t step = 0;
+    for (size_t i = 0; i < s->row.count; i++) {
+        const struct tp_xplane_event *ev = &s->row.events[i];
+        bool grew = step < s->pool.step_count && s->pool.steps[step].event == i;
+        uint64_t rounded = tp_bfc_rounded(&m->rules, ev->requested);
+        step += grew;
+        if (!ev->frees && bytes >= rounded && (grew || m->seen[i].size > bytes))
+            return true;
+    }
+    return false;
+}
+
 /* What is in use and free beside the ranges. */
 static void give_sums(const struct start_search *s, struct tp_xplane_start *out)
 {
@@ -573,6 +650,8 @@ static void give_sums(const struct start_search *s, struct tp_xplane_start *out)
     out->pool = out->pool > least ? out->pool : least;
     out->unseen_free = out->pool - least;
     out->elsewhere = s->elsewhere;
+    const struct free_chunks free = unseen_chunks(out);
+    out->would_serve = would_serve(s, free.last) || would_serve(s, free.chunk);
     out->whole = s->pool.whole;
     out->requests = s->model.requests;
     out->agree = s->model.agree;
@@ -612,8 +691,11 @@ struct tp_xplane_unseen tp_xplane_unseen(const struct tp_xplane_start *s)
         u.at = s->ranges[0].base - s->unseen;
         return u;
     }
-    u.bytes += s->unseen_free;
-    u.region = (u.bytes + UNIT - 1) / UNIT * UNIT;
+    const struct free_chunks free = unseen_chunks(s);
+    u.bytes = in_grains(s->unseen);
+    u.region = u.bytes + free.last;
+    u.chunk = free.chunk;
+    u.chunks = free.count;
     uint64_t end = last ? last->base + last->size : UNIT;
     u.at = (end + 2 * UNIT - 1) / UNIT * UNIT;
     return u;

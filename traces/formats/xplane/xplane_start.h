@@ -55,19 +55,21 @@ struct tp_xplane_start {
     uint64_t unseen;      /* bytes in use that no event frees */
     uint64_t unseen_free; /* bytes free that serve no event */
     uint64_t elsewhere;   /* largest chunk of these; 0: not known, or it does not matter */
+    bool would_serve;     /* in such chunks they would serve a request, by the rules */
     uint64_t requests,
         agree; /* allocations, and those whose chunk the rules choose with this start */
     bool cut;  /* it was given up: it would have taken too long */
     /* of an allocator that is not BFC there are blocks alone, without ranges */
 };
 
-/* The bytes in use that no event frees, as one block. It lies before the one free chunk where that
- * is all that was free, else in a region of its own with what was free and served nothing: where
- * these were is not known. */
+/* What is known of the start by its sum alone: the bytes in use that no event frees, as one block,
+ * and the free bytes that serve no event, as few chunks as can be. The block lies before the one
+ * free chunk where that is all that was free, else in a region of its own with the last of them. */
 struct tp_xplane_unseen {
     uint64_t at, requested, bytes; /* the block; requested is 0 where there is none */
-    uint64_t region;               /* bytes of its own region, which begins with it */
-    bool before;                   /* it has none, and begins that of the first range */
+    uint64_t region;               /* bytes of its own region, which begins with it; 0: none */
+    uint64_t chunk, chunks;        /* bytes and number of the other free chunks */
+    bool before;                   /* it has no region, and begins that of the first range */
 };
 struct tp_xplane_unseen tp_xplane_unseen(const struct tp_xplane_start *s);
 

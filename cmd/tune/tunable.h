@@ -42,6 +42,8 @@ struct tp_tunable {
     /* Why it says nothing where the size of the device is not known for sure; static. NULL: it
      * does. */
     const char *(*needs_size)(const char *setting);
+    /* The same where the size is not known at all, nor `held` adds a limit. */
+    const char *(*needs_any_size)(const char *setting);
     /* Its first key that only newer releases have; static. NULL: none. With it go the first such
      * release, and that release in words: "PyTorch from 2026 on". */
     const char *(*newer)(const char *setting, const char *device);

@@ -240,12 +240,15 @@ static bool any_heap(const struct tp_tune *t)
  * cudaMalloc had left is neither, because other processes take memory too. */
 static const char *danger_of_size(const struct tp_tune *t, const char *conf)
 {
-    bool known = true;
+    bool known = true, any = true;
     for (size_t i = 0; i < t->file_count; i++) {
         const struct tp_tune_file *f = &t->files[i];
+        any &= f->capacity || tp_tune_is_own(t, f);
         known &= !f->inferred || !f->capacity || tp_captured_collects(&f->captured) ||
                  tp_captured_retries(&f->captured).by_limit;
     }
+    if (!any && t->target->needs_any_size && t->target->needs_any_size(conf))
+        return t->target->needs_any_size(conf);
     return known ? NULL : tp_tunable_needs_size(t->target, conf);
 }
 

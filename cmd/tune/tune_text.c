@@ -535,7 +535,8 @@ static void print_older(const struct tp_tune *t, const struct tp_tune_answers *a
 static void print_doubts(const struct tp_tune_answer *a, struct tp_page *page)
 {
     if (a->base->danger)
-        tp_page_put(page, 0, "! recorded setting: %s", a->base->danger);
+        tp_page_put(page, 0, "! %s: %s", a->base->recorded ? "recorded setting" : "defaults",
+                    a->base->danger);
 }
 
 void tp_tune_answer_print(const struct tp_tune *t, const struct tp_tune_answers *a,

@@ -146,11 +146,27 @@ $(for i in 1 2 3 4 5 6 7; do echo "GPU_${i}_bfc 15/15 15/15 30/30 inferred"; don
     ok "$TAPOOL" info cpu.xplane.pb --space cpu
     grep -q "cpu: its events are not BFC's" "$out"
     grep -q '24 events' "$out"
+    lacks "$out" 'left out: a size'
     ok "$TAPOOL" replay cpu.xplane.pb --space all --min-time 1ms -s bump
     refused 3 "none of its memory events are BFC's and have addresses" "$TAPOOL" verify "$CORPUS/tpu"
     refused 3 "none of its memory events are BFC's and have addresses" "$TAPOOL" why "$CORPUS/tpu"
     ok "$TAPOOL" info "$CORPUS/tpu"
     grep -q 'TPU profiler capture' "$out"
+}
+
+@test "a capture is TensorFlow's where events name steps or types, and else JAX's" {
+    python3 "$CLI/xplane.py" results 5 jax.pb
+    ok "$TAPOOL" info jax.pb
+    grep -q 'capture  *JAX profiler capture' "$out"
+    grep -qE 'thread py_xla_execute f32\[[0-9]+\]\{0\}' "$out"
+    ok "$TAPOOL" tune jax.pb
+    grep -q 'JAX itself' "$out"
+    # what another allocator without growth would take is not in the file
+    ok "$TAPOOL" tune jax.pb --allocator tensorflow
+    grep -q 'Set TF_FORCE_GPU_ALLOW_GROWTH=true' "$out"
+    grep -q '! defaults: it takes all' "$out"
+    ok "$TAPOOL" tune jax.pb --allocator tensorflow --capacity 16GiB
+    lacks "$out" '!'
 }
 
 @test "tune says the settings of TensorFlow, JAX and ONNX Runtime in their own words" {

@@ -287,6 +287,14 @@ def made(seed, count=None, skip=None, name="GPU_0_bfc"):
     return events
 
 
+def results(seed):
+    """A program of JAX: XLA names no operation, only the shapes of results."""
+    events = made(seed)
+    for _, _, values in events:
+        values |= {"tf_op": "dummy", "id": 0, "data_type": 0, "shape": f"f32[{values['requested_bytes']}]{{0}}"}
+    return events
+
+
 def steps(batch):
     """Two training steps of thirty layers, whose activations have `batch` rows."""
     heap, events = Bfc(8 << 30, True, random.Random(5)), []
@@ -356,8 +364,10 @@ def broken(kind):
         return write([("python3", 0, events)])
     if kind == "cpu": # beside BFC: malloc, which knows neither a limit nor fragmentation
         other = [(t, f, {**v, "allocator_name": "cpu", "addr": v["addr"] + 64}) for t, f, v in made(8, 24, 40)]
-        for _, _, values in other:
+        for _, frees, values in other:
             del values["fragmentation"], values["bytes_available"]
+            if frees:
+                values["requested_bytes"] = 0
         return write([("python3", 0, events), ("b", 0, other)])
     if kind == "no-memory":
         return field(1, field(2, b"/host:CPU") + field(3, field(2, b"python3")))
@@ -403,6 +413,8 @@ def main():
                         for plane, lines in read(load(what)))
     elif kind == "made":
         data = write([("python3", 0, made(int(what)))])
+    elif kind == "results":
+        data = write([("py_xla_execute", 0, results(int(what)))])
     elif kind == "steps":
         data = write([("python3", 0, steps(int(what)))])
     elif kind == "profile":

@@ -67,6 +67,14 @@ static const char *needs_size(const char *setting)
                : NULL;
 }
 
+static const char *needs_any_size(const char *setting)
+{
+    return tp_grid_has(setting, "allow_growth:yes") || tp_grid_has(setting, "limit:")
+               ? NULL
+               : "it takes all of the GPU's memory at once, of which the recording does not tell "
+                 "how much there is: add --capacity SIZE";
+}
+
 /* A heap that was taken at once has one region, one that grew has many. What else can be set
  * decides which memory is taken next, and a heap of the one may be one of the other. */
 static bool makes_alike(const struct tp_meta *m, const char *one, const char *other)
@@ -186,6 +194,7 @@ const struct tp_tunable tp_tunable_tensorflow = {.of = &tp_recorded_strategy_ten
                                                  .pool = "TF_GPU_ALLOCATOR:cuda_malloc_async",
                                                  .check = check_tensorflow,
                                                  .needs_size = needs_size,
+                                                 .needs_any_size = needs_any_size,
                                                  .held = add_limit,
                                                  .makes_alike = makes_alike,
                                                  .order = order_tensorflow};
@@ -196,6 +205,7 @@ const struct tp_tunable tp_tunable_jax = {.of = &tp_recorded_strategy_jax,
                                           .pool = "XLA_PYTHON_CLIENT_ALLOCATOR:cuda_async",
                                           .check = check_jax,
                                           .needs_size = needs_size,
+                                          .needs_any_size = needs_any_size,
                                           .held = add_limit,
                                           .makes_alike = makes_alike,
                                           .order = order_jax};

@@ -15,7 +15,7 @@ static const struct importer profile = {.format = &tp_format_memory_profile,
     "{\"timeOffsetPs\": \"" #time "\", \"aggregationStats\": {\"heapAllocatedBytes\": \"" #in_use  \
     "\", \"freeMemoryBytes\": \"4096\"}, \"activityMetadata\": {\"memoryActivity\": " activity     \
     ", \"requestedBytes\": \"" #size "\", \"allocationBytes\": \"256\", \"address\": \"65536\", "  \
-    "\"tfOpName\": \"a/MatMul\"}}"
+    "\"tfOpName\": \"a/MatMul\", \"dataType\": \"float\"}}"
 #define ALLOC EVENT(1000, 256, "\"ALLOCATION\"", 4)
 #define FREE  EVENT(3000, 0, "\"DEALLOCATION\"", 4)
 /* behind notes of the region that the allocator took first: its bytes, and its address / 512 */

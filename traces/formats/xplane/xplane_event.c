@@ -10,6 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_text(const struct tp_xplane_value *v, const char *text)
+{
+    return v->kind == TP_XPLANE_TEXT && v->text.size == strlen(text) &&
+           memcmp(v->text.at, text, v->text.size) == 0;
+}
+
 /* The name of a type, by its number or as it stands. */
 static struct tp_xplane_text data_type(const struct tp_xplane_value *v)
 {
@@ -21,7 +27,7 @@ static struct tp_xplane_text data_type(const struct tp_xplane_value *v)
     const char *name = v->kind == TP_XPLANE_WHOLE && v->whole < sizeof names / sizeof *names
                            ? names[v->whole]
                            : NULL;
-    if (v->kind == TP_XPLANE_TEXT && v->text.size < TP_XPLANE_NAME)
+    if (v->kind == TP_XPLANE_TEXT && v->text.size < TP_XPLANE_NAME && !is_text(v, "INVALID"))
         return v->text;
     return name ? (struct tp_xplane_text){name, strlen(name)} : (struct tp_xplane_text){"", 0};
 }
@@ -29,6 +35,12 @@ static struct tp_xplane_text data_type(const struct tp_xplane_value *v)
 static bool says(const struct tp_xplane_value *v)
 {
     return v->kind == TP_XPLANE_TEXT && v->text.size > 0;
+}
+
+/* XLA has no name for what it allocates for the results of a program. */
+static bool names_operation(const struct tp_xplane_value values[TP_XPLANE_STATS])
+{
+    return says(&values[TP_XPLANE_OPERATION]) && !is_text(&values[TP_XPLANE_OPERATION], "dummy");
 }
 
 enum { SHOWN = 60 }; /* bytes of an operation's name that a place begins with, about */
@@ -55,36 +67,43 @@ static int keep_text(struct tp_xplane *x, const char *text, size_t size, uint32_
     return size ? tp_texts_need(&x->texts, text, size, number, err) : TP_OK;
 }
 
-/* "dense/MatMul float32[32,128], output" in the scope "model/layer_1". */
+static void add_shape(struct tp_str *s, const struct tp_xplane_value values[TP_XPLANE_STATS])
+{
+    const struct tp_xplane_value *shape = &values[TP_XPLANE_SHAPE],
+                                 *region = &values[TP_XPLANE_REGION];
+    const struct tp_xplane_text type = data_type(&values[TP_XPLANE_DATA_TYPE]);
+    if (says(shape) && shape->text.size < TP_XPLANE_NAME)
+        tp_str_add(s, " %.*s%.*s", (int)type.size, type.at, (int)shape->text.size, shape->text.at);
+    if (says(region) && region->text.size < TP_XPLANE_NAME)
+        tp_str_add(s, ", %.*s", (int)region->text.size, region->text.at);
+}
+
+/* "dense/MatMul float32[32,128], output" in the scope "model/layer_1". TensorFlow knows the type of
+ * what it allocates or the step, and XLA neither. */
 static int read_operation(struct tp_xplane *x, const struct tp_xplane_value values[TP_XPLANE_STATS],
                           struct tp_xplane_event *ev, struct tp_err *err)
 {
     const struct tp_xplane_text name = values[TP_XPLANE_OPERATION].text;
-    const struct tp_xplane_value *shape = &values[TP_XPLANE_SHAPE],
-                                 *region = &values[TP_XPLANE_REGION];
-    const struct tp_xplane_text type = data_type(&values[TP_XPLANE_DATA_TYPE]);
     size_t scope = end_of_name(name), rest = name.size - scope;
     size_t before = scope - (scope > 0); /* without the slash */
     char text[3 * TP_PLACE_TEXT] = "";
     struct tp_str s = TP_STR_IN(text);
     tp_str_add(&s, "%.*s", (int)(rest < TP_PLACE_TEXT ? rest : TP_PLACE_TEXT), name.at + scope);
-    if (says(shape) && shape->text.size < TP_XPLANE_NAME)
-        tp_str_add(&s, " %.*s%.*s", (int)type.size, type.at, (int)shape->text.size, shape->text.at);
-    if (says(region) && region->text.size < TP_XPLANE_NAME)
-        tp_str_add(&s, ", %.*s", (int)region->text.size, region->text.at);
-    x->tensorflow = true;
+    add_shape(&s, values);
+    x->operations = true;
+    x->tensorflow |= ev->step || data_type(&values[TP_XPLANE_DATA_TYPE]).size;
     int rc = keep_text(x, text, sizeof text, &ev->place, err);
     return rc == TP_OK ? keep_text(x, name.at, before, &ev->scope, err) : rc;
 }
 
-/* Where no operation is named, the thread is all that is known. */
+/* Where no operation is named, the thread is all that is known, and what XLA allocated for. */
 static int read_place(struct tp_xplane *x, const struct tp_xplane_value values[TP_XPLANE_STATS],
                       struct tp_xplane_text thread, struct tp_xplane_event *ev, struct tp_err *err)
 {
-    char text[TP_XPLANE_NAME + 8] = "";
+    char text[3 * TP_PLACE_TEXT] = "";
     struct tp_str s = TP_STR_IN(text);
     ev->place = ev->scope = TP_NO_TEXT;
-    if (says(&values[TP_XPLANE_OPERATION]))
+    if (names_operation(values))
         return read_operation(x, values, ev, err);
     size_t kept = 0;
     while (kept < thread.size && thread.at[kept] != '/')
@@ -92,6 +111,8 @@ static int read_place(struct tp_xplane *x, const struct tp_xplane_value values[T
     if (kept)
         tp_str_add(&s, "thread %.*s", (int)(kept < TP_XPLANE_NAME ? kept : TP_XPLANE_NAME),
                    thread.at);
+    if (kept && says(&values[TP_XPLANE_OPERATION]))
+        add_shape(&s, values);
     return keep_text(x, text, sizeof text, &ev->place, err);
 }
 
@@ -143,7 +164,8 @@ static bool take_values(const struct tp_xplane_value values[TP_XPLANE_STATS],
                 whole(&values[TP_XPLANE_IN_USE], TP_MAX_SIZE, &ev->in_use) &&
                 whole(&values[TP_XPLANE_AVAILABLE], UINT64_MAX, &available) &&
                 whole(&values[TP_XPLANE_RESERVED], UINT64_MAX, &reserved) &&
-                whole(&values[TP_XPLANE_STEP], UINT64_MAX, &step) && ev->requested > 0;
+                whole(&values[TP_XPLANE_STEP], UINT64_MAX, &step) &&
+                (ev->requested || (ev->frees && ev->bytes));
     if (ev->bytes < ev->requested)
         ev->bytes = tp_bfc_rounded(&rules, ev->requested);
     if (values[TP_XPLANE_IN_USE].kind == TP_XPLANE_ABSENT)

@@ -22,7 +22,7 @@ struct tp_xplane_event {
     int64_t time_ps;
     uint64_t offset;       /* byte in the file of the event */
     uint64_t addr;         /* 0: not recorded */
-    uint64_t requested;    /* bytes */
+    uint64_t requested;    /* bytes; 0: a free that does not say it, before tp_xplane_order */
     uint64_t bytes;        /* of the chunk */
     uint64_t in_use;       /* of the allocator behind the event, or TP_XPLANE_UNKNOWN */
     double fragmentation;  /* share of the free bytes that are not the largest chunk; NaN: not
@@ -58,7 +58,8 @@ struct tp_xplane {
     uint64_t planes, lines; /* of the file; no lines: it does not know threads */
     uint64_t unreadable;    /* memory events that lack a member or have one that is no number */
     uint64_t unreadable_at; /* byte of the first of them */
-    bool tensorflow;        /* operations are named, as TensorFlow does; else it is JAX */
+    bool operations;        /* some events name one */
+    bool tensorflow;        /* they name its steps or types too; else it is JAX */
     bool cut;               /* the file ends within a plane, which is left out */
     bool tpu;               /* some allocator has no name, as those of TPUs */
 };

@@ -453,7 +453,7 @@ static void describe(const struct xplane_lowering *l)
     const char *by = x->tensorflow ? "TensorFlow" : "JAX";
     tp_meta_set(meta, &meta->capture, "%s %s", x->tpu ? "TPU" : by, x->capture);
     tp_meta_set(meta, &meta->unknown, "%sstreams, alignment%s", x->lines ? "" : "threads, ",
-                x->tensorflow ? "" : ", names of operations");
+                x->operations ? "" : ", names of operations");
     if (l->count == 1 && allocator(l, 0)->limit)
         tp_meta_set(meta, &meta->settings, "limit:%" PRIu64 "%s", allocator(l, 0)->limit,
                     l->starts[0].pool_known && !l->starts[0].whole ? ",allow_growth:yes" : "");

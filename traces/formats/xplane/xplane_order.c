@@ -3,6 +3,7 @@
  *     thread 1  | A 100 |          | F 300 |        by time; of events at one time the one is first
  *     thread 2           | A 200 |                  after which the bytes in use add up
  *     in use    | 0     | 256     | 512   | ... */
+#include "alloc/base/addr_map.h"
 #include "alloc/base/ascending.h"
 #include "alloc/base/clean.h"
 #include "traces/formats/xplane/xplane_file.h"
@@ -154,6 +155,44 @@ static void order_allocator(struct tp_xplane_allocator *a, struct tp_xplane_even
     check(a, ev);
 }
 
+/* ---- sizes of frees ---- */
+
+static bool lacks_sizes(const struct tp_xplane_event *ev, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!ev[i].requested)
+            return true;
+    return false;
+}
+
+static int give_size(struct tp_addr_map *asked, struct tp_xplane_event *ev)
+{
+    uint64_t *size = ev->addr ? tp_addr_map_find(asked, ev->addr) : NULL;
+    if (ev->frees && !ev->requested)
+        ev->requested = size ? *size : ev->bytes;
+    else if (!ev->frees && size)
+        *size = ev->requested;
+    else if (!ev->frees && ev->addr)
+        return tp_addr_map_insert(asked, ev->addr, ev->requested);
+    return TP_OK;
+}
+
+/* TensorFlow's allocator of host memory does not say what a freed block was asked for. Of one from
+ * before, the chunk is all that is known. */
+static int give_sizes(const struct tp_xplane *x, struct tp_xplane_event *ev, size_t count,
+                      struct tp_err *err)
+{
+    struct tp_addr_map asked;
+    int rc = TP_OK;
+    if (!lacks_sizes(ev, count))
+        return rc;
+    tp_addr_map_init_plain(&asked);
+    for (size_t i = 0; rc == TP_OK && i < count; i++)
+        rc = give_size(&asked, &ev[i]);
+    tp_addr_map_fini(&asked);
+    return rc == TP_OK ? rc : tp_input_no_memory(x->reading->in, err);
+}
+
 int tp_xplane_order(struct tp_xplane *x, struct tp_err *err)
 {
     int rc = order_names(x, err);
@@ -166,7 +205,10 @@ int tp_xplane_order(struct tp_xplane *x, struct tp_err *err)
         a->first = a->count ? a->first : i;
         a->count++;
     }
-    for (size_t i = 0; i < x->allocator_count; i++)
-        order_allocator(&x->allocators[i], &x->events[x->allocators[i].first]);
-    return TP_OK;
+    for (size_t i = 0; rc == TP_OK && i < x->allocator_count; i++) {
+        struct tp_xplane_allocator *a = &x->allocators[i];
+        order_allocator(a, &x->events[a->first]);
+        rc = give_sizes(x, &x->events[a->first], a->count, err);
+    }
+    return rc;
 }

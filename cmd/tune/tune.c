@@ -120,6 +120,18 @@ static const char *title_of(const struct tp_tunable *target, const struct tp_met
     return target->title ? target->title(m->allocator_device) : target->of->by;
 }
 
+/* Of an allocator that nothing is known of, as that of a TPU, others' settings say nothing. */
+static int check_known(const struct tp_tune *all, const struct tp_trace *t, struct tp_err *err)
+{
+    const char *by = t->recorded.by;
+    if (all->chosen || !by || !strcmp(tp_tunable_of(by)->of->by, by))
+        return TP_OK;
+    return tp_hint(err,
+                   tp_fail(err, TP_EINPUT, "%s: no settings of the allocator of a %s are known",
+                           t->file, by),
+                   "--allocator jax tries JAX's on its requests");
+}
+
 static int check_kind(const struct tp_tune *all, const struct tp_trace *t, struct tp_err *err)
 {
     const struct tp_tunable *target = target_of(all, t);
@@ -165,7 +177,9 @@ static void find_capacity(struct tp_tune_file *f, uint64_t capacity)
 static int read_file(const struct tp_tune *t, struct tp_tune_file *f, uint64_t capacity,
                      struct tp_err *err)
 {
-    int status = check_kind(t, &f->trace, err);
+    int status = check_known(t, &f->trace, err);
+    if (!status)
+        status = check_kind(t, &f->trace, err);
     if (!status)
         status = tp_captured_scan(&f->trace, &f->captured, err);
     f->has_heap = tp_program_heap(f->trace.program) != NULL;

@@ -152,6 +152,9 @@ $(for i in 1 2 3 4 5 6 7; do echo "GPU_${i}_bfc 15/15 15/15 30/30 inferred"; don
     refused 3 "none of its memory events are BFC's and have addresses" "$TAPOOL" why "$CORPUS/tpu"
     ok "$TAPOOL" info "$CORPUS/tpu"
     grep -q 'TPU profiler capture' "$out"
+    refused 3 "no settings of the allocator of a TPU are known" "$TAPOOL" tune "$CORPUS/tpu"
+    ok "$TAPOOL" convert "$CORPUS/tpu" -o tpu.tpt
+    refused 3 "no settings of the allocator of a TPU are known" "$TAPOOL" tune tpu.tpt
 }
 
 @test "a capture is TensorFlow's where events name steps or types, and else JAX's" {

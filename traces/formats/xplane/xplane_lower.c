@@ -374,7 +374,7 @@ static int record(struct xplane_lowering *l, struct tp_err *err)
         bfc &= allocator(l, i)->bfc;
     }
     if (!bfc)
-        return TP_OK;
+        return l->x->tpu ? tp_recorded_init(to, "TPU", 0, err) : TP_OK;
     int rc =
         tp_recorded_init(to, l->x->tensorflow ? "TensorFlow" : "JAX", known ? l->count : 0, err);
     for (uint32_t i = 0; rc == TP_OK && known && i < l->count; i++) {
@@ -457,7 +457,7 @@ static void describe(const struct xplane_lowering *l)
     if (l->count == 1 && allocator(l, 0)->limit)
         tp_meta_set(meta, &meta->settings, "limit:%" PRIu64 "%s", allocator(l, 0)->limit,
                     l->starts[0].pool_known && !l->starts[0].whole ? ",allow_growth:yes" : "");
-    if (l->reading->recorded->by)
+    if (l->reading->recorded->by && !x->tpu)
         tp_meta_set(meta, &meta->allocator_device, "%s", x->tensorflow ? "tf" : "jax");
     if (x->unreadable)
         tp_meta_remark(meta,

@@ -161,6 +161,11 @@ const page = (() => {
             watch.observe(figure);
         }
     };
+    /* One that is a list of rows: it is soon drawn, and nobody knows its height before. */
+    const viewAtOnce = (name, fn) => {
+        view(name, fn);
+        addEventListener("DOMContentLoaded", () => inOrder().filter(figure => waiting.get(figure) === fn).forEach(now));
+    };
     const inOrder = () => [...document.querySelectorAll("figure[data-view]")].filter(figure => waiting.has(figure));
     /* One figure at a time, so that a reader's input is never kept waiting for more than one. */
     const later = window.requestIdleCallback || (fn => setTimeout(fn, 50));
@@ -179,5 +184,5 @@ const page = (() => {
     addEventListener("beforeprint", () => [...waiting.keys()].forEach(now));
 
     return { data, digits, bytes, duration, count, percent, values, make, svg, choice, press, when, id, style, color, dash, indexOf,
-        sample, onTheme, onSize, view, ...channels };
+        sample, onTheme, onSize, view, viewAtOnce, ...channels };
 })();

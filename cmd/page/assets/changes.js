@@ -25,7 +25,7 @@
         return (cell.change < 0) === (metric.better === "less") ? "good" : "bad";
     };
 
-    page.view("changes", (figure, runs) => page.forest(figure, eachMetric(runs, (metric, title, all) => {
+    page.viewAtOnce("changes", (figure, runs) => page.forest(figure, eachMetric(runs, (metric, title, all) => {
         const { effect } = page.data, rows = all.filter(one => SHAPES[one.cell.mark]);
         return {
             title, scale: page.ratioScale(rows.flatMap(({ cell }) => [cell.change, cell.change_low, cell.change_high])),
@@ -38,7 +38,7 @@
         };
     }), marks(), `within ${+(100 * page.data.effect).toFixed(2)}%: too little to count`));
 
-    page.view("values", (figure, runs) => page.forest(figure, eachMetric(runs, (metric, title, all) => ({
+    page.viewAtOnce("values", (figure, runs) => page.forest(figure, eachMetric(runs, (metric, title, all) => ({
         title, scale: page.valueScale(all.flatMap(({ cell }) => [cell.value, cell.high]), metric.unit),
         rows: all.map(({ run, row, cell, text }) => ({
             name: run.strategy.label + (row.base === run.row ? " (base)" : ""), value: cell.value, low: cell.low, high: cell.high,
@@ -54,7 +54,7 @@
     };
     const percent = ratio => ratio === null ? null : ratio - 1;
 
-    page.view("times", (figure, data) => {
+    page.viewAtOnce("times", (figure, data) => {
         const timed = data.findings.map((finding, i) => ({ ...finding, text: data.page.texts[i] })).filter(finding => finding.difference);
         const groups = [...new Set(timed.map(finding => finding.metric))].map(metric => {
             const rows = timed.filter(finding => finding.metric === metric);

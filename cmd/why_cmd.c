@@ -235,11 +235,10 @@ static int answer_device(struct answers *a, const struct tp_explained *x, uint32
     cfg->limit = r.limit;
     if (rc == TP_OK)
         rc = tp_why(x, device, cfg, places, w, err);
-    bool tries = rc == TP_OK && is_worth_trying(w);
+    bool tries = rc == TP_OK && x->by->try_settings && is_worth_trying(w);
     if (tries && !pressed)
         rc = open_recording(a, device, &trace, &r, err);
     w->recording = r;
-    tries = tries && x->by->try_settings;
     if (rc == TP_OK && trace.open && tries)
         rc = tp_recorded_verify(&x->file, device, &w->whole, err);
     if (rc == TP_OK && trace.open && tries && !tp_why_has_switched(w))

@@ -24,6 +24,7 @@ static void change(int64_t *sum, int64_t by)
 bool tp_why_follow(struct tp_why_levels *l, const struct tp_why_event *ev)
 {
     int64_t size = (int64_t)ev->size;
+    change(&l->reserved, (int64_t)ev->taken);
     if (ev->action == TP_WHY_TAKES)
         change(&l->reserved, size);
     else if (ev->action == TP_WHY_RETURNS)

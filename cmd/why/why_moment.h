@@ -22,9 +22,10 @@ enum tp_why_action {
 /* An event of a recording. */
 struct tp_why_event {
     enum tp_why_action action;
-    uint64_t size; /* bytes */
-    int64_t time;  /* in the unit of the recording (ns_between); the times need not ascend */
-    uint64_t from; /* where it came from, as its explainer knows it */
+    uint64_t size;  /* bytes */
+    uint64_t taken; /* bytes that the allocator took from the driver for an alloc */
+    int64_t time;   /* in the unit of the recording (ns_between); the times need not ascend */
+    uint64_t from;  /* where it came from, as its explainer knows it */
     /* of a failed request */
     int64_t stream;
     uint64_t pool;        /* number of its private pool; 0: that of all others */

@@ -24,7 +24,10 @@ int tp_bfc_get_range(struct bfc *st, uint64_t size, uint64_t *align, tp_addr *ba
 {
     uint64_t page = st->env->source->page, least = size < BFC_PAGE ? BFC_GRAIN : BFC_PAGE;
     least = page > least ? page : least;
-    *align = *align > least ? *align : least;
+    if (st->by_address)
+        *align = 1; /* a recording says where it lies */
+    else if (*align < least)
+        *align = least;
     int rc = tp_src_get(st->env->source, round_up(size, page), *align, base);
     return rc == TP_EUNSUP ? TP_EOOM : rc;
 }

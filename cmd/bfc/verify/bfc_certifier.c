@@ -40,12 +40,17 @@ static int open_capture(const struct tp_reading *r, void **state, struct tp_err 
     if (!f)
         return tp_input_no_memory(r->in, err);
     f->x.reading = r;
-    return tp_xplane_read(&f->x, err);
+    int rc = tp_xplane_read(&f->x, err);
+    f->begun = rc == TP_OK ? calloc(f->x.allocator_count + 1, sizeof *f->begun) : NULL;
+    return rc == TP_OK && !f->begun ? tp_input_no_memory(r->in, err) : rc;
 }
 
 static void close_capture(void *state)
 {
     struct tp_bfc_file *f = state;
+    for (size_t i = 0; f->begun && i < f->x.allocator_count; i++)
+        tp_xplane_start_release(&f->begun[i].start);
+    free(f->begun);
     tp_texts_release(&f->steps);
     tp_xplane_release(&f->x);
     free(state);
@@ -97,13 +102,11 @@ static const char *allocator(const void *state)
 static int verify_allocator(void *state, uint32_t device, struct tp_verified *out,
                             struct tp_err *err)
 {
-    struct tp_xplane_start start;
     struct tp_bfc_replay *replay = NULL;
-    int rc = tp_bfc_begin(state, device, &start, out, &replay, err);
+    int rc = tp_bfc_begin(state, device, out, &replay, err);
     if (rc == TP_OK)
         rc = tp_bfc_until(replay, UINT64_MAX, err);
     tp_bfc_stop(replay);
-    tp_xplane_start_release(&start);
     return rc;
 }
 

@@ -319,15 +319,26 @@ static enum tp_verify_start_known known_as(const struct tp_xplane_start *s)
     return known[s->known];
 }
 
-int tp_bfc_begin(const struct tp_bfc_file *f, uint32_t allocator, struct tp_xplane_start *start,
-                 struct tp_verified *out, struct tp_bfc_replay **replay, struct tp_err *err)
+int tp_bfc_start_of(const struct tp_bfc_file *f, uint32_t allocator,
+                    const struct tp_xplane_start **out, struct tp_err *err)
+{
+    struct tp_bfc_begun *b = &f->begun[allocator];
+    int rc = b->known ? TP_OK : tp_xplane_start(&f->x, allocator, &b->start, err);
+    b->known |= rc == TP_OK;
+    *out = b->known ? &b->start : NULL;
+    if (!b->known)
+        tp_xplane_start_release(&b->start);
+    return rc;
+}
+
+int tp_bfc_begin(const struct tp_bfc_file *f, uint32_t allocator, struct tp_verified *out,
+                 struct tp_bfc_replay **replay, struct tp_err *err)
 {
     const struct tp_xplane *x = &f->x;
     const struct tp_xplane_allocator *a = &x->allocators[allocator];
+    const struct tp_xplane_start *start = NULL;
     struct tp_bfc_rules rules = f->rules;
-    *replay = NULL;
-    *start = (struct tp_xplane_start){.ranges = NULL};
-    int rc = tp_xplane_start(x, allocator, start, err);
+    int rc = tp_bfc_start_of(f, allocator, &start, err);
     struct tp_bfc_replay *p = *replay = rc == TP_OK ? calloc(1, sizeof *p) : NULL;
     if (!p)
         return rc == TP_OK ? no_memory(err) : rc;

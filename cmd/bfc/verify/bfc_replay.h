@@ -7,20 +7,31 @@
 #include "cmd/verify/verified.h"
 #include "traces/formats/xplane/xplane_start.h"
 
+/* The heap that an allocator began with, inferred when it is first asked for. */
+struct tp_bfc_begun {
+    bool known;
+    struct tp_xplane_start start;
+};
+
 /* The state of the certifier: a capture, and the rules that it is compared with. */
 struct tp_bfc_file {
     struct tp_xplane x;
+    struct tp_bfc_begun *begun; /* by allocator */
     struct tp_bfc_rules rules;
     struct tp_texts steps; /* names of steps; filled by who asks for them */
 };
 
 struct tp_bfc_replay;
 
-/* Infers the start of an allocator and begins with it. `out` is zeroed. In every case *start, which
- * the replay borrows, is to be released, and *replay to be stopped. TP_EINPUT: the events have no
- * addresses. */
-int tp_bfc_begin(const struct tp_bfc_file *f, uint32_t allocator, struct tp_xplane_start *start,
-                 struct tp_verified *out, struct tp_bfc_replay **replay, struct tp_err *err);
+/* What an allocator began with, which lives as long as the file. *out is NULL if it fails. */
+int tp_bfc_start_of(const struct tp_bfc_file *f, uint32_t allocator,
+                    const struct tp_xplane_start **out, struct tp_err *err);
+
+/* Begins with what an allocator began with. `out` is zeroed. *replay is to be stopped in every
+ * case.
+ */
+int tp_bfc_begin(const struct tp_bfc_file *f, uint32_t allocator, struct tp_verified *out,
+                 struct tp_bfc_replay **replay, struct tp_err *err);
 
 /* Replays up to and with an event, of which the first is 1. */
 int tp_bfc_until(struct tp_bfc_replay *replay, uint64_t event, struct tp_err *err);

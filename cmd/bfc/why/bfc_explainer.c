@@ -40,17 +40,29 @@ static uint64_t count_events(const void *state, uint32_t device)
     return capture_of(state)->x.allocators[device].count;
 }
 
+/* Bytes of the regions that were taken for an event. *next: the region to look at. */
+static uint64_t taken_for(const struct tp_xplane_start *s, size_t event, size_t *next)
+{
+    uint64_t taken = 0;
+    for (; *next < s->growth_count && s->growths[*next].event <= event; ++*next)
+        taken += s->growths[*next].size;
+    return taken;
+}
+
 static int walk(const void *state, uint32_t device, uint64_t last, tp_why_each_fn *each, void *ctx,
                 struct tp_err *err)
 {
     const struct tp_xplane *x = &capture_of(state)->x;
     const struct tp_xplane_allocator *a = &x->allocators[device];
-    int rc = TP_OK;
+    const struct tp_xplane_start *start = NULL;
+    size_t next = 0;
+    int rc = tp_bfc_start_of(state, device, &start, err);
     for (uint64_t i = 0; rc == TP_OK && i < last && i < a->count; i++) {
         const struct tp_xplane_event *ev = &x->events[a->first + i];
         rc = each(ctx,
                   &(struct tp_why_event){.action = ev->frees ? TP_WHY_FREES : TP_WHY_ALLOCS,
                                          .size = ev->requested,
+                                         .taken = taken_for(start, i, &next),
                                          .time = ev->time_ps,
                                          .from = i + 1,
                                          .has_time = true},
@@ -69,7 +81,6 @@ static uint64_t ns_between(int64_t from, int64_t to)
 
 struct chunk_taking {
     struct tp_why_layout *layout;
-    const struct tp_xplane_start *start;
     struct tp_xplane_unseen unseen;
     struct tp_err *err;
 };
@@ -115,20 +126,21 @@ static int take_chunk(void *ctx, const struct tp_bfc_range *region, const struct
 static int heap_at(void *state, uint32_t device, const struct tp_why_moment *m,
                    struct tp_verified *verified, struct tp_why_layout *out, struct tp_err *err)
 {
-    struct tp_xplane_start start;
+    struct chunk_taking taking = {.layout = out, .err = err};
+    const struct tp_xplane_start *start = NULL;
     struct tp_bfc_replay *replay = NULL;
-    int rc = tp_bfc_begin(state, device, &start, verified, &replay, err);
+    int rc = tp_bfc_begin(state, device, verified, &replay, err);
     if (rc == TP_OK)
         rc = tp_bfc_until(replay, m->event, err);
-    struct chunk_taking taking = {.layout = out, .start = &start, .err = err};
+    if (rc == TP_OK)
+        rc = tp_bfc_start_of(state, device, &start, err);
     if (rc == TP_OK) {
-        taking.unseen = tp_xplane_unseen(&start);
+        taking.unseen = tp_xplane_unseen(start);
         rc = tp_bfc_look(tp_bfc_instance(replay), take_chunk, &taking);
     }
     if (rc == TP_OK && !taking.unseen.before)
         rc = add_unseen_region(&taking);
     tp_bfc_stop(replay);
-    tp_xplane_start_release(&start);
     return rc;
 }
 

@@ -45,10 +45,22 @@ bool tp_xplane_says(const struct tp_xplane_event *ev, uint64_t pool, uint64_t la
 
 /* ---- votes ---- */
 
+/* The pool that `p` may be: the limit, which none is above, or a multiple of a unit. False:
+ * neither.
+ */
+static bool name_pool(double p, double error, uint64_t limit, uint64_t *pool)
+{
+    *pool = limit;
+    if (limit && fabs(p - (double)limit) <= error)
+        return true;
+    *pool = (uint64_t)(p / (double)UNIT + 0.5) * UNIT;
+    return fabs(p - (double)*pool) <= error && (!limit || *pool < limit);
+}
+
 /* The pool by which the largest chunk of event `j` is that of `i` and `more` bytes. False: the pair
  * does not say it well enough. */
 static bool vote(const struct tp_xplane_event *i, const struct tp_xplane_event *j, double more,
-                 uint64_t *pool)
+                 uint64_t limit, uint64_t *pool)
 {
     double a = 1 - i->fragmentation, b = 1 - j->fragmentation, between = b - a;
     if (!(fabs(between) > 1e-9) || i->in_use > TP_MAX_SIZE || j->in_use > TP_MAX_SIZE)
@@ -60,8 +72,7 @@ static bool vote(const struct tp_xplane_event *i, const struct tp_xplane_event *
     double error = (doubt(i->fragmentation) * (p - (double)i->in_use) +
                     doubt(j->fragmentation) * (p - (double)j->in_use)) /
                    fabs(between);
-    *pool = (uint64_t)(p / (double)UNIT + 0.5) * UNIT;
-    return error <= (double)UNIT / 4 && fabs(p - (double)*pool) <= error + TP_XPLANE_GRAIN;
+    return error <= (double)UNIT / 4 && name_pool(p, error + TP_XPLANE_GRAIN, limit, pool);
 }
 
 typedef void vote_fn(void *ctx, uint64_t pool);
@@ -73,10 +84,10 @@ static void votes_of(const struct tp_xplane_row *row, size_t from, size_t j, vot
     const struct tp_xplane_event *ev = row->events;
     uint64_t pool = 0;
     for (size_t i = j > from + BACK ? j - BACK : from; i < j; i++)
-        if (vote(&ev[i], &ev[j], 0, &pool))
+        if (vote(&ev[i], &ev[j], 0, row->limit, &pool))
             fn(ctx, pool);
     double size = (double)ev[j].bytes;
-    if (j > from && vote(&ev[j - 1], &ev[j], ev[j].frees ? size : -size, &pool))
+    if (j > from && vote(&ev[j - 1], &ev[j], ev[j].frees ? size : -size, row->limit, &pool))
         fn(ctx, pool);
 }
 
@@ -89,7 +100,7 @@ struct pool_count {
 struct pool_votes {
     struct pool_count *list;
     size_t count, room;
-    struct tp_id_map known; /* pool in units -> index */
+    struct tp_id_map known; /* pool -> index */
     const struct tp_reading *reading;
     struct tp_err *err;
     int rc;
@@ -98,7 +109,7 @@ struct pool_votes {
 static void count_vote(void *ctx, uint64_t pool)
 {
     struct pool_votes *c = ctx;
-    const struct tp_id_entry *entry = tp_id_map_find(&c->known, (int64_t)(pool / UNIT));
+    const struct tp_id_entry *entry = tp_id_map_find(&c->known, (int64_t)pool);
     if (entry) {
         c->list[entry->index].votes++;
         return;
@@ -107,7 +118,7 @@ static void count_vote(void *ctx, uint64_t pool)
         return;
     c->rc = TP_READ_GROW(c->reading, &c->list, &c->room, c->count + 1, "pools", c->err);
     if (c->rc == TP_OK)
-        c->rc = tp_id_map_put(&c->known, (int64_t)(pool / UNIT), (uint32_t)c->count, c->err);
+        c->rc = tp_id_map_put(&c->known, (int64_t)pool, (uint32_t)c->count, c->err);
     if (c->rc == TP_OK)
         c->list[c->count++] = (struct pool_count){pool, 1};
 }
@@ -122,6 +133,14 @@ static int by_pool(const void *a, const void *b)
 {
     const struct pool_count *x = a, *y = b;
     return tp_order(x->pool, y->pool);
+}
+
+static uint64_t votes_for(const struct pool_votes *c, uint64_t pool)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->list[i].pool == pool)
+            return c->list[i].votes;
+    return 0;
 }
 
 /* The first event with the same pool as event `j`; *place: the next place behind. */
@@ -203,7 +222,7 @@ static int trace_back(const struct tp_reading *r, const struct pool_row *c, cons
 
 static int choose_row(const struct tp_reading *r, const struct tp_xplane_row *row,
                       struct pool_votes *votes, const size_t *places, size_t place_count,
-                      struct tp_xplane_pool *out, struct tp_err *err)
+                      struct tp_xplane_pool *out, double *most, struct tp_err *err)
 {
     struct pool_row c = {.pools = votes->list,
                          .count = votes->count < CHOSEN ? votes->count : CHOSEN};
@@ -218,8 +237,21 @@ static int choose_row(const struct tp_reading *r, const struct tp_xplane_row *ro
         votes_of(row, pool_begins(places, place_count, j, &place), j, gain_vote, &c);
     }
     int rc = trace_back(r, &c, places, place_count, from, out, err);
+    for (size_t i = 0; i < c.count; i++)
+        *most = c.gained[i] > *most ? c.gained[i] : *most;
     free(from);
     return rc;
+}
+
+/* The limit has all but a tenth of the votes that any row of pools has: they are off then. */
+static void take_limit(const struct tp_xplane_row *row, double votes, double most,
+                       struct tp_xplane_pool *out)
+{
+    out->whole = row->limit && votes > 0 && votes >= 0.9 * most;
+    if (!out->whole)
+        return;
+    out->end = row->limit;
+    out->step_count = 0;
 }
 
 int tp_xplane_find_pool(const struct tp_reading *r, const struct tp_xplane_row *row,
@@ -230,14 +262,11 @@ int tp_xplane_find_pool(const struct tp_reading *r, const struct tp_xplane_row *
     votes.known.how = tp_reading_growth(r, "pools");
     *out = (struct tp_xplane_pool){.end = 0};
     int rc = count_votes(&votes, row, places, place_count);
-    if (rc == TP_OK && votes.count) {
-        uint64_t top = votes.list[0].pool;
-        out->whole = row->limit && (top > row->limit ? top - row->limit : row->limit - top) <= UNIT;
-        if (out->whole)
-            out->end = row->limit;
-        else
-            rc = choose_row(r, row, &votes, places, place_count, out, err);
-    }
+    double limit = (double)votes_for(&votes, row->limit), most = 0;
+    if (rc == TP_OK && votes.count)
+        rc = choose_row(r, row, &votes, places, place_count, out, &most, err);
+    if (rc == TP_OK)
+        take_limit(row, limit, most, out);
     tp_id_map_release(&votes.known);
     TP_GROW_END(&votes.list, &votes.room, .budget = r->budget);
     return rc;

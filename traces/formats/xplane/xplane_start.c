@@ -456,6 +456,15 @@ static uint64_t in_use_before(const struct start_search *s)
     return ev->in_use > ev->bytes ? ev->in_use - ev->bytes : 0;
 }
 
+/* The pool before the first event; 0: not known. */
+static uint64_t pool_before(const struct start_search *s)
+{
+    uint64_t pool = s->pool.end ? tp_xplane_pool_at(&s->pool, 0) : 0, by = 0;
+    if (s->pool.step_count && !s->pool.steps[0].event)
+        by = s->pool.steps[0].by;
+    return by < pool ? pool - by : 0;
+}
+
 /* ---- from nothing ---- */
 
 /* Makes a step of each region that was taken, and counts the events that say it. */
@@ -642,13 +651,13 @@ static void give_sums(const struct start_search *s, struct tp_xplane_start *out)
     for (size_t i = 0; i < out->range_count; i++)
         known += out->ranges[i].size;
     out->pool_known = s->pool.end > 0;
-    out->pool = out->pool_known ? tp_xplane_pool_at(&s->pool, 0) : 0;
-    if (s->pool.step_count && !s->pool.steps[0].event)
-        out->pool -= s->pool.steps[0].by < out->pool ? s->pool.steps[0].by : out->pool;
+    out->pool = pool_before(s);
     out->unseen = in_use > live ? in_use - live : 0;
     uint64_t least = known + out->unseen;
     out->pool = out->pool > least ? out->pool : least;
-    out->unseen_free = out->pool - least;
+    if (s->row.limit && out->pool > s->row.limit)
+        out->pool = s->row.limit;
+    out->unseen_free = out->pool > least ? out->pool - least : 0;
     out->elsewhere = s->elsewhere;
     const struct free_chunks free = unseen_chunks(out);
     out->would_serve = would_serve(s, free.last) || would_serve(s, free.chunk);
@@ -667,7 +676,24 @@ static enum tp_xplane_known known_as(const struct start_search *s,
     return one ? TP_XPLANE_ONE_CHUNK : TP_XPLANE_INFERRED;
 }
 
-static int give(const struct start_search *s, struct tp_xplane_start *out, struct tp_err *err)
+/* What was inferred of a gap to some digits may be more than the pool has. */
+static void trim(struct start_search *s)
+{
+    struct tp_xplane_model *m = &s->model;
+    uint64_t pool = pool_before(s), known = in_use_before(s);
+    struct tp_xplane_piece *longest = NULL;
+    for (size_t i = 0; i < m->piece_count; i++) {
+        struct tp_xplane_piece *p = &m->pieces[i];
+        if (p->late)
+            continue;
+        known += p->tail + p->lead + (p->requested ? 0 : p->size);
+        longest = !longest || p->tail > longest->tail ? p : longest;
+    }
+    if (pool && known > pool && longest && longest->tail >= known - pool)
+        longest->tail -= known - pool;
+}
+
+static int give(struct start_search *s, struct tp_xplane_start *out, struct tp_err *err)
 {
     size_t most = s->model.piece_count + 1;
     out->ranges = calloc(most, sizeof *out->ranges);
@@ -675,6 +701,7 @@ static int give(const struct start_search *s, struct tp_xplane_start *out, struc
     out->growths = calloc(s->pool.step_count + 1, sizeof *out->growths);
     if (!out->ranges || !out->blocks || !out->growths)
         return no_memory(s, err);
+    trim(s);
     give_ranges(s, out);
     give_growths(s, out);
     give_sums(s, out);

@@ -148,6 +148,8 @@ struct tp_predict_try {
         *conf;      /* "" for the defaults; owned by the answer or the asking. NULL: not replayed */
     bool compacted; /* it began with a heap without gaps */
     uint64_t peak_reserved; /* bytes */
+    uint64_t failed;        /* requests, by a limit of the setting: there is no other */
+    uint64_t failed_event;  /* the first of them; TP_NONE: none */
     uint64_t min_capacity;  /* smallest device on which nothing fails, bytes; TP_NONE: not known */
 };
 

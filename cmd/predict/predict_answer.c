@@ -106,7 +106,18 @@ static void take_try(const struct tp_trial *t, enum tp_predict_try_of of,
             .conf = t->conf,
             .compacted = !t->aged && tp_program_facts(a->program)->initial_heap,
             .peak_reserved = t->devices[0].peak_reserved,
+            .failed = t->devices[0].failed,
+            .failed_event = t->devices[0].first_failed_event,
             .min_capacity = t->devices[0].min_capacity};
+}
+
+/* A setting with which nothing fails reserves less than any with which something does. */
+static bool reserves_less(const struct tp_trial *a, const struct tp_trial *b)
+{
+    bool known = reserved_of(a) != TP_NONE && reserved_of(b) != TP_NONE;
+    if (known && !a->devices[0].failed != !b->devices[0].failed)
+        return !a->devices[0].failed;
+    return reserved_of(a) < reserved_of(b);
 }
 
 /* The first of those that reserve least is the simplest: so the settings are listed. */
@@ -114,7 +125,7 @@ static void take_best(const struct tp_trial *trials, size_t count, struct tp_pre
 {
     size_t best = 0;
     for (size_t i = 1; i < count; i++)
-        if (reserved_of(&trials[i]) < reserved_of(&trials[best]))
+        if (reserves_less(&trials[i], &trials[best]))
             best = i;
     if (count)
         take_try(&trials[best], TP_PREDICT_BEST, a);

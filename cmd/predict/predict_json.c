@@ -79,6 +79,7 @@ static void write_try(struct tp_json *j, cJSON *o, const struct tp_predict_try *
     tp_json_bool(j, o, "recorded", recorded);
     tp_json_bool(j, o, "compacted_start", t->compacted);
     tp_json_uint(j, o, "peak_reserved_bytes", t->peak_reserved);
+    tp_json_uint(j, o, "failed_allocations", t->failed);
     tp_json_uint(j, o, "min_capacity_bytes", t->min_capacity);
 }
 

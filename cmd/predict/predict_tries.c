@@ -18,6 +18,9 @@ static void print_try(const struct tp_predict_report *r, const char *name,
         tp_str_add(&text, "defaults");
     tp_page_row(page, 0, name, TP_PREDICT_NOTE, "%-10s  %s (%s)",
                 tp_bytes(of->peak_reserved, page->exact).s, tp_str_text(&text), what);
+    if (of->failed)
+        tp_page_row(page, 0, "", TP_PREDICT_NOTE, "%-10s  OOM by this limit: %s, first event %s",
+                    "", tp_plural(of->failed, "request").s, tp_count(of->failed_event).s);
     tp_str_drop(&text);
 }
 
@@ -35,9 +38,14 @@ void tp_predict_tries_print(const struct tp_predict_report *r, struct tp_page *p
     const struct tp_predict_try *same = starts ? &tries[TP_PREDICT_COMPACTED] : of;
     const struct tp_predict_try *best = &tries[TP_PREDICT_BEST];
     struct tp_text tried = tp_plural(r->asking->setting_count, "setting");
-    if (best->conf && best->peak_reserved < same->peak_reserved)
+    bool fails = same->failed && !best->failed;
+    if (best->conf &&
+        (fails || (!same->failed == !best->failed && best->peak_reserved < same->peak_reserved)))
         print_try(r, "", best,
-                  tp_text_of("lowest of %s%s", tried.s, starts ? ", compacted start" : "").s, page);
+                  tp_text_of("lowest of %s%s%s", tried.s, fails ? " without OOM" : "",
+                             starts ? ", compacted start" : "")
+                      .s,
+                  page);
     else if (best->conf)
         tp_page_row(page, 0, "", TP_PREDICT_NOTE, "%-10s  none of %s reserves less", "", tried.s);
     if (of->min_capacity != TP_NONE)

@@ -126,10 +126,10 @@ static int check_known(const struct tp_tune *all, const struct tp_trace *t, stru
     const char *by = t->recorded.by;
     if (all->chosen || !by || !strcmp(tp_tunable_of(by)->of->by, by))
         return TP_OK;
-    return tp_hint(err,
-                   tp_fail(err, TP_EINPUT, "%s: no settings of the allocator of a %s are known",
-                           t->file, by),
-                   "--allocator jax tries JAX's on its requests");
+    return tp_hint(
+        err,
+        tp_fail(err, TP_EINPUT, "%s: no settings of the allocator of a %s are known", t->file, by),
+        "--allocator jax tries JAX's on its requests");
 }
 
 static int check_kind(const struct tp_tune *all, const struct tp_trace *t, struct tp_err *err)
@@ -340,7 +340,9 @@ static char *replayed_conf(const struct tp_tune *t, const struct tp_tune_file *f
     const char *conf = s->recorded ? f->replayed : s->conf;
     struct tp_str text = {0};
     tp_str_add(&text, "%s", conf);
-    if (!s->recorded && t->target->held && tp_tune_is_own(t, f))
+    /* a share of a size that is given is another limit */
+    bool sized = f->capacity && !f->inferred;
+    if (!s->recorded && t->target->held && tp_tune_is_own(t, f) && !sized)
         t->target->held(&f->trace.meta, conf, &text);
     char *out = strdup(tp_str_text(&text));
     tp_str_drop(&text);

@@ -63,14 +63,33 @@ $(for i in 1 2 3 4 5 6 7; do echo "GPU_${i}_bfc 15/15 15/15 30/30 inferred"; don
 
 @test "made captures that begin anywhere: every address follows from the heap that is inferred" {
     all=0
-    for seed in 1 2 4 5 6 7 9 12 18 19 27 41 58 68 75; do
+    for seed in 1 2 4 5 6 7 9 12 15 18 19 27 41 58 68 75; do
         python3 "$CLI/xplane.py" made "$seed" made.pb
         capture "$TAPOOL" verify made.pb --json
         read -r _ addresses sizes _ <<<"$(devices "$out")"
         [ "${addresses%/*}" = "${addresses#*/}" ] && [ "$addresses" = "$sizes" ] || fail "seed $seed: $addresses $sizes"
         all=$((all + ${addresses%/*}))
+        # memory that is taken behind the peak of what is live is in the most that is reserved
+        ok "$TAPOOL" why made.pb --json
+        query "$out" 'd["devices"][0]["memory"]["reserved_bytes"]' >reserved
+        ok "$TAPOOL" info made.pb --json
+        [ -z "$(query "$out" '(d["recorded"] or {}).get("devices") or ""')" ] ||
+            is "$out" 'd["recorded"]["devices"][0]["peak_reserved_bytes"]' "$(cat reserved)"
     done
     [ "$all" -gt 1500 ]
+}
+
+@test "a pool that reaches its limit, and regions that lie anywhere" {
+    for seed in 1 2 3 4 5 6; do
+        python3 "$CLI/xplane.py" full "$seed" full.pb
+        ok "$TAPOOL" verify full.pb
+        grep -q '300 of 300 events with the recorded value' "$out"
+        ok "$TAPOOL" info full.pb
+        grep -q '200 MiB at the peak\|200 MiB reserved throughout' "$out"
+    done
+    for what in verify why tune; do
+        ok "$TAPOOL" "$what" "$CORPUS/odd_bases"
+    done
 }
 
 @test "the heap at the start is replayed, and bfc reproduces it" {
@@ -184,6 +203,12 @@ $(for i in 1 2 3 4 5 6 7; do echo "GPU_${i}_bfc 15/15 15/15 30/30 inferred"; don
     ok "$TAPOOL" tune "$DATA/jax-gemm.xplane.pb.gz" --allocator onnxruntime
     grep -q '^Set CUDAExecutionProvider options {"arena_extend_strategy": "kSameAsRequested"}$' "$out"
     grep -q '1.016 GiB -> 582 MiB reserved' "$out"
+    ok "$TAPOOL" tune "$DATA/jax-gemm.xplane.pb.gz" --allocator onnxruntime --grid arena_extend_strategy:kSameAsRequested,max_dead_bytes_per_chunk:16MiB
+    grep -q '^Set OrtArenaCfg({"arena_extend_strategy": 1, "max_dead_bytes_per_chunk": 16777216})$' "$out"
+    # a share is taken at once, which the recorded program had switched off
+    python3 "$CLI/xplane.py" results 7 grew.pb
+    ok "$TAPOOL" tune grew.pb --grid mem_fraction:0.5 --capacity 800MiB
+    grep -q '^Set XLA_PYTHON_CLIENT_PREALLOCATE=true XLA_PYTHON_CLIENT_MEM_FRACTION=0.5$' "$out"
     ok "$TAPOOL" tune "$TAPOOL_ROOT/tests/data/pytorch/training-step.pickle.gz" --allocator onnxruntime
     grep -q 'PyTorch itself (from the file)' "$out"
 }
@@ -199,6 +224,16 @@ $(for i in 1 2 3 4 5 6 7; do echo "GPU_${i}_bfc 15/15 15/15 30/30 inferred"; don
     grep -q 'model/layer_19/MatMul float32, output' "$out"
     ok "$TAPOOL" info 8.xplane.pb --json
     is "$out" 'd["peak_requested_bytes"]' 133200000
+}
+
+@test "predict says that a limit is too small" {
+    for n in 1 2; do
+        python3 "$CLI/xplane.py" steps "$n" "$n.xplane.pb"
+    done
+    ok "$TAPOOL" predict 1.xplane.pb@1 2.xplane.pb@2 --at 4000 --json
+    is "$out" 'd["predicted"]["settings"][0]["failed_allocations"] > 0' True
+    ok "$TAPOOL" predict 1.xplane.pb@1 2.xplane.pb@2 --at 4000
+    grep -q 'OOM by this limit' "$out"
 }
 
 @test "pages of captures" {

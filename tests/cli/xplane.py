@@ -256,11 +256,11 @@ class Bfc:
                 "allocation_bytes": chunk[1], "addr": chunk[0]}
 
 
-def made(seed, count=None, skip=None, name="GPU_0_bfc"):
+def made(seed, count=None, skip=None, name="GPU_0_bfc", limit=None, growth=None):
     """Events of a program from its step `skip` on, and the allocator."""
     draw = random.Random(seed)
     count, skip = count or draw.choice((30, 200, 600)), draw.choice((0, 50, 500)) if skip is None else skip
-    heap = Bfc(draw.choice((4 << 30, 15477102400)), seed % 2, draw)
+    heap = Bfc(limit or draw.choice((4 << 30, 15477102400)), seed % 2 if growth is None else growth, draw)
     style, live, events, step = draw.randrange(3), [], [], 0
     while len(events) < count:
         step += 1
@@ -369,6 +369,8 @@ def broken(kind):
             if frees:
                 values["requested_bytes"] = 0
         return write([("python3", 0, events), ("b", 0, other)])
+    if kind == "odd-bases":
+        return write([("python3", 0, [(t, f, {**v, "addr": v["addr"] + 64}) for t, f, v in made(5, 60, 0)])])
     if kind == "no-memory":
         return field(1, field(2, b"/host:CPU") + field(3, field(2, b"python3")))
     if kind == "two-threads":
@@ -413,6 +415,8 @@ def main():
                         for plane, lines in read(load(what)))
     elif kind == "made":
         data = write([("python3", 0, made(int(what)))])
+    elif kind == "full": # which grows to a limit that is no multiple of anything
+        data = write([("python3", 0, made(int(what), 300, 100, limit=200 * MIB + 100, growth=True))])
     elif kind == "results":
         data = write([("py_xla_execute", 0, results(int(what)))])
     elif kind == "steps":

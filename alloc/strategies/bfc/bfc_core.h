@@ -29,6 +29,7 @@ struct bfc_opts {
     bool allow_growth, garbage_collection;
     uint64_t limit, next_region;
     uint64_t initial_chunk_size_bytes, max_dead_bytes_per_chunk, initial_growth_chunk_size_bytes;
+    uint64_t max_power_of_two_extend_bytes;
     char *mem_fraction, *internal_fragmentation_fraction; /* shares; NULL or empty: not given */
 };
 

@@ -56,6 +56,9 @@ const struct tp_opt tp_bfc_rows[] = {
     BFC_SIZE_AT(initial_growth_chunk_size_bytes, .min = BFC_GRAIN,
                 .help = "size of the next region after a shrink (ort)\n"
                         "default: 2 MiB"),
+    BFC_SIZE_AT(max_power_of_two_extend_bytes, .min = BFC_GRAIN,
+                .help = "size to which regions grow by doubling (ort)\n"
+                        "default: 1 GiB; older releases have no such limit"),
     TP_CHOICE_ROW(struct bfc_opts, arena_extend_strategy, .def = "kNextPowerOfTwo",
                   .choices = extend_words, .arg = "HOW",
                   .help = "size of regions (ort): powers of two, or the rounded request"),
@@ -84,6 +87,7 @@ static const struct {
                  {"initial_chunk_size_bytes", OF_ORT},
                  {"max_dead_bytes_per_chunk", OF_ORT},
                  {"initial_growth_chunk_size_bytes", OF_ORT},
+                 {"max_power_of_two_extend_bytes", OF_ORT},
                  {"arena_extend_strategy", OF_ORT}};
 
 /* Has it another value than its default? */
@@ -176,12 +180,14 @@ static int set_sizes(struct bfc *st, const struct bfc_opts *opts, struct tp_err 
     } sizes[] = {{opts->initial_chunk_size_bytes, &r->first_region},
                  {opts->max_dead_bytes_per_chunk, &r->rest_most},
                  {opts->initial_growth_chunk_size_bytes, &r->next_after_shrink},
+                 {opts->max_power_of_two_extend_bytes, &r->doubled_most},
                  {opts->next_region, &st->next}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i].given != BY_DEFAULT)
             *sizes[i].to = sizes[i].given;
     st->next = st->next ? tp_bfc_rounded(r, st->next) : 0;
     r->next_after_shrink = tp_bfc_rounded(r, r->next_after_shrink);
+    r->doubled_most = tp_bfc_rounded(r, r->doubled_most);
     double share = 0;
     int rc = read_share("internal_fragmentation_fraction", opts->internal_fragmentation_fraction,
                         &share, err);

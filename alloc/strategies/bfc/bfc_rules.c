@@ -14,11 +14,14 @@
 /* XLA's own default is to give nothing back (BFCAllocator::Options), which JAX leaves so;
  * TensorFlow does unless TF_ENABLE_GPU_GARBAGE_COLLECTION says no. */
 static const struct tp_bfc_rules flavour_rules[TP_BFC_FLAVOURS] = {
-    [TP_BFC_TF] = {BFC_COMMON, .flavour = TP_BFC_TF, .first_region = MIB(2), .collects = true},
-    [TP_BFC_JAX] = {BFC_COMMON, .flavour = TP_BFC_JAX, .first_region = MIB(2)},
+    [TP_BFC_TF] = {BFC_COMMON, .flavour = TP_BFC_TF, .first_region = MIB(2),
+                   .doubled_most = TP_BFC_SPACE, .collects = true},
+    [TP_BFC_JAX] = {BFC_COMMON, .flavour = TP_BFC_JAX, .first_region = MIB(2),
+                    .doubled_most = TP_BFC_SPACE},
     [TP_BFC_ORT] = {BFC_COMMON, .flavour = TP_BFC_ORT, .first_region = MIB(1),
                     .doubles_refused = true, .less_least = KIB(8), .by_stream = true,
-                    .shrinks = true, .keeps_first = true, .next_after_shrink = MIB(2)},
+                    .doubled_most = MIB(1024), .shrinks = true, .keeps_first = true,
+                    .next_after_shrink = MIB(2)},
 };
 
 struct tp_bfc_rules tp_bfc_rules_for(enum tp_bfc_flavour flavour)
@@ -55,6 +58,7 @@ const struct tp_mutation tp_bfc_mutations[] = {
     BREAK("no-merge-behind", merge_behind, false, "no merging with the chunk behind"),
     BREAK("no-enlarging", enlarges, false, "a large request gets a region of its own size"),
     BREAK("no-doubling", doubles, false, "regions do not become larger by themselves"),
+    BREAK("doubling-to-16", doubled_most, MIB(16), "doubling ends at 16 MiB"),
     BREAK("doubling-twice", doubles_enlarged, true, "a region is doubled behind a large one too"),
     BREAK("first-region", first_region, MIB(4), "the first region has 4 MiB"),
     BREAK("all-at-once", grows, false, "the first region has all that the limit allows"),

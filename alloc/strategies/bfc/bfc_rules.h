@@ -42,6 +42,7 @@ struct tp_bfc_rules {
     uint64_t enlarges;         /* bool: the next region is doubled until a request fits */
     uint64_t doubles;          /* bool: behind a region that was not enlarged, it is doubled */
     uint64_t doubles_enlarged; /* bool: behind one that was enlarged too */
+    uint64_t doubled_most;     /* bytes that doubling makes the next region at most */
     uint64_t doubles_refused;  /* bool: also where the source refused the region */
     uint64_t less_least;       /* a region that the source refused is asked for down to this */
     uint64_t limit;            /* of all regions, or TP_BFC_NO_LIMIT */
@@ -95,7 +96,7 @@ static inline void tp_bfc_region_taken(const struct tp_bfc_rules *rules, uint64_
 {
     bool doubles = enlarged ? rules->doubles_enlarged : rules->doubles;
     if (doubles && !rules->exact && *next < TP_BFC_SPACE)
-        *next *= 2;
+        *next = *next * 2 < rules->doubled_most ? *next * 2 : rules->doubled_most;
 }
 
 /* The bytes that are asked for where the source refused so many; 0: nothing more. Both libraries

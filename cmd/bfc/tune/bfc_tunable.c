@@ -2,12 +2,14 @@
  * ONNX Runtime, and how each of them says them. Without growth an allocator takes all that it may
  * have at its first request, whatever the program needs: a replay says what that is where the
  * device's size is given. */
+#include "alloc/base/units.h"
 #include "cmd/tune/tunable.h"
 
 #include "cmd/jobs/spec.h"
 #include "cmd/tune/grid.h"
 #include "traces/format.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +28,8 @@ static const char *const onnxruntime_grids[] = {
 
 static int check_options(const char *setting, const char *flavour, struct tp_err *err)
 {
+    if (tp_grid_has(setting, "next_region:"))
+        return tp_fail(err, TP_EUSAGE, "next_region is of tapool, and no setting of a library");
     struct tp_strategy_spec spec = {.label = ""};
     struct tp_str text = {0}, options = {0};
     tp_str_add(&options, "flavour=%s", flavour);
@@ -133,12 +137,15 @@ static int add_part(void *ctx, const char *part, struct tp_err *err)
     return TP_OK;
 }
 
-/* "Set A=x B=y": all of a setting's variables. */
-static void add_variables(const struct bfc_order *orders, const char *unset, const char *setting,
-                          struct tp_str *out)
+/* "Set A=x B=y": all of a setting's variables, and growth where the recording had it. */
+static void add_variables(const struct tp_meta *m, const struct bfc_order *orders,
+                          const char *unset, const char *setting, struct tp_str *out)
 {
     struct ordering o = {.orders = orders, .out = out, .before = "Set "};
     struct tp_err ignored;
+    bool grew = m->settings && tp_grid_has(m->settings, "allow_growth:yes");
+    if (*setting && grew && !tp_grid_has(setting, "allow_growth:"))
+        add_part(&o, "allow_growth:no", &ignored);
     if (*setting)
         tp_grid_parts(setting, add_part, &o, &ignored);
     else
@@ -148,26 +155,34 @@ static void add_variables(const struct bfc_order *orders, const char *unset, con
 static void order_tensorflow(const struct tp_meta *m, const char *variable, const char *setting,
                              struct tp_str *out)
 {
-    (void)m, (void)variable;
-    add_variables(tensorflow_orders, "Leave TF_FORCE_GPU_ALLOW_GROWTH unset", setting, out);
+    (void)variable;
+    add_variables(m, tensorflow_orders, "Leave TF_FORCE_GPU_ALLOW_GROWTH unset", setting, out);
 }
 
 static void order_jax(const struct tp_meta *m, const char *variable, const char *setting,
                       struct tp_str *out)
 {
-    (void)m, (void)variable;
-    add_variables(jax_orders, "Leave XLA_PYTHON_CLIENT_PREALLOCATE unset", setting, out);
+    (void)variable;
+    add_variables(m, jax_orders, "Leave XLA_PYTHON_CLIENT_PREALLOCATE unset", setting, out);
 }
 
-/* Options of the CUDA execution provider, but for those of an arena's own configuration, are the
- * names that the strategy has. */
+/* Of these options the CUDA execution provider has the one; all are keys of an arena's own
+ * configuration, whose values are integers. */
+static const char provider_option[] = "arena_extend_strategy:";
+
 static int add_option(void *ctx, const char *part, struct tp_err *err)
 {
     struct ordering *o = ctx;
     const char *value = strchr(part, ':');
+    uint64_t bytes = 0;
     (void)err;
-    if (value)
-        tp_str_add(o->out, "%s\"%.*s\": \"%s\"", o->before, (int)(value - part), part, value + 1);
+    if (!value)
+        return TP_OK;
+    tp_str_add(o->out, "%s\"%.*s\": ", o->before, (int)(value - part), part);
+    if (!strncmp(part, provider_option, strlen(provider_option)))
+        tp_str_add(o->out, "%d", !strcmp(value + 1, "kSameAsRequested"));
+    else
+        tp_str_add(o->out, "%" PRIu64, tp_parse_size(value + 1, &bytes) ? bytes : 0);
     o->before = ", ";
     return TP_OK;
 }
@@ -175,14 +190,17 @@ static int add_option(void *ctx, const char *part, struct tp_err *err)
 static void order_onnxruntime(const struct tp_meta *m, const char *variable, const char *setting,
                               struct tp_str *out)
 {
-    struct ordering o = {.out = out, .before = "Set CUDAExecutionProvider options {"};
+    struct ordering o = {.out = out, .before = "Set OrtArenaCfg({"};
     struct tp_err ignored;
     (void)m, (void)variable;
-    if (*setting) {
-        tp_grid_parts(setting, add_option, &o, &ignored);
-        tp_str_add(out, "}");
-    } else {
+    if (!*setting) {
         tp_str_add(out, "Leave arena_extend_strategy unset");
+    } else if (tp_grid_has(setting, provider_option) && !strchr(setting, ',')) {
+        tp_str_add(out, "Set CUDAExecutionProvider options {\"arena_extend_strategy\": \"%s\"}",
+                   setting + strlen(provider_option));
+    } else {
+        tp_grid_parts(setting, add_option, &o, &ignored);
+        tp_str_add(out, "})");
     }
 }
 

@@ -154,6 +154,12 @@ REPLAYS(without_powers_of_two_the_first_goes_too,
 REPLAYS(the_next_region_after_a_shrink_may_be_set, open_bfc("initial_growth_chunk_size_bytes=8MiB"),
         "a=1M b=2M -b trim 2M:2M reserved=9M")
 
+REPLAYS(doubling_ends_at_one_gib, open_bfc("initial_chunk_size_bytes=512MiB"),
+        "512M 1024M 1024M reserved=2560M")
+
+REPLAYS(where_doubling_ends_may_be_set, open_bfc("max_power_of_two_extend_bytes=4MiB"),
+        "1M 2M 4M 4M reserved=11M 8M 8M reserved=27M") /* a larger one stays as large */
+
 /* The other two have nothing like that. */
 TEST_OPENED(a_trim_of_tensorflow_does_nothing, open_bfc(""))
 {

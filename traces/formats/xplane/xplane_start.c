@@ -353,6 +353,49 @@ static bool could_grow(const struct start_search *s, size_t event, uint64_t by)
            l < (double)rounded + within;
 }
 
+/* Puts a step before all others, for which there is room, or takes it away. */
+static void put_first(struct tp_xplane_pool *p, size_t event, uint64_t by)
+{
+    memmove(p->steps + 1, p->steps, p->step_count * sizeof *p->steps);
+    p->steps[0] = (struct tp_xplane_step){event, by};
+    p->step_count++;
+}
+
+static void drop_first(struct tp_xplane_pool *p)
+{
+    p->step_count--;
+    memmove(p->steps, p->steps + 1, p->step_count * sizeof *p->steps);
+}
+
+static int try_region(struct start_search *s, size_t event, uint64_t by, struct start_worth *best,
+                      uint64_t *kept, struct tp_err *err)
+{
+    if (!could_grow(s, event, by) || !s->model.steps)
+        return TP_OK;
+    put_first(&s->pool, event, by);
+    int rc = try_pool(s, err);
+    if (rc == TP_OK && is_better(worth_of(s), *best)) {
+        *best = worth_of(s);
+        *kept = by;
+    }
+    drop_first(&s->pool);
+    return rc;
+}
+
+/* The region of an event that was not split, or that has the largest chunk behind it; the last one
+ * has what the limit left. */
+static uint64_t shown_region(const struct start_search *s, size_t event, bool split)
+{
+    const struct tp_xplane_event *ev = &s->row.events[event];
+    uint64_t pool = tp_xplane_pool_at(&s->pool, event);
+    double rest = 0, within = 0;
+    if (!split)
+        return ev->bytes;
+    if (!tp_xplane_largest(ev, pool, &rest, &within))
+        return 0;
+    return ev->bytes + (uint64_t)(rest / TP_XPLANE_GRAIN + 0.5) * TP_XPLANE_GRAIN;
+}
+
 /* Tries regions before an event that is before all steps, and keeps the best, if any. */
 static int try_place(struct start_search *s, size_t event, struct start_worth *best,
                      struct tp_err *err)
@@ -360,27 +403,12 @@ static int try_place(struct start_search *s, size_t event, struct start_worth *b
     uint64_t kept = 0;
     int rc = TP_READ_GROW(s->reading, &s->pool.steps, &s->pool.step_room, s->pool.step_count + 1,
                           "regions", err);
-    if (rc != TP_OK)
-        return rc;
-    for (uint64_t by = UNIT; rc == TP_OK && by < s->pool.end && s->model.steps; by *= 2) {
-        if (!could_grow(s, event, by))
-            continue;
-        memmove(s->pool.steps + 1, s->pool.steps, s->pool.step_count * sizeof *s->pool.steps);
-        s->pool.steps[0] = (struct tp_xplane_step){event, by};
-        s->pool.step_count++;
-        rc = try_pool(s, err);
-        if (rc == TP_OK && is_better(worth_of(s), *best)) {
-            *best = worth_of(s);
-            kept = by;
-        }
-        s->pool.step_count--;
-        memmove(s->pool.steps, s->pool.steps + 1, s->pool.step_count * sizeof *s->pool.steps);
-    }
-    if (!kept)
-        return rc;
-    memmove(s->pool.steps + 1, s->pool.steps, s->pool.step_count * sizeof *s->pool.steps);
-    s->pool.steps[0] = (struct tp_xplane_step){event, kept};
-    s->pool.step_count++;
+    for (uint64_t by = UNIT; rc == TP_OK && by < s->pool.end; by *= 2)
+        rc = try_region(s, event, by, best, &kept, err);
+    for (int split = 0; rc == TP_OK && split < 2; split++)
+        rc = try_region(s, event, shown_region(s, event, split), best, &kept, err);
+    if (rc == TP_OK && kept)
+        put_first(&s->pool, event, kept);
     return rc;
 }
 
@@ -556,8 +584,9 @@ static int infer(const struct tp_xplane *x, struct start_search *s, struct tp_er
         rc = try_pool(s, err);
     if (rc == TP_OK)
         rc = move_steps(s, err);
-    if (rc == TP_OK && s->pool.end && !s->pool.whole)
+    if (rc == TP_OK && s->pool.end && (!s->pool.whole || s->said < s->row.count))
         rc = try_places(s, err);
+    s->pool.whole &= !s->pool.step_count;
     if (rc == TP_OK && !s->pool.end && s->row.limit && never_fragmented(s)) {
         rc = look_beside(x, s, err);
         if (rc == TP_OK && s->pool.whole)

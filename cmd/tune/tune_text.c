@@ -36,6 +36,8 @@ void tp_tune_file_print(const struct tp_tune *t, size_t i, struct tp_page *page)
         tp_page_more(page, BESIDE, ": peak reserved %s, %s in the recording",
                      tp_bytes(f->did.peak_reserved, page->exact).s,
                      tp_plural(f->did.calls, "driver call").s);
+    else if (f->trace.recorded.by)
+        tp_page_more(page, BESIDE, ": how much was reserved is not in the file");
     char full[300] = "";
     const struct tp_captured_retries retries = tp_captured_retries(&f->captured);
     tp_retries_text(&retries, m->settings, page->exact, full, sizeof full);

@@ -414,10 +414,14 @@ void tp_why_ground_print(const struct tp_why *w, struct tp_page *page)
                    "a replay by the rules of %s's allocator: the trace has no addresses. %s", by(w),
                    w->remarks ? w->remarks : "");
     else if (!v->addresses.all)
-        tp_page_at(page, NAME, "the %ss at the end of the file", segment(w));
+        tp_page_at(page, NAME, "the %ss %s", segment(w),
+                   v->start_known == TP_START_REBUILT ? "at the end of the file"
+                                                      : "before the first event");
     else
         tp_page_at(page, NAME, "a replay by %s's rules: %s of %s addresses match the file", by(w),
                    tp_count(v->addresses.good).s, tp_count(v->addresses.all).s);
+    if (v->least_reserved)
+        tp_page_more(page, NAME, "; how much was reserved is not in the file: at least this");
     if (!tp_agrees(v))
         tp_page_more(page, NAME,
                      "; the first difference is at event %s, and sizes after it are estimates (see "

@@ -23,7 +23,7 @@ setup() { enter_folder; }
 
 @test "the rules that can be broken" {
     fitting "$TAPOOL" verify --rules
-    [ "$(grep -c '^[a-z]' "$out")" -eq 34 ]
+    [ "$(grep -c '^[a-z]' "$out")" -eq 35 ]
     [ "$(grep -c '^[A-Z]' "$out")" -eq 2 ]
 }
 

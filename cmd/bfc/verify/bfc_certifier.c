@@ -80,8 +80,9 @@ static int fail_silent(const void *state, struct tp_err *err)
         return tp_fail(err, TP_EINPUT, "%s: none of its memory events are BFC's and have addresses",
                        tp_input_name(x->reading->in));
     return tp_hint(err,
-                   tp_fail(err, TP_EINPUT, "%s: no memory events in %s%s",
-                           tp_input_name(x->reading->in), tp_plural(x->planes, "plane").s,
+                   tp_fail(err, TP_EINPUT, "%s: no %smemory events in %s%s",
+                           tp_input_name(x->reading->in), x->unreadable ? "readable " : "",
+                           tp_plural(x->planes, "plane").s,
                            x->cut ? ", and the file ends within the next one" : ""),
                    "'tapool help formats recording' says how to record them");
 }

@@ -41,7 +41,7 @@ static const struct importer_row forms[] = {
           .facts = "events=1 ",
           .remarks_part = "Snapshots that neither allocate nor free are left out: 2."),
     READS(ONE(ALLOC "," EVENT(2, 256, "1", none)), .facts = "events=1 ",
-          .remarks_part = "a size, an address or the bytes in use are missing or no number."),
+          .remarks_part = "a size, an address or the bytes in use are missing, 0 or no number."),
 };
 
 /* The list of a timeline has the events, wherever it stands; the other one those of the peak. */

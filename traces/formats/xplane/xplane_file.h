@@ -77,6 +77,9 @@ int tp_xplane_order(struct tp_xplane *x, struct tp_err *err);
  * the reading says of them. There is an event at least. */
 int tp_xplane_lower(struct tp_xplane *x, struct tp_err *err);
 
+/* Says that none of the memory events can be read. False: there are none, or others. */
+bool tp_xplane_say_unreadable(const struct tp_xplane *x);
+
 /* The statistics of a memory event that are read. */
 enum tp_xplane_stat {
     TP_XPLANE_ALLOCATOR,

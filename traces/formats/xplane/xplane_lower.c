@@ -446,6 +446,18 @@ static void say_start(const struct xplane_lowering *l)
                        tp_bytes(unseen, false).s);
 }
 
+#define UNREADABLE "a size, an address or the bytes in use are missing, 0 or no number"
+
+bool tp_xplane_say_unreadable(const struct tp_xplane *x)
+{
+    struct tp_meta *meta = x->reading->meta;
+    if (x->count || !x->unreadable)
+        return false;
+    tp_meta_set(meta, &meta->nothing, "%s, none readable, the first at byte %s: " UNREADABLE,
+                tp_plural(x->unreadable, "memory event").s, tp_count(x->unreadable_at).s);
+    return true;
+}
+
 static void describe(const struct xplane_lowering *l)
 {
     const struct tp_xplane *x = l->x;
@@ -460,9 +472,7 @@ static void describe(const struct xplane_lowering *l)
     if (l->reading->recorded->by && !x->tpu)
         tp_meta_set(meta, &meta->allocator_device, "%s", x->tensorflow ? "tf" : "jax");
     if (x->unreadable)
-        tp_meta_remark(meta,
-                       "%s left out, the first at byte %s: a size, an address or the bytes in "
-                       "use are missing or no number.",
+        tp_meta_remark(meta, "%s left out, the first at byte %s: " UNREADABLE ".",
                        tp_plural(x->unreadable, "memory event").s, tp_count(x->unreadable_at).s);
     say_breaks(l);
     if (l->starts)

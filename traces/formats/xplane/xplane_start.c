@@ -513,19 +513,21 @@ static int take_steps(struct start_search *s, struct tp_err *err)
     return rc;
 }
 
-/* Whether the capture began before the allocator had any memory. */
+/* Whether the capture began before the allocator had any memory. By default one of a GPU takes all
+ * that it may have at once, and one of the host grows: that is believed where both explain it. */
 static int try_nothing(struct start_search *s, bool *good, struct tp_err *err)
 {
     const struct tp_xplane_event *ev = s->row.events;
-    const uint64_t firsts[] = {UNIT, s->row.limit};
+    bool grows = strstr(s->of->name, "host") != NULL;
     int rc = TP_OK;
     *good = false;
     if (!s->row.limit || ev->frees || ev->in_use != ev->bytes)
         return TP_OK;
     for (size_t i = 0; rc == TP_OK && !*good && i < 2; i++) {
         tp_xplane_pool_release(s->reading, &s->pool);
-        s->pool = (struct tp_xplane_pool){.whole = i == 1};
-        rc = tp_xplane_pass_growing(&s->model, firsts[i], s->row.limit, err);
+        s->pool = (struct tp_xplane_pool){.whole = grows == (i > 0)};
+        rc = tp_xplane_pass_growing(&s->model, s->pool.whole ? s->row.limit : UNIT, s->row.limit,
+                                    err);
         if (rc == TP_OK && !s->model.wrong)
             rc = take_steps(s, err);
         *good = rc == TP_OK && !s->model.wrong && s->said >= s->row.count - s->row.count / 100;

@@ -31,6 +31,8 @@ static int say_nothing(const struct tp_xplane *x)
 {
     struct tp_meta *meta = x->reading->meta;
     tp_meta_set(meta, &meta->capture, CAPTURE);
+    if (tp_xplane_say_unreadable(x))
+        return TP_OK;
     tp_meta_set(meta, &meta->nothing,
                 x->cut ? "%s of the profiler without memory events, and the file ends within the "
                          "next one"

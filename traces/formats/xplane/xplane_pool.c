@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNIT (UINT64_C(2) << 20) /* bytes that regions are a multiple of, but for the last one */
-
 enum { BACK = 6, CHOSEN = 12, KEPT = 1 << 16 };
 #define STEP_COSTS 0.5 /* votes */
 
@@ -53,7 +51,7 @@ static bool name_pool(double p, double error, uint64_t limit, uint64_t *pool)
     *pool = limit;
     if (limit && fabs(p - (double)limit) <= error)
         return true;
-    *pool = (uint64_t)(p / (double)UNIT + 0.5) * UNIT;
+    *pool = (uint64_t)(p / (double)TP_XPLANE_UNIT + 0.5) * TP_XPLANE_UNIT;
     return fabs(p - (double)*pool) <= error && (!limit || *pool < limit);
 }
 
@@ -72,7 +70,8 @@ static bool vote(const struct tp_xplane_event *i, const struct tp_xplane_event *
     double error = (doubt(i->fragmentation) * (p - (double)i->in_use) +
                     doubt(j->fragmentation) * (p - (double)j->in_use)) /
                    fabs(between);
-    return error <= (double)UNIT / 4 && name_pool(p, error + TP_XPLANE_GRAIN, limit, pool);
+    return error <= (double)TP_XPLANE_UNIT / 4 &&
+           name_pool(p, error + TP_XPLANE_GRAIN, limit, pool);
 }
 
 typedef void vote_fn(void *ctx, uint64_t pool);

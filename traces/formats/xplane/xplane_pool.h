@@ -11,6 +11,8 @@
 #include "traces/formats/xplane/xplane_file.h"
 
 #define TP_XPLANE_GRAIN UINT64_C(256) /* bytes that chunks and the pool are multiples of */
+/* bytes of the smallest region; regions are a multiple of it, but for the last one */
+#define TP_XPLANE_UNIT (UINT64_C(2) << 20)
 
 /* Events of one allocator in order. */
 struct tp_xplane_row {

@@ -12,10 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNIT        (UINT64_C(2) << 20) /* bytes of the smallest region */
-#define LEAST_STEPS UINT64_C(1000000)   /* events that are applied, in all passes */
-#define STEPS_EACH  12                  /* times that each event may be, where there are many */
-enum { TAILS = 40, TRIED_PLACES = 16, CHUNKS_MOST = 64 };
+#define LEAST_STEPS UINT64_C(1000000) /* events that are applied, in all passes */
+#define STEPS_EACH  12                /* times that each event may be, where there are many */
+enum { TAILS = 40, TRIED_PLACES = 16 };
 
 struct start_search {
     const struct tp_reading *reading;
@@ -231,7 +230,7 @@ static bool lengthen(struct start_search *s, size_t piece, double by, double wit
     struct tp_xplane_piece *p = &s->model.pieces[piece];
     const uint64_t grain = s->model.rules.grain;
     uint64_t end = p->addr + p->size + p->tail, to = end + (uint64_t)by;
-    uint64_t region = (to + UNIT / 2) / UNIT * UNIT;
+    uint64_t region = (to + TP_XPLANE_UNIT / 2) / TP_XPLANE_UNIT * TP_XPLANE_UNIT;
     uint64_t off = region > to ? region - to : to - region;
     if (s->pool.whole || (double)off > within + (double)grain)
         region = (to + grain / 2) / grain * grain;
@@ -403,7 +402,7 @@ static int try_place(struct start_search *s, size_t event, struct start_worth *b
     uint64_t kept = 0;
     int rc = TP_READ_GROW(s->reading, &s->pool.steps, &s->pool.step_room, s->pool.step_count + 1,
                           "regions", err);
-    for (uint64_t by = UNIT; rc == TP_OK && by < s->pool.end; by *= 2)
+    for (uint64_t by = TP_XPLANE_UNIT; rc == TP_OK && by < s->pool.end; by *= 2)
         rc = try_region(s, event, by, best, &kept, err);
     for (int split = 0; rc == TP_OK && split < 2; split++)
         rc = try_region(s, event, shown_region(s, event, split), best, &kept, err);
@@ -526,8 +525,8 @@ static int try_nothing(struct start_search *s, bool *good, struct tp_err *err)
     for (size_t i = 0; rc == TP_OK && !*good && i < 2; i++) {
         tp_xplane_pool_release(s->reading, &s->pool);
         s->pool = (struct tp_xplane_pool){.whole = grows == (i > 0)};
-        rc = tp_xplane_pass_growing(&s->model, s->pool.whole ? s->row.limit : UNIT, s->row.limit,
-                                    err);
+        rc = tp_xplane_pass_growing(&s->model, s->pool.whole ? s->row.limit : TP_XPLANE_UNIT,
+                                    s->row.limit, err);
         if (rc == TP_OK && !s->model.wrong)
             rc = take_steps(s, err);
         *good = rc == TP_OK && !s->model.wrong && s->said >= s->row.count - s->row.count / 100;
@@ -635,27 +634,6 @@ static void give_growths(const struct start_search *s, struct tp_xplane_start *o
     }
 }
 
-static uint64_t in_grains(uint64_t bytes)
-{
-    return (bytes + TP_XPLANE_GRAIN - 1) / TP_XPLANE_GRAIN * TP_XPLANE_GRAIN;
-}
-
-/* Free bytes in chunks, of which all but the last have `chunk` bytes. */
-struct free_chunks {
-    uint64_t chunk, count, last;
-};
-
-static struct free_chunks unseen_chunks(const struct tp_xplane_start *s)
-{
-    uint64_t free = in_grains(s->unseen_free), chunk = in_grains(s->elsewhere);
-    struct free_chunks c = {.last = free};
-    if (!chunk || free <= chunk || free / chunk >= CHUNKS_MOST)
-        return c;
-    c = (struct free_chunks){.chunk = chunk, .count = (free - 1) / chunk};
-    c.last = free - c.count * chunk;
-    return c;
-}
-
 /* Whether a free chunk that served no event would serve one: a request that took a larger one, or a
  * region. */
 static bool would_serve(const struct start_search *s, uint64_t bytes)
@@ -690,8 +668,6 @@ static void give_sums(const struct start_search *s, struct tp_xplane_start *out)
         out->pool = s->row.limit;
     out->unseen_free = out->pool > least ? out->pool - least : 0;
     out->elsewhere = s->elsewhere;
-    const struct free_chunks free = unseen_chunks(out);
-    out->would_serve = would_serve(s, free.last) || would_serve(s, free.chunk);
     out->whole = s->pool.whole;
     out->requests = s->model.requests;
     out->agree = s->model.agree;
@@ -737,26 +713,9 @@ static int give(struct start_search *s, struct tp_xplane_start *out, struct tp_e
     give_growths(s, out);
     give_sums(s, out);
     out->known = known_as(s, out);
+    const struct tp_xplane_unseen u = tp_xplane_unseen(out);
+    out->would_serve = !u.before && (would_serve(s, u.region - u.bytes) || would_serve(s, u.chunk));
     return TP_OK;
-}
-
-struct tp_xplane_unseen tp_xplane_unseen(const struct tp_xplane_start *s)
-{
-    const struct tp_xplane_range *last = s->range_count ? &s->ranges[s->range_count - 1] : NULL;
-    struct tp_xplane_unseen u = {.requested = s->unseen, .bytes = s->unseen};
-    u.before = s->known == TP_XPLANE_ONE_CHUNK && s->ranges[0].base > s->unseen;
-    if (u.before) {
-        u.at = s->ranges[0].base - s->unseen;
-        return u;
-    }
-    const struct free_chunks free = unseen_chunks(s);
-    u.bytes = in_grains(s->unseen);
-    u.region = u.bytes + free.last;
-    u.chunk = free.chunk;
-    u.chunks = free.count;
-    uint64_t end = last ? last->base + last->size : UNIT;
-    u.at = (end + 2 * UNIT - 1) / UNIT * UNIT;
-    return u;
 }
 
 /* Of an allocator with rules that are not known, the blocks that are freed later are all that its

@@ -16,6 +16,9 @@
 
 extern const struct tp_strategy tp_strategy_torch;
 
+/* The driver's ranges begin at multiples of this at least, whatever rule is broken. */
+#define BASE_GRAIN 512
+
 struct verifying {
     struct tp_verify_heap heap;
     struct tp_id_map streams;
@@ -99,7 +102,7 @@ static bool is_vacant(struct verifying *v, const struct tp_pytorch_event *ev, bo
 {
     const struct tp_recorded_source *from = source_of(v);
     uint64_t base = ev->address, size = ev->size;
-    if (base % v->heap.rules->grain || base >= TP_INVENTED || size > TP_INVENTED - base ||
+    if (base % BASE_GRAIN || base >= TP_INVENTED || size > TP_INVENTED - base ||
         !(tp_torch_is_vacant(v->st, base, size) ||
           (mapped && tp_torch_is_unmapped(v->st, base, size))))
         return false;

@@ -147,11 +147,15 @@ struct tp_predict_try {
     const char
         *conf;      /* "" for the defaults; owned by the answer or the asking. NULL: not replayed */
     bool compacted; /* it began with a heap without gaps */
-    uint64_t peak_reserved; /* bytes */
+    uint64_t peak_reserved; /* bytes; TP_NONE: unknown, as `conf` is NULL */
     uint64_t failed;        /* requests, by a limit of the setting: there is no other */
     uint64_t failed_event;  /* the first of them; TP_NONE: none */
     uint64_t min_capacity;  /* smallest device on which nothing fails, bytes; TP_NONE: not known */
 };
+
+/* A setting with which nothing fails reserves less than any with which something does; one that
+ * could not be replayed less than none. */
+bool tp_predict_reserves_less(const struct tp_predict_try *a, const struct tp_predict_try *b);
 
 /* A recording at the value that is predicted, beside the prediction. */
 struct tp_predict_real {

@@ -98,37 +98,44 @@ static uint64_t reserved_of(const struct tp_trial *t)
     return t->status == TP_OK && t->device_count ? t->devices[0].peak_reserved : TP_NONE;
 }
 
-static void take_try(const struct tp_trial *t, enum tp_predict_try_of of,
-                     struct tp_predict_answer *a)
+static struct tp_predict_try try_of(const struct tp_trial *t, const struct tp_predict_answer *a)
 {
-    if (reserved_of(t) != TP_NONE)
-        a->tries[of] = (struct tp_predict_try){
-            .conf = t->conf,
-            .compacted = !t->aged && tp_program_facts(a->program)->initial_heap,
-            .peak_reserved = t->devices[0].peak_reserved,
-            .failed = t->devices[0].failed,
-            .failed_event = t->devices[0].first_failed_event,
-            .min_capacity = t->devices[0].min_capacity};
+    if (reserved_of(t) == TP_NONE)
+        return (struct tp_predict_try){.peak_reserved = TP_NONE};
+    return (struct tp_predict_try){.conf = t->conf,
+                                   .compacted =
+                                       !t->aged && tp_program_facts(a->program)->initial_heap,
+                                   .peak_reserved = t->devices[0].peak_reserved,
+                                   .failed = t->devices[0].failed,
+                                   .failed_event = t->devices[0].first_failed_event,
+                                   .min_capacity = t->devices[0].min_capacity};
 }
 
-/* A setting with which nothing fails reserves less than any with which something does. */
-static bool reserves_less(const struct tp_trial *a, const struct tp_trial *b)
+bool tp_predict_reserves_less(const struct tp_predict_try *a, const struct tp_predict_try *b)
 {
-    bool known = reserved_of(a) != TP_NONE && reserved_of(b) != TP_NONE;
-    if (known && !a->devices[0].failed != !b->devices[0].failed)
-        return !a->devices[0].failed;
-    return reserved_of(a) < reserved_of(b);
+    if (a->peak_reserved == TP_NONE || b->peak_reserved == TP_NONE)
+        return a->peak_reserved < b->peak_reserved;
+    if (!a->failed != !b->failed)
+        return !a->failed;
+    return a->peak_reserved < b->peak_reserved;
+}
+
+static void take_try(const struct tp_predict_try *t, enum tp_predict_try_of of,
+                     struct tp_predict_answer *a)
+{
+    if (t->conf)
+        a->tries[of] = *t;
 }
 
 /* The first of those that reserve least is the simplest: so the settings are listed. */
 static void take_best(const struct tp_trial *trials, size_t count, struct tp_predict_answer *a)
 {
-    size_t best = 0;
-    for (size_t i = 1; i < count; i++)
-        if (reserves_less(&trials[i], &trials[best]))
-            best = i;
-    if (count)
-        take_try(&trials[best], TP_PREDICT_BEST, a);
+    struct tp_predict_try best = {.peak_reserved = TP_NONE};
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_predict_try one = try_of(&trials[i], a);
+        best = tp_predict_reserves_less(&one, &best) ? one : best;
+    }
+    take_try(&best, TP_PREDICT_BEST, a);
 }
 
 /* With other settings the recorded heap would not have come to lie as it did: they begin with a
@@ -147,9 +154,11 @@ static int try_settings(const struct tp_predict_asking *q, struct tp_predict_ans
         trials[i] = (struct tp_trial){.conf = q->settings[i - TP_PREDICT_BEST], .compacted = true};
     int rc = tp_trials_replay(&cfg, trials, count, err);
     if (rc == TP_OK) {
-        take_try(&trials[TP_PREDICT_RECORDED], TP_PREDICT_RECORDED, a);
+        const struct tp_predict_try recorded = try_of(&trials[TP_PREDICT_RECORDED], a);
+        const struct tp_predict_try compacted = try_of(&trials[TP_PREDICT_COMPACTED], a);
+        take_try(&recorded, TP_PREDICT_RECORDED, a);
         if (trials[TP_PREDICT_RECORDED].aged)
-            take_try(&trials[TP_PREDICT_COMPACTED], TP_PREDICT_COMPACTED, a);
+            take_try(&compacted, TP_PREDICT_COMPACTED, a);
         take_best(trials + TP_PREDICT_BEST, count - TP_PREDICT_BEST, a);
     }
     tp_trials_release(trials, count);

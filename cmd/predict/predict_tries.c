@@ -39,8 +39,7 @@ void tp_predict_tries_print(const struct tp_predict_report *r, struct tp_page *p
     const struct tp_predict_try *best = &tries[TP_PREDICT_BEST];
     struct tp_text tried = tp_plural(r->asking->setting_count, "setting");
     bool fails = same->failed && !best->failed;
-    if (best->conf &&
-        (fails || (!same->failed == !best->failed && best->peak_reserved < same->peak_reserved)))
+    if (best->conf && tp_predict_reserves_less(best, same))
         print_try(r, "", best,
                   tp_text_of("lowest of %s%s%s", tried.s, fails ? " without OOM" : "",
                              starts ? ", compacted start" : "")

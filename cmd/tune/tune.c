@@ -129,7 +129,7 @@ static int check_known(const struct tp_tune *all, const struct tp_trace *t, stru
     return tp_hint(
         err,
         tp_fail(err, TP_EINPUT, "%s: no settings of the allocator of a %s are known", t->file, by),
-        "--allocator jax tries JAX's on its requests");
+        "--allocator jax tries JAX's settings on its requests");
 }
 
 static int check_kind(const struct tp_tune *all, const struct tp_trace *t, struct tp_err *err)
@@ -261,9 +261,8 @@ static const char *danger_of_size(const struct tp_tune *t, const char *conf)
         known &= !f->inferred || !f->capacity || tp_captured_collects(&f->captured) ||
                  tp_captured_retries(&f->captured).by_limit;
     }
-    if (!any && t->target->needs_any_size && t->target->needs_any_size(conf))
-        return t->target->needs_any_size(conf);
-    return known ? NULL : tp_tunable_needs_size(t->target, conf);
+    const char *why = !any && t->target->needs_any_size ? t->target->needs_any_size(conf) : NULL;
+    return why || known ? why : tp_tunable_needs_size(t->target, conf);
 }
 
 int tp_tune_settings(struct tp_tune *t, const char *const *without, struct tp_err *err)

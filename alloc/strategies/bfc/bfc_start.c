@@ -125,7 +125,7 @@ static void find_next(struct bfc *st, const struct tp_heap *heap)
 {
     uint64_t first = tp_bfc_first_bytes(st), sum = 0;
     bool enlarged = false;
-    if (st->next || !heap->segment_count || !first)
+    if (st->next || !heap->segment_count)
         return;
     for (uint64_t i = 0; i < heap->segment_count; i++)
         sum += heap->segments[i].size < TP_BFC_SPACE - sum ? heap->segments[i].size : 0;

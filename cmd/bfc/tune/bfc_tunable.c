@@ -28,10 +28,11 @@ static const char *const onnxruntime_grids[] = {
 
 static int check_options(const char *setting, const char *flavour, struct tp_err *err)
 {
-    if (tp_grid_has(setting, "next_region:"))
-        return tp_fail(err, TP_EUSAGE, "next_region is of tapool, and no setting of a library");
     struct tp_strategy_spec spec = {.label = ""};
     struct tp_str text = {0}, options = {0};
+    if (tp_grid_has(setting, "next_region:"))
+        return tp_fail(err, TP_EUSAGE,
+                       "next_region is an option of tapool alone, not of a library");
     tp_str_add(&options, "flavour=%s", flavour);
     tp_setting_add_options(&options, NULL, setting);
     tp_str_add(&text, "bfc:%s", tp_str_text(&options));
@@ -144,12 +145,13 @@ static void add_variables(const struct tp_meta *m, const struct bfc_order *order
     struct ordering o = {.orders = orders, .out = out, .before = "Set "};
     struct tp_err ignored;
     bool grew = m->settings && tp_grid_has(m->settings, "allow_growth:yes");
-    if (*setting && grew && !tp_grid_has(setting, "allow_growth:"))
-        add_part(&o, "allow_growth:no", &ignored);
-    if (*setting)
-        tp_grid_parts(setting, add_part, &o, &ignored);
-    else
+    if (!*setting) {
         tp_str_add(out, "%s", unset);
+        return;
+    }
+    if (grew && !tp_grid_has(setting, "allow_growth:"))
+        add_part(&o, "allow_growth:no", &ignored);
+    tp_grid_parts(setting, add_part, &o, &ignored);
 }
 
 static void order_tensorflow(const struct tp_meta *m, const char *variable, const char *setting,

@@ -27,9 +27,7 @@ struct tp_bfc_replay;
 int tp_bfc_start_of(const struct tp_bfc_file *f, uint32_t allocator,
                     const struct tp_xplane_start **out, struct tp_err *err);
 
-/* Begins with what an allocator began with. `out` is zeroed. *replay is to be stopped in every
- * case.
- */
+/* Begins with what an allocator began with. `out` is zeroed. *replay must always be stopped. */
 int tp_bfc_begin(const struct tp_bfc_file *f, uint32_t allocator, struct tp_verified *out,
                  struct tp_bfc_replay **replay, struct tp_err *err);
 

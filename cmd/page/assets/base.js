@@ -155,16 +155,17 @@ const page = (() => {
     };
     const watch = new IntersectionObserver(entries => entries.filter(e => e.isIntersecting).forEach(e => now(e.target)),
         { rootMargin: "400px" });
+    const figuresOf = name => document.querySelectorAll(`figure[data-view="${name}"]`);
     const view = (name, fn) => {
-        for (const figure of document.querySelectorAll(`figure[data-view="${name}"]`)) {
+        for (const figure of figuresOf(name)) {
             waiting.set(figure, fn);
             watch.observe(figure);
         }
     };
-    /* One that is a list of rows: it is soon drawn, and nobody knows its height before. */
+    /* A list of rows is drawn at once: its height is not known before. */
     const viewAtOnce = (name, fn) => {
         view(name, fn);
-        addEventListener("DOMContentLoaded", () => inOrder().filter(figure => waiting.get(figure) === fn).forEach(now));
+        addEventListener("DOMContentLoaded", () => figuresOf(name).forEach(figure => now(figure)));
     };
     const inOrder = () => [...document.querySelectorAll("figure[data-view]")].filter(figure => waiting.has(figure));
     /* One figure at a time, so that a reader's input is never kept waiting for more than one. */

@@ -276,18 +276,12 @@ static void remark(const struct profile_reader *rd)
 
 static int finish(struct profile_reader *rd, struct tp_err *err)
 {
-    struct tp_meta *meta = rd->x->reading->meta;
     int rc = tp_xplane_order(rd->x, err);
     if (rc == TP_OK && rd->x->count)
         rc = tp_xplane_lower(rd->x, err);
-    if (rc == TP_OK && !rd->x->count) {
-        tp_meta_set(meta, &meta->capture, CAPTURE);
-    }
-    if (rc == TP_OK && !rd->x->count && !tp_xplane_say_unreadable(rd->x)) {
-        tp_meta_set(meta, &meta->nothing, "the memory profile has no snapshot of an allocation");
-        tp_meta_set(meta, &meta->nothing_hint,
-                    "the host must be traced while a GPU allocates: tapool help formats recording");
-    }
+    if (rc == TP_OK && !rd->x->count)
+        tp_xplane_say_nothing(rd->x, CAPTURE,
+                              "the memory profile has no snapshot of an allocation");
     if (rc == TP_OK)
         remark(rd);
     return rc;

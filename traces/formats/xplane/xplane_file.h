@@ -73,12 +73,15 @@ void tp_xplane_release(struct tp_xplane *x);
  * up; tp_xplane_read does. TP_ENOMEM. No allocator may be added after that. */
 int tp_xplane_order(struct tp_xplane *x, struct tp_err *err);
 
+/* Whether an allocator has memory of the host, by its name. */
+bool tp_xplane_is_host(const struct tp_xplane_allocator *a);
+
 /* Lowers the events of the memory spaces that the user chose, after tp_xplane_order, and sets what
  * the reading says of them. There is an event at least. */
 int tp_xplane_lower(struct tp_xplane *x, struct tp_err *err);
 
-/* Says that none of the memory events can be read. False: there are none, or others. */
-bool tp_xplane_say_unreadable(const struct tp_xplane *x);
+/* Says of a file of this kind without events that none can be read, or else `nothing`. */
+void tp_xplane_say_nothing(const struct tp_xplane *x, const char *capture, const char *nothing);
 
 /* The statistics of a memory event that are read. */
 enum tp_xplane_stat {

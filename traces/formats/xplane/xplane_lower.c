@@ -46,14 +46,9 @@ struct xplane_lowering {
 
 /* ---- memory spaces ---- */
 
-static bool holds(const char *text, const char *part)
-{
-    return strcasestr(text, part) != NULL;
-}
-
 static enum tp_kind kind_of(const struct tp_xplane_allocator *a)
 {
-    return holds(a->name, "host") || holds(a->name, "cpu") ? TP_KIND_HOST : TP_KIND_DEVICE;
+    return tp_xplane_is_host(a) ? TP_KIND_HOST : TP_KIND_DEVICE;
 }
 
 static uint64_t asked_of(const struct tp_xplane *x, const struct tp_xplane_allocator *a)
@@ -124,7 +119,7 @@ static int lower_block(struct xplane_lowering *l, uint32_t device, uint64_t at, 
     return requested ? lower_one(l, &ev, device, err) : TP_OK;
 }
 
-/* Free bytes that would serve a request where they did not count to the block before them. */
+/* As tp_xplane_unseen, but free bytes that would wrongly serve a request belong to the block. */
 static struct tp_xplane_unseen unseen_of(const struct tp_xplane_start *s)
 {
     struct tp_xplane_unseen u = tp_xplane_unseen(s);
@@ -421,7 +416,9 @@ static void say_start_of(const struct xplane_lowering *l, uint32_t device)
     if (s->unseen_free)
         tp_meta_remark(meta, "%s: %s more was free at the start and serves no request%s.", name,
                        tp_bytes(s->unseen_free, false).s,
-                       s->would_serve ? ": replays count it as rounding" : "");
+                       !s->would_serve ? ""
+                       : s->unseen     ? ": replays count it as rounding"
+                                       : ": replays leave it out");
     if (!s->pool_known)
         tp_meta_remark(meta, "%s: the file does not show how much memory was reserved.", name);
     if (s->cut)
@@ -448,14 +445,18 @@ static void say_start(const struct xplane_lowering *l)
 
 #define UNREADABLE "a size, an address or the bytes in use are missing, 0 or no number"
 
-bool tp_xplane_say_unreadable(const struct tp_xplane *x)
+void tp_xplane_say_nothing(const struct tp_xplane *x, const char *capture, const char *nothing)
 {
     struct tp_meta *meta = x->reading->meta;
-    if (x->count || !x->unreadable)
-        return false;
-    tp_meta_set(meta, &meta->nothing, "%s, none readable, the first at byte %s: " UNREADABLE,
-                tp_plural(x->unreadable, "memory event").s, tp_count(x->unreadable_at).s);
-    return true;
+    tp_meta_set(meta, &meta->capture, "%s", capture);
+    if (x->unreadable) {
+        tp_meta_set(meta, &meta->nothing, "%s, none readable, the first at byte %s: " UNREADABLE,
+                    tp_plural(x->unreadable, "memory event").s, tp_count(x->unreadable_at).s);
+        return;
+    }
+    tp_meta_set(meta, &meta->nothing, "%s", nothing);
+    tp_meta_set(meta, &meta->nothing_hint,
+                "the host must be traced while a GPU allocates: tapool help formats recording");
 }
 
 static void describe(const struct xplane_lowering *l)

@@ -52,6 +52,11 @@ int tp_xplane_allocator(struct tp_xplane *x, const char *name, size_t bytes, uin
     return rc;
 }
 
+bool tp_xplane_is_host(const struct tp_xplane_allocator *a)
+{
+    return strcasestr(a->name, "host") || strcasestr(a->name, "cpu");
+}
+
 /* ---- the order ---- */
 
 /* By plane, then by name, "GPU_2" before "GPU_10". */

@@ -43,9 +43,7 @@ bool tp_xplane_says(const struct tp_xplane_event *ev, uint64_t pool, uint64_t la
 
 /* ---- votes ---- */
 
-/* The pool that `p` may be: the limit, which none is above, or a multiple of a unit. False:
- * neither.
- */
+/* Takes `p` for the limit, which no pool is above, or for a multiple of a unit, within `error`. */
 static bool name_pool(double p, double error, uint64_t limit, uint64_t *pool)
 {
     *pool = limit;
@@ -219,9 +217,23 @@ static int trace_back(const struct tp_reading *r, const struct pool_row *c, cons
     return rc;
 }
 
+/* Where the limit has all but a tenth of the votes of the best row, the others are off. */
+static void take_limit(uint64_t limit, uint64_t votes, const struct pool_row *c,
+                       struct tp_xplane_pool *out)
+{
+    double most = 0;
+    for (size_t i = 0; i < c->count; i++)
+        most = c->gained[i] > most ? c->gained[i] : most;
+    out->whole = votes && (double)votes >= 0.9 * most;
+    if (!out->whole)
+        return;
+    out->end = limit;
+    out->step_count = 0;
+}
+
 static int choose_row(const struct tp_reading *r, const struct tp_xplane_row *row,
                       struct pool_votes *votes, const size_t *places, size_t place_count,
-                      struct tp_xplane_pool *out, double *most, struct tp_err *err)
+                      struct tp_xplane_pool *out, struct tp_err *err)
 {
     struct pool_row c = {.pools = votes->list,
                          .count = votes->count < CHOSEN ? votes->count : CHOSEN};
@@ -236,21 +248,10 @@ static int choose_row(const struct tp_reading *r, const struct tp_xplane_row *ro
         votes_of(row, pool_begins(places, place_count, j, &place), j, gain_vote, &c);
     }
     int rc = trace_back(r, &c, places, place_count, from, out, err);
-    for (size_t i = 0; i < c.count; i++)
-        *most = c.gained[i] > *most ? c.gained[i] : *most;
+    if (rc == TP_OK && row->limit)
+        take_limit(row->limit, votes_for(votes, row->limit), &c, out);
     free(from);
     return rc;
-}
-
-/* The limit has all but a tenth of the votes that any row of pools has: they are off then. */
-static void take_limit(const struct tp_xplane_row *row, double votes, double most,
-                       struct tp_xplane_pool *out)
-{
-    out->whole = row->limit && votes > 0 && votes >= 0.9 * most;
-    if (!out->whole)
-        return;
-    out->end = row->limit;
-    out->step_count = 0;
 }
 
 int tp_xplane_find_pool(const struct tp_reading *r, const struct tp_xplane_row *row,
@@ -261,11 +262,8 @@ int tp_xplane_find_pool(const struct tp_reading *r, const struct tp_xplane_row *
     votes.known.how = tp_reading_growth(r, "pools");
     *out = (struct tp_xplane_pool){.end = 0};
     int rc = count_votes(&votes, row, places, place_count);
-    double limit = (double)votes_for(&votes, row->limit), most = 0;
     if (rc == TP_OK && votes.count)
-        rc = choose_row(r, row, &votes, places, place_count, out, &most, err);
-    if (rc == TP_OK)
-        take_limit(row, limit, most, out);
+        rc = choose_row(r, row, &votes, places, place_count, out, err);
     tp_id_map_release(&votes.known);
     TP_GROW_END(&votes.list, &votes.room, .budget = r->budget);
     return rc;

@@ -517,7 +517,7 @@ static int take_steps(struct start_search *s, struct tp_err *err)
 static int try_nothing(struct start_search *s, bool *good, struct tp_err *err)
 {
     const struct tp_xplane_event *ev = s->row.events;
-    bool grows = strstr(s->of->name, "host") != NULL;
+    bool grows = tp_xplane_is_host(s->of);
     int rc = TP_OK;
     *good = false;
     if (!s->row.limit || ev->frees || ev->in_use != ev->bytes)

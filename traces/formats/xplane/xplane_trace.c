@@ -29,17 +29,13 @@ static int probe_xplane(const unsigned char *data, size_t size)
 
 static int say_nothing(const struct tp_xplane *x)
 {
-    struct tp_meta *meta = x->reading->meta;
-    tp_meta_set(meta, &meta->capture, CAPTURE);
-    if (tp_xplane_say_unreadable(x))
-        return TP_OK;
-    tp_meta_set(meta, &meta->nothing,
-                x->cut ? "%s of the profiler without memory events, and the file ends within the "
-                         "next one"
-                       : "%s of the profiler, and none has memory events",
-                tp_plural(x->planes, "plane").s);
-    tp_meta_set(meta, &meta->nothing_hint,
-                "the host must be traced while a GPU allocates: tapool help formats recording");
+    char nothing[120];
+    snprintf(nothing, sizeof nothing,
+             x->cut ? "%s of the profiler without memory events, and the file ends within the next "
+                      "one"
+                    : "%s of the profiler, and none has memory events",
+             tp_plural(x->planes, "plane").s);
+    tp_xplane_say_nothing(x, CAPTURE, nothing);
     return TP_OK;
 }
 

@@ -32,7 +32,7 @@ static int check_options(const char *setting, const char *flavour, struct tp_err
     struct tp_str text = {0}, options = {0};
     if (tp_grid_has(setting, "next_region:"))
         return tp_fail(err, TP_EUSAGE,
-                       "next_region is an option of tapool alone, not of a library");
+                       "next_region is an option of tapool, not of a library");
     tp_str_add(&options, "flavour=%s", flavour);
     tp_setting_add_options(&options, NULL, setting);
     tp_str_add(&text, "bfc:%s", tp_str_text(&options));

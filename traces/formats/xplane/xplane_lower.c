@@ -413,12 +413,11 @@ static void say_start_of(const struct xplane_lowering *l, uint32_t device)
         tp_meta_remark(meta, "%s: the heap at the start is inferred from the events: %s with %s.",
                        name, tp_plural(s->range_count, "range").s,
                        tp_plural(s->block_count, "live block").s);
-    if (s->unseen_free)
+    if (s->unseen_free) {
+        const char *then = s->unseen ? ": replays count it as rounding" : ": replays leave it out";
         tp_meta_remark(meta, "%s: %s more was free at the start and serves no request%s.", name,
-                       tp_bytes(s->unseen_free, false).s,
-                       !s->would_serve ? ""
-                       : s->unseen     ? ": replays count it as rounding"
-                                       : ": replays leave it out");
+                       tp_bytes(s->unseen_free, false).s, s->would_serve ? then : "");
+    }
     if (!s->pool_known)
         tp_meta_remark(meta, "%s: the file does not show how much memory was reserved.", name);
     if (s->cut)

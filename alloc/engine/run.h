@@ -28,7 +28,7 @@ enum tp_oom_class {
     TP_OOM_DEMAND, /* the program itself needs more than the device has */
     /* the requested bytes would fit, but allocated and cached bytes do not */
     TP_OOM_FRAGMENTATION,
-    TP_OOM_STRATEGY, /* the strategy refused by its own rules; the device was not full */
+    TP_OOM_STRATEGY, /* the strategy refused by its own rules; the device had room */
     TP_OOM_UNKNOWN,  /* the device refused, and its capacity is not known */
     TP_OOM_GUARD,    /* tapool refused: far more was reserved than the program needs */
     TP_OOM_CLASSES

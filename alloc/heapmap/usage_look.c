@@ -106,6 +106,14 @@ void tp_usage_snapshot(struct tp_usage *u, struct tp_usage_device *d)
 const char *const tp_oom_names[TP_OOM_CLASSES] = {"demand", "fragmentation", "strategy", "unknown",
                                                   "guard"};
 
+/* The strategy did not ask for the memory, and the device had room for it. */
+static bool limits_itself(const struct tp_usage *u, const struct tp_usage_device *d, uint64_t size)
+{
+    uint64_t reserved = tp_usage_reserved(u, d), capacity = d->run->capacity;
+    return d->account->refused_gets == d->refused_before &&
+           (capacity == TP_NONE || (reserved <= capacity && size <= capacity - reserved));
+}
+
 /* Why an allocation failed, judged by the bytes that the strategy holds at that moment. After
  * earlier failures these are fewer than the program assumes. */
 static enum tp_oom_class classify(const struct tp_usage *u, const struct tp_usage_device *d,
@@ -114,7 +122,7 @@ static enum tp_oom_class classify(const struct tp_usage *u, const struct tp_usag
     const struct tp_account *a = d->account;
     if (u->foreign)
         return TP_OOM_UNKNOWN;
-    if (a->refused_gets == d->refused_before)
+    if (limits_itself(u, d, insn->size))
         return TP_OOM_STRATEGY;
     if (a->guarded_gets)
         return TP_OOM_GUARD;

@@ -100,6 +100,7 @@ struct tp_verified {
     uint64_t start_inferred;  /* of those: their pool is not in the file */
     uint64_t start_lasting;   /* bytes in use that no event frees, where is not known */
     bool least_reserved;      /* how much was reserved is not known: at least what is shown */
+    const char *reserved_how; /* assumed: how memory was reserved; NULL: the file shows it */
     uint64_t pools_returned;  /* segments of private pools that were given back */
     uint64_t switches;        /* changes of expandable_segments that the events show */
     uint64_t unpooled; /* requests in private pools whose events do not say them: not compared */

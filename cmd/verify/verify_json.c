@@ -83,6 +83,8 @@ static void write_start(struct tp_json *j, cJSON *in, const struct tp_verified *
         tp_json_text(j, o, "known", known[v->start_known]);
     if (v->start_lasting)
         tp_json_uint(j, o, "lasting_bytes", v->start_lasting);
+    if (v->reserved_how)
+        tp_json_text(j, o, "reserved_assumed", v->reserved_how);
     tp_json_uint(j, o, "segments", v->start_segments);
     tp_json_uint(j, o, "mapped_parts", v->start_stretches);
     tp_json_uint(j, o, "inferred_pools", v->start_inferred);

@@ -422,6 +422,9 @@ void tp_why_ground_print(const struct tp_why *w, struct tp_page *page)
                    tp_count(v->addresses.good).s, tp_count(v->addresses.all).s);
     if (v->least_reserved)
         tp_page_more(page, NAME, "; how much was reserved is not in the file: at least this");
+    if (v->reserved_how)
+        tp_page_more(page, NAME, "; the events do not show how it was reserved: %s is assumed",
+                     v->reserved_how);
     if (!tp_agrees(v))
         tp_page_more(page, NAME,
                      "; the first difference is at event %s, and sizes after it are estimates (see "

@@ -103,6 +103,14 @@ holes() {
     is "$out" 'r["devices"][0]["failed_by"]["strategy"]' 1
 }
 
+@test "a limit that is the device's own size is a lack of memory" {
+    trace '{"op":"alloc","id":1,"size":3145728}' '{"op":"alloc","id":2,"size":2097152}' >two.json
+    ok replay_once two.json -s bfc:flavour=tf --capacity 4MiB
+    matches "$out" 'OOM by demand: 5 MiB requested, 4 MiB on the device'
+    ok replay_once two.json -s bfc:limit=4MiB --capacity 8MiB
+    matches "$out" 'OOM by a limit of the strategy'
+}
+
 # bats test_tags=nightly
 @test "on the host who holds far more than the program needs is stopped; the others go on" {
     # two blocks of 30 MiB at a time, 200 in all: a strategy that frees nothing would take 6 GiB

@@ -20,6 +20,8 @@ RECORD=$TAPOOL_ROOT/cmd/record/record.schema.json
 HELP=$TAPOOL_ROOT/cmd/help/help.schema.json
 DOCTOR=$TAPOOL_ROOT/cmd/doctor/doctor.schema.json
 CONFIG=$TAPOOL_ROOT/cmd/cli/config.schema.json
+TRACES=("$WHY" "$RANKS" "$VERIFY" "$PREDICT" "$STRATEGIES")
+OTHERS=("$CONVERT" "$PLAN" "$GEN" "$RECORD" "$HELP" "$DOCTOR" "$CONFIG")
 
 # replayed NAME ARGS...: the result in NAME.json; `schema valid` looks at many of them at once.
 replayed() {
@@ -49,30 +51,11 @@ missing_calls() {
 two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/'; }
 
 @test "the schemas are open for readers, describe all there is, and share what is the same" {
-    schema shape "$RESULT"
-    schema shape "$INFO"
-    schema shape "$PAIR"
-    schema shape "$WHY"
-    schema shape "$RANKS"
-    schema shape "$VERIFY"
-    schema shape "$PREDICT"
-    schema shape "$STRATEGIES"
-    for one in "$CONVERT" "$PLAN" "$GEN" "$RECORD" "$HELP" "$DOCTOR" "$CONFIG"; do
-        schema shape "$one"
-        schema shared "$INFO" "$one"
-        schema shared "$RESULT" "$one"
-        schema shared "$STRATEGIES" "$one"
-    done
-    schema shared "$CONVERT" "$RECORD"
-    schema shared "$CONVERT" "$GEN"
-    schema shared "$CONVERT" "$PLAN"
-    schema shared "$RESULT" "$INFO"
-    schema shared "$RESULT" "$PAIR"
-    schema shared "$INFO" "$WHY"
-    schema shared "$INFO" "$RANKS"
-    schema shared "$INFO" "$VERIFY"
-    schema shared "$INFO" "$PREDICT"
-    schema shared "$INFO" "$STRATEGIES"
+    schema shape "$RESULT" "$INFO" "$PAIR" "${TRACES[@]}" "${OTHERS[@]}"
+    schema shared "$INFO" "$RESULT" "${TRACES[@]}" "${OTHERS[@]}"
+    schema shared "$RESULT" "$PAIR" "${OTHERS[@]}"
+    schema shared "$STRATEGIES" "${OTHERS[@]}"
+    schema shared "$CONVERT" "$RECORD" "$GEN" "$PLAN"
     schema shared "$PAIR" "$RANKS"
 }
 
@@ -342,6 +325,8 @@ END
     verified changes changes.pickle
     captures=$TAPOOL_ROOT/tests/data/xplane
     verified empty "$captures/jax-gemm.xplane.pb.gz" --mutate round-512
+    python3 "$CLI/xplane.py" first 1 first.xplane.pb
+    verified assumed first.xplane.pb
     verified missing "$TAPOOL_ROOT/tests/fuzz/corpus/xplane/missing"
     python3 - <<'END'
 import json

@@ -1,8 +1,8 @@
 """The shipped schemas against real documents; needs the Python module jsonschema.
 
     valid SCHEMA DOCUMENT...     fails where a document does not follow the schema, and says where
-    shape SCHEMA                 fails where the schema itself leaves something open, see below
-    shared SCHEMA SCHEMA         fails where a definition of the same name differs
+    shape SCHEMA...              fails where a schema itself leaves something open, see below
+    shared SCHEMA OTHER...       fails where a definition of the same name differs
     mutants SCHEMA DOCUMENT      fails where a damaged document is accepted: every member in turn is left
                                  out, renamed, joined by one that is not known, and given a wrong type
     covered SCHEMA DOCUMENT...   fails where a member of the schema is in none of the documents;
@@ -104,7 +104,7 @@ def resolved(schema, items):
             for item in items]
 
 
-def shape(path):
+def shape_faults(path):
     schema = load(path)
     jsonschema.Draft202012Validator.check_schema(schema)
     bad, used = [], set()
@@ -118,14 +118,21 @@ def shape(path):
     defined = {"#/$defs/" + name for name in schema["$defs"]}
     bad += ["%s is not defined" % r for r in sorted(used - defined)]
     bad += ["%s is not used" % r for r in sorted(defined - used)]
+    return ["%s: %s" % (path, fault) for fault in bad]
+
+
+def shape(*paths):
+    return fail([fault for path in paths for fault in shape_faults(path)])
+
+
+def shared(one, *others):
+    a, bad = load(one)["$defs"], []
+    for other in others:
+        b = load(other)["$defs"]
+        both = sorted(a.keys() & b.keys() - {"device"})  # a device has other figures in each
+        bad += ["%s: '%s' differs" % (other, name) for name in both if a[name] != b[name]]
+        bad += [] if "tool" in both else ["%s: nothing is shared" % other]
     return fail(bad)
-
-
-def shared(one, other):
-    a, b = load(one)["$defs"], load(other)["$defs"]
-    both = sorted(a.keys() & b.keys() - {"device"})  # a device has other figures in each
-    return fail(["'%s' differs" % name for name in both if a[name] != b[name]]
-                or ([] if "tool" in both else ["nothing is shared"]))
 
 
 # ---- documents ----

@@ -92,6 +92,19 @@ $(for i in 1 2 3 4 5 6 7; do echo "GPU_${i}_bfc 15/15 15/15 30/30 inferred"; don
     done
 }
 
+@test "where the events do not show how memory was reserved, the default is assumed, and that is said" {
+    python3 "$CLI/xplane.py" first 1 first.pb
+    ok "$TAPOOL" info first.pb
+    grep -q 'do not show how it reserved memory: all at once is assumed' "$out"
+    ok "$TAPOOL" verify first.pb
+    grep -q 'its memory is assumed to be' "$out"
+    ok "$TAPOOL" why first.pb
+    tr -s '\n ' '  ' <"$out" | grep -q 'do not show how it was reserved: all at once is assumed'
+    python3 "$CLI/xplane.py" first 3 first.pb # whose first request is above the first region
+    ok "$TAPOOL" info first.pb
+    ! grep -q 'is assumed' "$out" && grep -q 'allow_growth:yes' "$out"
+}
+
 @test "the heap at the start is replayed, and bfc reproduces it" {
     ok replay_once "$DATA/multiworker.xplane.pb.gz" -s bfc --json
     is "$out" 'r["trace"]["space"]' GPU_4_bfc

@@ -417,6 +417,8 @@ def main():
         data = write([("python3", 0, made(int(what)))])
     elif kind == "full": # which grows to a limit that is no multiple of anything
         data = write([("python3", 0, made(int(what), 300, 100, limit=200 * MIB + 100, growth=True))])
+    elif kind == "first": # whose first events do not show whether the pool grows
+        data = write([("python3", 0, made(int(what), 2, 0))])
     elif kind == "results":
         data = write([("py_xla_execute", 0, results(int(what)))])
     elif kind == "steps":

@@ -120,7 +120,7 @@ static int take_all(struct bfc *st, const struct tp_heap *heap, bool unused)
 /* ---- the next region ---- */
 
 /* The regions of a heap are not known, but their sum: doubled again and again, each once, they are
- * the powers of two that make it up. */
+ * the powers of two that make it up. Where doubling ends, so does the guess. */
 static void find_next(struct bfc *st, const struct tp_heap *heap)
 {
     uint64_t first = tp_bfc_first_bytes(st), sum = 0;
@@ -135,6 +135,8 @@ static void find_next(struct bfc *st, const struct tp_heap *heap)
             tp_bfc_next_region(&st->rules, &st->next, bytes, TP_BFC_SPACE, &enlarged);
             tp_bfc_region_taken(&st->rules, &st->next, enlarged);
         }
+    if (st->next > st->rules.doubled_most)
+        st->next = st->rules.doubled_most;
 }
 
 /* ---- the heap ---- */

@@ -352,6 +352,7 @@ int tp_bfc_begin(const struct tp_bfc_file *f, uint32_t allocator, struct tp_veri
     out->start_known = known_as(start);
     out->start_lasting = start->unseen;
     out->least_reserved = !start->pool_known;
+    out->reserved_how = start->assumed;
     out->breaks = a->breaks;
     rc = start_instance(p, &rules, err);
     return rc == TP_OK ? place_start(p, err) : rc;

@@ -165,6 +165,18 @@ TEST(regions_of_ort_keep_their_stream)
     rig_end(r);
 }
 
+/* 2.5 GiB are 2 GiB and 512 MiB, but ONNX Runtime doubles up to 1 GiB. */
+TEST(the_next_region_of_ort_has_1_gib_at_most)
+{
+    static const struct tp_heap_segment one[] = {{.base = A, .size = 2560 * MIB}};
+    struct rig *r = open_bfc("flavour=ort");
+    assert_int_equal(r->s->start(r->st, &(struct tp_heap){one, NULL, 1, 0}), TP_OK);
+    get(r, 0, 2560 * MIB);
+    get(r, 0, 1);
+    assert_int_equal(reserved(r), 3584 * MIB);
+    rig_end(r);
+}
+
 static void assert_unknown(const struct tp_heap_segment *segment, const struct tp_heap_block *block)
 {
     struct rig *r = open_bfc("");

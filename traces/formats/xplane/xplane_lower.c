@@ -420,6 +420,11 @@ static void say_start_of(const struct xplane_lowering *l, uint32_t device)
     }
     if (!s->pool_known)
         tp_meta_remark(meta, "%s: the file does not show how much memory was reserved.", name);
+    if (s->assumed)
+        tp_meta_remark(meta,
+                       "%s: the events do not show how it reserved memory: %s is assumed, the "
+                       "default.",
+                       name, s->assumed);
     if (s->cut)
         tp_meta_remark(meta, "%s: too many events to infer all of the heap at the start.", name);
 }

@@ -27,6 +27,7 @@ struct start_search {
     struct tp_xplane_pool pool;
     uint64_t elsewhere; /* see struct tp_xplane_start */
     uint64_t said;      /* events whose fragmentation is as recorded */
+    const char *assumed; /* see struct tp_xplane_start */
 };
 
 static int no_memory(const struct start_search *s, struct tp_err *err)
@@ -512,25 +513,35 @@ static int take_steps(struct start_search *s, struct tp_err *err)
     return rc;
 }
 
+/* Whether it began without memory and took all that it may have at once, or as it needed it. */
+static int explain(struct start_search *s, bool whole, bool *good, struct tp_err *err)
+{
+    tp_xplane_pool_release(s->reading, &s->pool);
+    s->pool = (struct tp_xplane_pool){.whole = whole};
+    int rc = tp_xplane_pass_growing(&s->model, whole ? s->row.limit : TP_XPLANE_UNIT, s->row.limit,
+                                    err);
+    if (rc == TP_OK && !s->model.wrong)
+        rc = take_steps(s, err);
+    *good = rc == TP_OK && !s->model.wrong && s->said >= s->row.count - s->row.count / 100;
+    return rc;
+}
+
 /* Whether the capture began before the allocator had any memory. By default one of a GPU takes all
  * that it may have at once, and one of the host grows: that is believed where both explain it. */
 static int try_nothing(struct start_search *s, bool *good, struct tp_err *err)
 {
     const struct tp_xplane_event *ev = s->row.events;
-    bool grows = tp_xplane_is_host(s->of);
-    int rc = TP_OK;
+    bool whole = !tp_xplane_is_host(s->of), other = false;
     *good = false;
     if (!s->row.limit || ev->frees || ev->in_use != ev->bytes)
         return TP_OK;
-    for (size_t i = 0; rc == TP_OK && !*good && i < 2; i++) {
-        tp_xplane_pool_release(s->reading, &s->pool);
-        s->pool = (struct tp_xplane_pool){.whole = grows == (i > 0)};
-        rc = tp_xplane_pass_growing(&s->model, s->pool.whole ? s->row.limit : TP_XPLANE_UNIT,
-                                    s->row.limit, err);
-        if (rc == TP_OK && !s->model.wrong)
-            rc = take_steps(s, err);
-        *good = rc == TP_OK && !s->model.wrong && s->said >= s->row.count - s->row.count / 100;
-    }
+    int rc = explain(s, !whole, &other, err);
+    if (rc == TP_OK)
+        rc = explain(s, whole, good, err);
+    if (*good && other)
+        s->assumed = whole ? "all at once" : "on demand";
+    if (rc == TP_OK && !*good && other)
+        rc = explain(s, !whole, good, err);
     if (!*good) {
         tp_xplane_pool_release(s->reading, &s->pool);
         s->pool = (struct tp_xplane_pool){.end = 0};
@@ -669,6 +680,7 @@ static void give_sums(const struct start_search *s, struct tp_xplane_start *out)
     out->unseen_free = out->pool > least ? out->pool - least : 0;
     out->elsewhere = s->elsewhere;
     out->whole = s->pool.whole;
+    out->assumed = s->assumed;
     out->requests = s->model.requests;
     out->agree = s->model.agree;
     out->cut = !s->model.steps;

@@ -52,6 +52,7 @@ struct tp_xplane_start {
     uint64_t pool;        /* bytes of all regions at the start */
     bool pool_known;      /* else it is the least that they can have */
     bool whole;           /* the pool is all that the allocator may have */
+    const char *assumed;  /* how it reserved memory, where the events do not show it; else NULL */
     uint64_t unseen;      /* bytes in use that no event frees */
     uint64_t unseen_free; /* bytes free that serve no event */
     uint64_t elsewhere;   /* largest chunk of these; 0: not known, or it does not matter */

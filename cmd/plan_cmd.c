@@ -3,6 +3,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/jobs/bound.h"
+#include "cmd/jobs/catalog.h"
 #include "cmd/jobs/open_trace.h"
 #include "cmd/plan/plan.h"
 #include "cmd/ui/json_out.h"
@@ -81,7 +82,8 @@ static void print_made(const struct plan_file *f, struct tp_page *page)
                 tp_plural(p->count, "request").s, tp_count(p->count - p->kept).s,
                 tp_bytes(p->pool, false).s, tp_bytes(p->least, false).s, tp_count(p->kept).s,
                 tp_bytes(p->kept_bytes, false).s);
-    tp_page_put(page, 0, "Next: tapool replay TRACE -s planned:plan=%s -s torch", shown);
+    tp_page_put(page, 0, "Next: tapool replay TRACE -s planned:plan=%s -s %s", shown,
+                tp_recorded_strategy_or_first(f->trace->recorded.by)->strategy->name);
 }
 
 static void add_step(struct tp_json *j, cJSON *root, const char *name, const struct tp_step *step)

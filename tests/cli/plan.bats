@@ -79,6 +79,14 @@ followed() { "$TAPOOL" replay "$1" -s "planned:plan=$2" --json |
     is "$out" 'len({(r["memory"]["peak_reserved_bytes"], r["driver_calls"]["get"]) for r in d["runs"]})' 1
 }
 
+@test "it is to be compared with the allocator of the recording" {
+    ok "$TAPOOL" plan sample:training-step -o torch.plan
+    matches "$out" '^Next: tapool replay TRACE -s planned:plan=torch.plan -s torch$'
+    python3 "$CLI/xplane.py" steps 4 steps.xplane.pb
+    ok "$TAPOOL" plan steps.xplane.pb -o bfc.plan
+    matches "$out" '^Next: tapool replay TRACE -s planned:plan=bfc.plan -s bfc$'
+}
+
 @test "the referee replays the next step: peak over the best packing, driver calls, what followed" {
     steps 4 >four.jsonl
     head -3 four.jsonl >one.jsonl

@@ -47,26 +47,36 @@ TEST_WITH(what_would_fit_by_its_bytes_is_fragmentation, setup, teardown)
     expect_class(adopted, COUNT(adopted), TP_OOM_FRAGMENTATION);
 }
 
-/* Whatever would fit: the device was not asked. */
+/* The device was not asked, and had room. */
 TEST_WITH(what_the_device_did_not_refuse_is_strategy, setup, teardown)
 {
     const struct tp_insn small[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 3 * PAGE, 0)};
-    const struct tp_insn large[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 30 * PAGE, 0)};
     const struct tp_insn grown[] = {ALLOC_INSN(0, 1, 0), realloc_insn(0, 3 * PAGE, 0)};
     how.never_above = 2 * PAGE;
     expect_class(small, COUNT(small), TP_OOM_STRATEGY);
-    expect_class(large, COUNT(large), TP_OOM_STRATEGY);
     expect_class(grown, COUNT(grown), TP_OOM_STRATEGY);
+}
+
+/* It was not asked, as the strategy knows that it has no room. */
+TEST_WITH(what_the_device_has_no_room_for_is_not_strategy, setup, teardown)
+{
+    const struct tp_insn large[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 30 * PAGE, 0)};
+    const struct tp_insn rounded[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 1, 0),
+                                      ALLOC_INSN(2, 8 * PAGE + 1, 0)};
+    how.never_above = 2 * PAGE;
+    expect_class(large, COUNT(large), TP_OOM_DEMAND);
+    expect_class(rounded, COUNT(rounded), TP_OOM_FRAGMENTATION);
 }
 
 /* A refusal that the strategy made up for is none; the next one that it decides alone is its own.
  */
 TEST_WITH(a_refusal_of_an_earlier_event_does_not_count, setup, teardown)
 {
-    const struct tp_insn insns[] = {ALLOC_INSN(0, 6 * PAGE, 0), FREE_INSN(0, 6 * PAGE, 0),
-                                    ALLOC_INSN(0, 8 * PAGE, 0), ALLOC_INSN(1, 9 * PAGE, 0)};
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 4 * PAGE, 0), FREE_INSN(0, 4 * PAGE, 0),
+                                    ALLOC_INSN(0, 4 * PAGE, 0), FREE_INSN(0, 4 * PAGE, 0),
+                                    ALLOC_INSN(0, 3 * PAGE, 0), ALLOC_INSN(1, 7 * PAGE, 0)};
     how.keeps = true;
-    how.never_above = 8 * PAGE;
+    how.never_above = 6 * PAGE;
     expect_class(insns, COUNT(insns), TP_OOM_STRATEGY);
 }
 
@@ -183,9 +193,9 @@ TEST_WITH(the_first_failure_is_kept_with_the_state_of_the_device, setup, teardow
     assert_int_equal(run->skipped_operations, 0);
     how.never_above = 9 * PAGE; /* now nobody asks the device: the cache stays */
     d = replay(&cfg);
-    assert_fields(*f, oom_class, TP_OOM_STRATEGY, at.reserved, 5 * PAGE, at.free_bytes, 4 * PAGE,
-                  at.cached, 4 * PAGE, at.free_blocks, 1, at.largest, 4 * PAGE);
-    assert_int_equal(d->failed_by[TP_OOM_STRATEGY], 3); /* 9 pages are served after a flush */
+    assert_fields(*f, oom_class, TP_OOM_FRAGMENTATION, at.reserved, 5 * PAGE, at.free_bytes,
+                  4 * PAGE, at.cached, 4 * PAGE, at.free_blocks, 1, at.largest, 4 * PAGE);
+    assert_int_equal(d->failed_by[TP_OOM_DEMAND], 2); /* 9 pages are served after a flush */
 }
 
 TEST_WITH(the_first_failure_of_a_later_window_has_its_time, setup, teardown)

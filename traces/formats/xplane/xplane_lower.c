@@ -426,7 +426,8 @@ static void say_start_of(const struct xplane_lowering *l, uint32_t device)
                        "default.",
                        name, s->assumed);
     if (s->cut)
-        tp_meta_remark(meta, "%s: too many events to infer all of the heap at the start.", name);
+        tp_meta_remark(
+            meta, "%s: the heap at the start could be one of too many: not all were tried.", name);
 }
 
 /* Of many the sum. */

@@ -25,9 +25,10 @@ struct start_search {
     size_t *places; /* events where the pool may have grown, which ascend */
     size_t place_count, place_room;
     struct tp_xplane_pool pool;
-    uint64_t elsewhere; /* see struct tp_xplane_start */
-    uint64_t said;      /* events whose fragmentation is as recorded */
+    uint64_t elsewhere;  /* see struct tp_xplane_start */
+    uint64_t said;       /* events whose fragmentation is as recorded */
     const char *assumed; /* see struct tp_xplane_start */
+    bool cut;            /* see there */
 };
 
 static int no_memory(const struct start_search *s, struct tp_err *err)
@@ -129,14 +130,19 @@ static int find_pieces(struct start_search *s, struct tp_err *err)
 
 /* ---- the model ---- */
 
+static uint64_t steps_for(size_t count)
+{
+    uint64_t steps = (uint64_t)count * STEPS_EACH;
+    return steps > LEAST_STEPS ? steps : LEAST_STEPS;
+}
+
 static int open_model(struct start_search *s, struct tp_err *err)
 {
     struct tp_xplane_model *m = &s->model;
     size_t n = s->row.count;
-    uint64_t steps = (uint64_t)n * STEPS_EACH;
     m->events = s->row.events;
     m->count = n;
-    m->steps = steps > LEAST_STEPS ? steps : LEAST_STEPS;
+    m->steps = steps_for(n);
     m->chunk_room = 3 * m->piece_count + 2 * n + 1;
     m->chunks = calloc(m->chunk_room, sizeof *m->chunks);
     m->seen = calloc(n + 1, sizeof *m->seen);
@@ -325,6 +331,15 @@ static int try_pool(struct start_search *s, struct tp_err *err)
     return rc == TP_OK ? find_elsewhere(s, err) : rc;
 }
 
+/* The same for what was found before, also where trying others took all steps. */
+static int try_again(struct start_search *s, struct tp_err *err)
+{
+    s->cut |= !s->model.steps;
+    if (!s->model.steps)
+        s->model.steps = steps_for(s->row.count);
+    return try_pool(s, err);
+}
+
 /* ---- growth that no two events show ---- */
 
 /* How well a pool explains the events. */
@@ -332,14 +347,20 @@ struct start_worth {
     uint64_t wrong, said;
 };
 
-static bool is_better(struct start_worth a, struct start_worth b)
-{
-    return a.wrong != b.wrong ? a.wrong < b.wrong : a.said > b.said;
-}
-
 static struct start_worth worth_of(const struct start_search *s)
 {
     return (struct start_worth){s->model.wrong, s->said};
+}
+
+/* Whether what was tried is better than the best, and takes its place. Of events that were not all
+ * seen nothing is known. */
+static bool is_better(const struct start_search *s, struct start_worth *best)
+{
+    const struct start_worth now = worth_of(s);
+    bool better = now.wrong != best->wrong ? now.wrong < best->wrong : now.said > best->said;
+    if (better && s->model.steps)
+        *best = now;
+    return better && s->model.steps;
 }
 
 /* Whether a region of `by` bytes before an event leaves no room for its request without it. */
@@ -374,10 +395,8 @@ static int try_region(struct start_search *s, size_t event, uint64_t by, struct 
         return TP_OK;
     put_first(&s->pool, event, by);
     int rc = try_pool(s, err);
-    if (rc == TP_OK && is_better(worth_of(s), *best)) {
-        *best = worth_of(s);
+    if (rc == TP_OK && is_better(s, best))
         *kept = by;
-    }
     drop_first(&s->pool);
     return rc;
 }
@@ -414,7 +433,7 @@ static int try_place(struct start_search *s, size_t event, struct start_worth *b
 
 static int try_places(struct start_search *s, struct tp_err *err)
 {
-    struct start_worth best = worth_of(s), last = best;
+    struct start_worth best = worth_of(s);
     unsigned tried = 0;
     int rc = TP_OK;
     for (size_t i = s->place_count; rc == TP_OK && i-- > 0 && tried < TRIED_PLACES;) {
@@ -423,8 +442,7 @@ static int try_places(struct start_search *s, struct tp_err *err)
         rc = try_place(s, s->places[i], &best, err);
         tried++;
     }
-    bool found = tried && (last.wrong != best.wrong || last.said != best.said);
-    return rc == TP_OK && tried && (found || s->model.steps) ? try_pool(s, err) : rc;
+    return rc == TP_OK && tried ? try_again(s, err) : rc;
 }
 
 /* ---- growth at another event ---- */
@@ -445,20 +463,18 @@ static int move_step(struct start_search *s, size_t step, struct tp_err *err)
         steps[step].event = place;
         rc = try_pool(s, err);
         tried++;
-        if (rc == TP_OK && is_better(worth_of(s), best)) {
-            best = worth_of(s);
+        if (rc == TP_OK && is_better(s, &best))
             kept = place;
-        }
     }
     bool last = steps[step].event == kept;
     steps[step].event = kept;
-    return rc == TP_OK && !last ? try_pool(s, err) : rc;
+    return rc == TP_OK && !last ? try_again(s, err) : rc;
 }
 
 static int move_steps(struct start_search *s, struct tp_err *err)
 {
     int rc = TP_OK;
-    for (size_t i = 0; rc == TP_OK && s->model.wrong && i < s->pool.step_count; i++)
+    for (size_t i = 0; rc == TP_OK && s->model.wrong && !s->cut && i < s->pool.step_count; i++)
         rc = move_step(s, i, err);
     return rc;
 }
@@ -518,8 +534,8 @@ static int explain(struct start_search *s, bool whole, bool *good, struct tp_err
 {
     tp_xplane_pool_release(s->reading, &s->pool);
     s->pool = (struct tp_xplane_pool){.whole = whole};
-    int rc = tp_xplane_pass_growing(&s->model, whole ? s->row.limit : TP_XPLANE_UNIT, s->row.limit,
-                                    err);
+    int rc =
+        tp_xplane_pass_growing(&s->model, whole ? s->row.limit : TP_XPLANE_UNIT, s->row.limit, err);
     if (rc == TP_OK && !s->model.wrong)
         rc = take_steps(s, err);
     *good = rc == TP_OK && !s->model.wrong && s->said >= s->row.count - s->row.count / 100;
@@ -596,7 +612,7 @@ static int infer(const struct tp_xplane *x, struct start_search *s, struct tp_er
         rc = try_pool(s, err);
     if (rc == TP_OK)
         rc = move_steps(s, err);
-    if (rc == TP_OK && s->pool.end && (!s->pool.whole || s->said < s->row.count))
+    if (rc == TP_OK && !s->cut && s->pool.end && (!s->pool.whole || s->said < s->row.count))
         rc = try_places(s, err);
     s->pool.whole &= !s->pool.step_count;
     if (rc == TP_OK && !s->pool.end && s->row.limit && never_fragmented(s)) {
@@ -683,7 +699,7 @@ static void give_sums(const struct start_search *s, struct tp_xplane_start *out)
     out->assumed = s->assumed;
     out->requests = s->model.requests;
     out->agree = s->model.agree;
-    out->cut = !s->model.steps;
+    out->cut = s->cut || !s->model.steps;
 }
 
 static enum tp_xplane_known known_as(const struct start_search *s,

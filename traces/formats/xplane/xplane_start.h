@@ -59,7 +59,7 @@ struct tp_xplane_start {
     bool would_serve;     /* in such chunks they would serve a request, by the rules */
     uint64_t requests,
         agree; /* allocations, and those whose chunk the rules choose with this start */
-    bool cut;  /* it was given up: it would have taken too long */
+    bool cut;  /* not all that it could be was tried: it would have taken too long */
     /* of an allocator that is not BFC there are blocks alone, without ranges */
 };
 

@@ -49,6 +49,7 @@ specimen() {
     valgrind) cp "$DATA/valgrind/calls.txt" "$file" ;;
     rep) printf '%s\n' 20000 3 8 1 'a 0 512' 'a 1 128' 'r 0 640' 'a 2 128' 'f 1' 'r 0 768' 'f 0' 'f 2' >"$file" ;;
     minimalloc) cp "$DATA/minimalloc/input.12.csv" "$file" ;;
+    xplane) python3 "$CLI/xplane.py" steps 4 "$file" ;;
     *) cp "$kept" "$file" || fail "a specimen of format '$1' is missing: $kept" ;;
     esac
 }

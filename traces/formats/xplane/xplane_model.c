@@ -5,7 +5,13 @@
 #include <string.h>
 
 #define NO_END (UINT64_C(1) << 63)
-enum { RAISES = 256, LOOKS = 64 };
+enum { RAISES = 256, LOOKS = 64, LEAST_STEPS = 1000000, STEPS_EACH = 12 };
+
+uint64_t tp_xplane_steps(size_t events)
+{
+    uint64_t steps = (uint64_t)events * STEPS_EACH;
+    return steps > LEAST_STEPS ? steps : LEAST_STEPS;
+}
 
 /* What came of an attempt to make a chunk larger. */
 enum chunk_raised { NOT_RAISED, RAISED, FROM_THE_START };
@@ -228,14 +234,23 @@ static int begin(struct tp_xplane_model *m, struct tp_err *err)
 
 /* ---- what events show ---- */
 
+/* Whether the piece behind the gap of this one begins with a block that is live now. */
+static bool ends_at_live(struct tp_xplane_model *m, size_t piece)
+{
+    struct tp_xplane_chunk *c =
+        piece + 1 < m->piece_count ? chunk_at(m, m->pieces[piece + 1].addr) : NULL;
+    return c && !c->free;
+}
+
 /* Makes a free chunk larger by bytes that are next to it and unknown. */
 static enum chunk_raised raise_chunk(struct tp_xplane_model *m, struct tp_xplane_chunk *c,
                                      uint64_t size)
 {
     uint64_t by = size - c->size;
-    if (c->tail_of) {
-        size_t piece = c->tail_of - 1u;
-        uint64_t gap = tp_xplane_gap(m, piece);
+    size_t piece = c->tail_of - 1u;
+    uint64_t gap = c->tail_of ? tp_xplane_gap(m, piece) : 0;
+    bool before = c->lead_of > 1;
+    if (c->tail_of && (by < gap || !before || !ends_at_live(m, piece))) {
         m->changed = true;
         m->pieces[piece].tail += by < gap ? by : gap;
         if (by >= gap)
@@ -245,10 +260,10 @@ static enum chunk_raised raise_chunk(struct tp_xplane_model *m, struct tp_xplane
         add_free(m, c);
         return RAISED;
     }
-    if (!c->lead_of || c->lead_of == 1)
+    if (!before)
         return NOT_RAISED;
-    size_t piece = c->lead_of - 1u;
-    uint64_t gap = tp_xplane_gap(m, piece - 1);
+    piece = c->lead_of - 1u;
+    gap = tp_xplane_gap(m, piece - 1);
     if (!gap || m->pieces[piece].late || m->pieces[piece - 1].late)
         return NOT_RAISED;
     m->pieces[piece].lead += by < gap ? by : gap;

@@ -58,6 +58,9 @@ struct tp_xplane_model {
     bool changed;                /* more is known than at the beginning of the pass */
 };
 
+/* The `steps` for so many events: a million or twelve of each. */
+uint64_t tp_xplane_steps(size_t events);
+
 /* Applies all events once. TP_ENOMEM. */
 int tp_xplane_pass(struct tp_xplane_model *m, struct tp_err *err);
 

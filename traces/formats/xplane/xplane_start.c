@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_STEPS UINT64_C(1000000) /* events that are applied, in all passes */
-#define STEPS_EACH  12                /* times that each event may be, where there are many */
 enum { TAILS = 40, TRIED_PLACES = 16 };
 
 struct start_search {
@@ -130,19 +128,13 @@ static int find_pieces(struct start_search *s, struct tp_err *err)
 
 /* ---- the model ---- */
 
-static uint64_t steps_for(size_t count)
-{
-    uint64_t steps = (uint64_t)count * STEPS_EACH;
-    return steps > LEAST_STEPS ? steps : LEAST_STEPS;
-}
-
 static int open_model(struct start_search *s, struct tp_err *err)
 {
     struct tp_xplane_model *m = &s->model;
     size_t n = s->row.count;
     m->events = s->row.events;
     m->count = n;
-    m->steps = steps_for(n);
+    m->steps = tp_xplane_steps(n);
     m->chunk_room = 3 * m->piece_count + 2 * n + 1;
     m->chunks = calloc(m->chunk_room, sizeof *m->chunks);
     m->seen = calloc(n + 1, sizeof *m->seen);
@@ -259,12 +251,6 @@ static bool lengthen_one(struct start_search *s)
 
 /* ---- free chunks that served nothing ---- */
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return tp_order(*x, *y);
-}
-
 static uint64_t count_said(const struct start_search *s, uint64_t elsewhere)
 {
     uint64_t said = 0;
@@ -291,7 +277,7 @@ static size_t unknown_chunks(const struct start_search *s, uint64_t *out)
             out[count++] = (uint64_t)(l / TP_XPLANE_GRAIN + 0.5);
     }
     if (count)
-        qsort(out, count, sizeof *out, by_number);
+        qsort(out, count, sizeof *out, tp_by_number);
     return count;
 }
 
@@ -336,7 +322,7 @@ static int try_again(struct start_search *s, struct tp_err *err)
 {
     s->cut |= !s->model.steps;
     if (!s->model.steps)
-        s->model.steps = steps_for(s->row.count);
+        s->model.steps = tp_xplane_steps(s->row.count);
     return try_pool(s, err);
 }
 
@@ -603,6 +589,14 @@ static void take_whole(struct start_search *s)
         m->pieces[last].tail += s->pool.end - known;
 }
 
+/* A pool that is not the limit and by which most events say something else is none. */
+static int drop_pool(struct start_search *s, struct tp_err *err)
+{
+    tp_xplane_pool_release(s->reading, &s->pool);
+    s->pool = (struct tp_xplane_pool){.end = 0};
+    return try_again(s, err);
+}
+
 static int infer(const struct tp_xplane *x, struct start_search *s, struct tp_err *err)
 {
     int rc = find_places(s, err);
@@ -614,6 +608,8 @@ static int infer(const struct tp_xplane *x, struct start_search *s, struct tp_er
         rc = move_steps(s, err);
     if (rc == TP_OK && !s->cut && s->pool.end && (!s->pool.whole || s->said < s->row.count))
         rc = try_places(s, err);
+    if (rc == TP_OK && s->pool.end && !s->pool.whole && s->said < s->row.count / 2)
+        rc = drop_pool(s, err);
     s->pool.whole &= !s->pool.step_count;
     if (rc == TP_OK && !s->pool.end && s->row.limit && never_fragmented(s)) {
         rc = look_beside(x, s, err);

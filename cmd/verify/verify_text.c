@@ -163,10 +163,12 @@ static void print_start(const struct tp_certifier *by, const struct tp_verified 
         tp_str_item(&s, " and ", "%s", tp_plural(v->start_blocks, "live block").s);
     if (v->start_lasting)
         tp_str_item(&s, " and ", "%s in use to the end", tp_bytes(v->start_lasting, false).s);
-    if (v->start_known == TP_START_EMPTY)
-        tp_page_row(page, MARGIN, "at the start", VALUE, "%s%s%s%s", known[TP_START_EMPTY],
-                    v->reserved_how ? "; its memory is assumed to be reserved " : "",
-                    v->reserved_how ? v->reserved_how : "", v->reserved_how ? ", the default" : "");
+    if (v->start_known == TP_START_EMPTY && v->reserved_how)
+        tp_page_row(page, MARGIN, "at the start", VALUE,
+                    "%s; its memory is assumed to be reserved %s, the default",
+                    known[TP_START_EMPTY], v->reserved_how);
+    else if (v->start_known == TP_START_EMPTY)
+        tp_page_row(page, MARGIN, "at the start", VALUE, "%s", known[TP_START_EMPTY]);
     else if (v->start_segments)
         tp_page_row(page, MARGIN, "at the start", VALUE, "%s with %s, %s",
                     tp_plural(v->start_segments, by->segment).s, held, known[v->start_known]);

@@ -102,7 +102,8 @@ $(for i in 1 2 3 4 5 6 7; do echo "GPU_${i}_bfc 15/15 15/15 30/30 inferred"; don
     tr -s '\n ' '  ' <"$out" | grep -q 'do not show how it was reserved: all at once is assumed'
     python3 "$CLI/xplane.py" first 3 first.pb # whose first request is above the first region
     ok "$TAPOOL" info first.pb
-    ! grep -q 'is assumed' "$out" && grep -q 'allow_growth:yes' "$out"
+    lacks "$out" 'is assumed'
+    matches "$out" 'allow_growth:yes'
 }
 
 @test "the heap at the start is replayed, and bfc reproduces it" {

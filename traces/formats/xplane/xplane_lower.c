@@ -426,8 +426,7 @@ static void say_start_of(const struct xplane_lowering *l, uint32_t device)
                        "default.",
                        name, s->assumed);
     if (s->cut)
-        tp_meta_remark(
-            meta, "%s: the heap at the start could be one of too many: not all were tried.", name);
+        tp_meta_remark(meta, "%s: not all possible heaps at the start were tried.", name);
 }
 
 /* Of many the sum. */

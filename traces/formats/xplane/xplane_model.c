@@ -242,33 +242,40 @@ static bool ends_at_live(struct tp_xplane_model *m, size_t piece)
     return c && !c->free;
 }
 
-/* Makes a free chunk larger by bytes that are next to it and unknown. */
-static enum chunk_raised raise_chunk(struct tp_xplane_model *m, struct tp_xplane_chunk *c,
-                                     uint64_t size)
+/* Makes a free chunk larger by unknown bytes before it. */
+static enum chunk_raised raise_before(struct tp_xplane_model *m, const struct tp_xplane_chunk *c,
+                                      uint64_t by)
 {
-    uint64_t by = size - c->size;
-    size_t piece = c->tail_of - 1u;
-    uint64_t gap = c->tail_of ? tp_xplane_gap(m, piece) : 0;
-    bool before = c->lead_of > 1;
-    if (c->tail_of && (by < gap || !before || !ends_at_live(m, piece))) {
-        m->changed = true;
-        m->pieces[piece].tail += by < gap ? by : gap;
-        if (by >= gap)
-            return FROM_THE_START;
-        remove_free(m, c);
-        c->size = size;
-        add_free(m, c);
-        return RAISED;
-    }
-    if (!before)
+    if (c->lead_of < 2)
         return NOT_RAISED;
-    piece = c->lead_of - 1u;
-    gap = tp_xplane_gap(m, piece - 1);
+    size_t piece = c->lead_of - 1u;
+    uint64_t gap = tp_xplane_gap(m, piece - 1);
     if (!gap || m->pieces[piece].late || m->pieces[piece - 1].late)
         return NOT_RAISED;
     m->pieces[piece].lead += by < gap ? by : gap;
     m->changed = true;
     return FROM_THE_START;
+}
+
+/* By those behind it, or, where these end at a live block and are too few, by those before it. */
+static enum chunk_raised raise_chunk(struct tp_xplane_model *m, struct tp_xplane_chunk *c,
+                                     uint64_t size)
+{
+    uint64_t by = size - c->size;
+    if (!c->tail_of)
+        return raise_before(m, c, by);
+    size_t piece = c->tail_of - 1u;
+    uint64_t gap = tp_xplane_gap(m, piece);
+    if (by >= gap && c->lead_of > 1 && ends_at_live(m, piece))
+        return raise_before(m, c, by);
+    m->changed = true;
+    m->pieces[piece].tail += by < gap ? by : gap;
+    if (by >= gap)
+        return FROM_THE_START;
+    remove_free(m, c);
+    c->size = size;
+    add_free(m, c);
+    return RAISED;
 }
 
 /* Adds the region of a piece that comes with this event. */

@@ -272,6 +272,7 @@ int tp_xplane_find_pool(const struct tp_reading *r, const struct tp_xplane_row *
 void tp_xplane_pool_release(const struct tp_reading *r, struct tp_xplane_pool *p)
 {
     TP_GROW_END(&p->steps, &p->step_room, .budget = r->budget);
+    *p = (struct tp_xplane_pool){.end = 0};
 }
 
 uint64_t tp_xplane_pool_at(const struct tp_xplane_pool *p, size_t event)

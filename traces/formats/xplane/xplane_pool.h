@@ -39,6 +39,7 @@ struct tp_xplane_pool {
 int tp_xplane_find_pool(const struct tp_reading *r, const struct tp_xplane_row *row,
                         const size_t *places, size_t place_count, struct tp_xplane_pool *out,
                         struct tp_err *err);
+/* Nothing is known of it then. */
 void tp_xplane_pool_release(const struct tp_reading *r, struct tp_xplane_pool *p);
 
 /* The pool behind an event. */

@@ -338,15 +338,15 @@ static struct start_worth worth_of(const struct start_search *s)
     return (struct start_worth){s->model.wrong, s->said};
 }
 
-/* Whether what was tried is better than the best, and takes its place. Of events that were not all
- * seen nothing is known. */
-static bool is_better(const struct start_search *s, struct start_worth *best)
+/* Makes what was tried the best if it is better. Where it was cut short nothing is known of it. */
+static bool take_better(const struct start_search *s, struct start_worth *best)
 {
     const struct start_worth now = worth_of(s);
     bool better = now.wrong != best->wrong ? now.wrong < best->wrong : now.said > best->said;
-    if (better && s->model.steps)
-        *best = now;
-    return better && s->model.steps;
+    if (!better || !s->model.steps)
+        return false;
+    *best = now;
+    return true;
 }
 
 /* Whether a region of `by` bytes before an event leaves no room for its request without it. */
@@ -381,7 +381,7 @@ static int try_region(struct start_search *s, size_t event, uint64_t by, struct 
         return TP_OK;
     put_first(&s->pool, event, by);
     int rc = try_pool(s, err);
-    if (rc == TP_OK && is_better(s, best))
+    if (rc == TP_OK && take_better(s, best))
         *kept = by;
     drop_first(&s->pool);
     return rc;
@@ -449,7 +449,7 @@ static int move_step(struct start_search *s, size_t step, struct tp_err *err)
         steps[step].event = place;
         rc = try_pool(s, err);
         tried++;
-        if (rc == TP_OK && is_better(s, &best))
+        if (rc == TP_OK && take_better(s, &best))
             kept = place;
     }
     bool last = steps[step].event == kept;
@@ -519,7 +519,7 @@ static int take_steps(struct start_search *s, struct tp_err *err)
 static int explain(struct start_search *s, bool whole, bool *good, struct tp_err *err)
 {
     tp_xplane_pool_release(s->reading, &s->pool);
-    s->pool = (struct tp_xplane_pool){.whole = whole};
+    s->pool.whole = whole;
     int rc =
         tp_xplane_pass_growing(&s->model, whole ? s->row.limit : TP_XPLANE_UNIT, s->row.limit, err);
     if (rc == TP_OK && !s->model.wrong)
@@ -544,10 +544,8 @@ static int try_nothing(struct start_search *s, bool *good, struct tp_err *err)
         s->assumed = whole ? "all at once" : "on demand";
     if (rc == TP_OK && !*good && other)
         rc = explain(s, !whole, good, err);
-    if (!*good) {
+    if (!*good)
         tp_xplane_pool_release(s->reading, &s->pool);
-        s->pool = (struct tp_xplane_pool){.end = 0};
-    }
     return rc;
 }
 
@@ -593,7 +591,6 @@ static void take_whole(struct start_search *s)
 static int drop_pool(struct start_search *s, struct tp_err *err)
 {
     tp_xplane_pool_release(s->reading, &s->pool);
-    s->pool = (struct tp_xplane_pool){.end = 0};
     return try_again(s, err);
 }
 
